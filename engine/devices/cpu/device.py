@@ -1,0 +1,142 @@
+"""The CPU device: NumPy's BLAS for products, Numba for the rest.  Runs at once, in the calling thread, on all cores."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+
+import numba
+import numpy as np
+
+from engine.devices.cpu import layers, loss, scan, updates
+from engine.devices.cpu.products import Products
+from engine.devices.interface import NUMPY_DTYPES, Device, Executable, Limits
+from engine.devices.ledger import Ledger
+from engine.errors import MemoryCeilingError
+from engine.graph.kernels import KERNELS
+from engine.graph.plan import Plan
+from engine.graph.tensor import KernelCall, Program, Tensor, View
+
+_CACHE_LINE = 64
+_NOTHING = np.empty(0, np.float32)
+
+
+def _find(name: str) -> Callable:
+    """The function of that name that one of the kernel modules defines (not: imports)."""
+    for module in (layers, scan, loss, updates):
+        function = getattr(module, name, None)
+        if function is not None and function.__module__ == module.__name__:
+            return function
+    raise LookupError(name)
+
+
+PRODUCTS = ("matmul_nt", "matmul_nn", "matmul_tn")
+KERNEL_FUNCTIONS: dict[str, Callable] = {name: _find(name) for name in KERNELS if name not in PRODUCTS}
+
+
+class CpuDevice(Device):
+    """Every laptop has one.  It is also what every other device is checked against."""
+
+    name = "cpu"
+    limits = Limits(max_binding_bytes=2**62, max_buffer_bytes=2**62)
+    scan_channel_block = scan.CHANNELS
+
+    def __init__(self, ledger: Ledger | None = None) -> None:
+        super().__init__(ledger)
+        self.threads = numba.get_num_threads()
+        self._products = Products(self.threads)
+        self.description = f"{platform.processor() or platform.machine()}, {self.threads} threads"
+
+    def _create_buffer(self, nbytes: int, label: str) -> np.ndarray:
+        try:
+            room = np.zeros(nbytes + _CACHE_LINE, np.uint8)
+        except MemoryError as error:
+            raise MemoryCeilingError(
+                f"The system has no {nbytes / 2**20:.0f} MiB left for {label}.", "Close other programs or lower the memory ceiling."
+            ) from error
+        start = -room.ctypes.data % _CACHE_LINE
+        return room[start : start + nbytes]
+
+    def _destroy_buffer(self, buffer: np.ndarray) -> None:
+        """NumPy frees it with its last reference."""
+
+    def array(self, tensor: Tensor) -> np.ndarray:
+        """A tensor of a slab as a NumPy array on the same memory."""
+        return _as_array(self.buffer_of(tensor.slab), tensor.offset, tensor)
+
+    def write(self, tensor: Tensor, array: np.ndarray) -> None:
+        self.array(tensor)[...] = array
+
+    def read(self, tensor: Tensor) -> np.ndarray:
+        return self.array(tensor).copy()
+
+    def kernel(self, name: str) -> Callable:
+        """The function of that name."""
+        return getattr(self._products, name) if name in PRODUCTS else KERNEL_FUNCTIONS[name]
+
+    def compile(self, program: Program) -> CpuExecutable:
+        return CpuExecutable(self, self.plan(program))
+
+    def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
+        return scan.backward_workspace(n, self.threads) if kernel == "selective_scan_backward" else 0
+
+    def synchronize(self) -> None:
+        """Nothing is ever pending."""
+
+    def close(self) -> None:
+        super().close()
+        self._products.close()
+
+
+class CpuExecutable(Executable):
+    """Kernel functions with their arrays, in order."""
+
+    def __init__(self, device: CpuDevice, plan: Plan) -> None:
+        super().__init__(device, plan)
+        self._bound = [(device.kernel(call.kernel), self._arguments(call)) for call in plan.program.calls]
+
+    def _arguments(self, call: KernelCall) -> tuple:
+        signature = KERNELS[call.kernel]
+        arguments: list = []
+        for view, spec in zip(call.operands, signature.operands, strict=True):
+            if spec.strided:  # the elements from the first one on, and the distance of rows: Numba then sees unit strides
+                arguments += [_NOTHING, 0] if view is None else [self._flat(view), view.stride]
+            elif view is None:
+                arguments.append(np.empty((0,) * spec.rank, NUMPY_DTYPES[spec.dtype]))
+            else:
+                arguments.append(self._view(view))
+        return (*arguments, *(call.numbers[name] for name in signature.numbers))
+
+    def _flat(self, view: View) -> np.ndarray:
+        buffer, offset = self.locate(view.tensor)
+        return _as_array(buffer, offset, view.tensor).reshape(-1)[view.offset :]
+
+    def _view(self, view: View) -> np.ndarray:
+        flat = self._flat(view)
+        if view.contiguous:
+            return flat[: view.size].reshape(view.shape)
+        return np.lib.stride_tricks.as_strided(flat, view.shape, (view.stride * flat.itemsize, flat.itemsize))
+
+    def _run(self, inputs: dict[str, np.ndarray]) -> None:
+        for name, array in inputs.items():
+            self._tensor(name, self.plan.program.inputs)[...] = array
+        for function, arguments in self._bound:
+            function(*arguments)
+
+    def _tensor(self, name: str, tensors: dict[str, Tensor]) -> np.ndarray:
+        return _as_array(*self.locate(tensors[name]), tensors[name])
+
+    def read(self, name: str) -> np.ndarray:
+        return self._tensor(name, self.plan.program.outputs).copy()
+
+    def read_later(self, name: str) -> Callable[[], np.ndarray]:
+        value = self.read(name)
+        return lambda: value
+
+    def close(self) -> None:
+        super().close()
+        self._bound = []
+
+
+def _as_array(buffer: np.ndarray, offset: int, tensor: Tensor) -> np.ndarray:
+    return buffer[offset : offset + tensor.nbytes].view(NUMPY_DTYPES[tensor.dtype]).reshape(tensor.shape)

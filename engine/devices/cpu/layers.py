@@ -1,0 +1,150 @@
+"""Embedding, norm and convolution on the CPU, forward and backward."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from engine.devices.cpu.compile import kernel
+from engine.devices.cpu.vector_math import ONE, ZERO, f32, sigmoid
+
+CONV_CHANNELS = 64  # channels of a convolution task: rows of a cache line or more
+
+
+@kernel
+def embedding_gather(ids, table, y, first_row):
+    """y[i] = table[ids[i] - first_row] where that row is in this block."""
+    for i in prange(ids.size):
+        row = ids[i] - first_row
+        if 0 <= row < table.shape[0]:
+            for j in range(table.shape[1]):
+                y[i, j] = table[row, j]
+
+
+@kernel
+def embedding_scatter(ids, order, d_y, d_table, first_row):
+    """d_table[ids[i] - first_row] += d_y[i]; a task is a range of columns, so equal ids meet in order of position."""
+    rows, m = d_table.shape
+    tasks = (m + 15) // 16
+    for task in prange(tasks):
+        low, high = task * 16, min(m, task * 16 + 16)
+        for p in range(order.size):
+            row = ids[order[p]] - first_row
+            if 0 <= row < rows:
+                for j in range(low, high):
+                    d_table[row, j] += d_y[order[p], j]
+
+
+@kernel
+def rmsnorm(x, scale, y, inverse_rms, epsilon):
+    """y = scale * x * inverse_rms."""
+    t, m = x.shape
+    for i in prange(t):
+        total = ZERO
+        for j in range(m):
+            total += x[i, j] * x[i, j]
+        r = ONE / np.sqrt(total / f32(m) + f32(epsilon))
+        inverse_rms[i] = r
+        for j in range(m):
+            y[i, j] = x[i, j] * r * scale[j]
+
+
+@kernel
+def rmsnorm_backward(d_y, x, scale, inverse_rms, d_x, d_scale, accumulate):
+    """d_x (+)= r (w - x r^2 mean(w x)) with w = d_y * scale; d_scale (p, m): the sum of d_y x r over each block of rows."""
+    t, m = x.shape
+    parts = max(d_scale.shape[0], (t + 63) // 64)
+    rows = (t + parts - 1) // parts
+    for part in prange(parts):
+        sums = np.zeros(m, f32)
+        for i in range(part * rows, min(t, part * rows + rows)):
+            r = inverse_rms[i]
+            dot = ZERO
+            for j in range(m):
+                dot += d_y[i, j] * scale[j] * x[i, j]
+            mean = dot * r * r / f32(m)
+            if accumulate:
+                for j in range(m):
+                    d_x[i, j] += r * (d_y[i, j] * scale[j] - x[i, j] * mean)
+            else:
+                for j in range(m):
+                    d_x[i, j] = r * (d_y[i, j] * scale[j] - x[i, j] * mean)
+            for j in range(m):
+                sums[j] += d_y[i, j] * x[i, j] * r
+        if d_scale.shape[0] > 0:
+            d_scale[part, :] = sums
+
+
+@kernel
+def causal_conv_silu(x, x_stride, weight, bias, history, y, length):
+    """y = silu(bias + sum_j weight[:, j] x[t-k+1+j]).  history (b, k-1, d) stands before the start."""
+    t, d = y.shape
+    taps = weight.shape[1]
+    w = np.ascontiguousarray(weight.T)
+    for i in prange(t):
+        s, b = i % length, i // length
+        for j in range(d):
+            y[i, j] = bias[j] if bias.size else ZERO
+        for k in range(taps):
+            back = taps - 1 - k
+            if back <= s:
+                for j in range(d):
+                    y[i, j] += w[k, j] * x[(i - back) * x_stride + j]
+            elif history.size:
+                for j in range(d):
+                    y[i, j] += w[k, j] * history[b, s + k, j]
+        for j in range(d):
+            y[i, j] *= sigmoid(y[i, j])
+
+
+@kernel
+def causal_conv_silu_backward(d_y, x, x_stride, weight, bias, d_x, d_x_stride, d_weight, d_bias, length):
+    """d_x (t, d), d_weight (b, d, k) and d_bias (b, d); absent outputs have no elements.  A task is a sequence and a block of channels."""
+    t, d = d_y.shape
+    taps = weight.shape[1]
+    blocks = (d + CONV_CHANNELS - 1) // CONV_CHANNELS
+    for task in prange(t // length * blocks):
+        b, start = task // blocks, (task % blocks) * CONV_CHANNELS
+        width = min(CONV_CHANNELS, d - start)
+        w = np.zeros((taps, CONV_CHANNELS), f32)
+        offset = np.zeros(CONV_CHANNELS, f32)
+        sums = np.zeros((taps + 1, CONV_CHANNELS), f32)
+        ring = np.zeros((taps, CONV_CHANNELS), f32)  # d_v of the last k tokens; token s is in row s % k
+        for k in range(taps):
+            for j in range(width):
+                w[k, j] = weight[start + j, k]
+        if bias.size:
+            offset[:width] = bias[start : start + width]
+        for s in range(length + taps - 1):
+            d_v = ring[s % taps]
+            if s < length:
+                i = b * length + s
+                v = offset.copy()
+                for k in range(max(0, taps - 1 - s), taps):
+                    for j in range(width):
+                        v[j] += w[k, j] * x[(i - taps + 1 + k) * x_stride + start + j]
+                for j in range(width):
+                    gate = sigmoid(v[j])
+                    d_v[j] = d_y[i, start + j] * gate * (ONE + v[j] * (ONE - gate))
+                for k in range(max(0, taps - 1 - s), taps):
+                    for j in range(width):
+                        sums[k, j] += d_v[j] * x[(i - taps + 1 + k) * x_stride + start + j]
+                for j in range(width):
+                    sums[taps, j] += d_v[j]
+            else:
+                d_v[:] = ZERO
+            if d_x.size and s >= taps - 1:
+                out = b * length + s - taps + 1
+                row = np.zeros(CONV_CHANNELS, f32)
+                for k in range(taps):
+                    later = ring[(s - k) % taps]
+                    for j in range(CONV_CHANNELS):
+                        row[j] += w[k, j] * later[j]
+                for j in range(width):
+                    d_x[out * d_x_stride + start + j] = row[j]
+        if d_weight.size:
+            for j in range(width):
+                for k in range(taps):
+                    d_weight[b, start + j, k] = sums[k, j]
+        if d_bias.size:
+            d_bias[b, start : start + width] = sums[taps, :width]

@@ -1,0 +1,85 @@
+"""Matrix products by NumPy's BLAS, in the three layouts a linear layer needs, on all cores.
+
+OpenBLAS keeps its own threads spinning after a product, and they then steal the cores from the next kernel (on a busy machine a step took eight
+times as long).  So it is held to one thread, and a product is cut into one piece of the output per core here, by threads that sleep when
+idle.  The cuts depend only on shapes, so results do not depend on timing.  A BLAS that cannot be held (Apple's) gets the product whole.
+
+BLAS gives no sum into an output from Python, so accumulating goes through a temporary; against the product itself that costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+SMALL = 2**21  # multiplications below which handing over costs more than it saves
+PIECE = 16  # pieces are multiples of this many rows or columns
+
+
+class Products:
+    """The three products for one device.  Holds BLAS to one thread from `__init__` to `close`."""
+
+    def __init__(self, threads: int) -> None:
+        controller = ThreadpoolController().select(internal_api="openblas")
+        self._limits = controller.limit(limits=1) if controller.info() and threads > 1 else None
+        self._threads = threads if self._limits else 1
+        self._pool = ThreadPoolExecutor(self._threads - 1, "codecoil-product") if self._threads > 1 else None
+
+    def close(self) -> None:
+        """End the threads and give BLAS its own back."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._limits.restore_original_limits()
+            self._pool = None
+
+    def matmul_nt(self, a, b, c, addend, bias, alpha, accumulate):
+        """c (i, j) from a (i, k) and b (j, k)."""
+        self._multiply(a, b.T, c, addend, bias, alpha, accumulate)
+
+    def matmul_nn(self, a, b, c, addend, bias, alpha, accumulate):
+        """c (i, j) from a (i, k) and b (k, j)."""
+        self._multiply(a, b, c, addend, bias, alpha, accumulate)
+
+    def matmul_tn(self, a, b, c, addend, bias, alpha, accumulate):
+        """c (i, j) from a (k, i) and b (k, j)."""
+        self._multiply(a.T, b, c, addend, bias, alpha, accumulate)
+
+    def _multiply(self, a, b, c, addend, bias, alpha, accumulate) -> None:
+        rows, columns = c.shape
+        if self._pool is None or rows * columns * a.shape[1] < SMALL:
+            _piece(a, b, c, addend, bias, alpha, accumulate)
+            return
+        waiting = []
+        for start, stop in reversed(_cuts(max(rows, columns), self._threads)):
+            part = slice(start, stop)
+            if rows >= columns:
+                arguments = (a[part], b, c[part], addend[part], bias, alpha, accumulate)
+            else:
+                arguments = (a, b[:, part], c[:, part], addend[:, part], bias[part], alpha, accumulate)
+            if start:
+                waiting.append(self._pool.submit(_piece, *arguments))
+            else:
+                _piece(*arguments)
+        for future in waiting:
+            future.result()
+
+
+def _cuts(size: int, pieces: int) -> list[tuple[int, int]]:
+    """Ranges that cover `size`, equal but for rounding."""
+    step = -(-size // (pieces * PIECE)) * PIECE
+    return [(start, min(start + step, size)) for start in range(0, size, step)]
+
+
+def _piece(a, b, c, addend, bias, alpha, accumulate) -> None:
+    """c = alpha * a @ b + addend + bias (+ c); absent operands have no elements."""
+    product = np.matmul(a, b) if accumulate else np.matmul(a, b, out=c)
+    if alpha != 1.0:
+        product *= np.float32(alpha)
+    if bias.size:
+        product += bias
+    if addend.size:
+        product += addend
+    if accumulate:
+        c += product

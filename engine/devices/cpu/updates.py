@@ -1,0 +1,130 @@
+"""Sums, norms, AdamW, fills and casts on the CPU.  Every sum has a fixed order, whatever the number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from engine.devices.cpu.compile import kernel
+from engine.devices.cpu.vector_math import ONE, ZERO, f32
+from engine.graph.kernels import Scalars, Statistics
+
+SUM_COLUMNS = 256  # columns of a task of `sum_rows`
+BLOCK = 16_384  # elements of a task of the flat kernels
+RATE, BETA1, BETA2, EPSILON, DECAY = (
+    Scalars.LEARNING_RATE, Scalars.BETA1, Scalars.BETA2, Scalars.EPSILON, Scalars.WEIGHT_DECAY,
+)  # fmt: skip
+CORRECTION1, CORRECTION2, MAX_NORM, TRUST = (
+    Scalars.CORRECTION1, Scalars.CORRECTION2, Scalars.MAX_NORM, Scalars.TRUST,
+)  # fmt: skip
+LOSS_SUM, GRADIENT_NORM, CLIP_FACTOR = Statistics.LOSS_SUM, Statistics.GRADIENT_NORM, Statistics.CLIP_FACTOR
+NORM_MARGIN = f32(1e-6)
+
+
+@kernel
+def fill(x, value):
+    """x = value."""
+    for i in prange(x.size):
+        x[i] = f32(value)
+
+
+@kernel
+def sum_rows(x, y, y_stride, columns, accumulate):
+    """y (i, j) (+)= sum over p of x (p, i*j), y having `columns` columns."""
+    parts, size = x.shape
+    for task in prange((size + SUM_COLUMNS - 1) // SUM_COLUMNS):
+        low = task * SUM_COLUMNS
+        width = min(SUM_COLUMNS, size - low)
+        sums = np.zeros(SUM_COLUMNS, f32)
+        for p in range(parts):
+            for j in range(width):
+                sums[j] += x[p, low + j]
+        for j in range(width):
+            at = (low + j) // columns * y_stride + (low + j) % columns
+            y[at] = sums[j] + (y[at] if accumulate else ZERO)
+
+
+@kernel
+def total(x, y):
+    """y[0] = sum of x."""
+    tasks = (x.size + BLOCK - 1) // BLOCK
+    sums = np.zeros(tasks, f32)
+    for task in prange(tasks):
+        partial = ZERO
+        for i in range(task * BLOCK, min(x.size, task * BLOCK + BLOCK)):
+            partial += x[i]
+        sums[task] = partial
+    result = ZERO
+    for task in range(tasks):
+        result += sums[task]
+    y[0] = result
+
+
+@kernel
+def squared_norm(x, partials):
+    """partials[i] = sum of squares of the i-th of its equal parts of x."""
+    parts = partials.size
+    rows = (x.size + parts - 1) // parts
+    for part in prange(parts):
+        partial = ZERO
+        for i in range(min(x.size, part * rows), min(x.size, part * rows + rows)):
+            partial += x[i] * x[i]
+        partials[part] = partial
+
+
+def clip_factor(partials, scalars, statistics):
+    """The gradient's norm and the factor that brings it under the limit; 0 where the norm or the loss is not finite."""
+    norm = np.sqrt(np.sum(partials, dtype=np.float32))
+    statistics[GRADIENT_NORM] = norm
+    if not (np.isfinite(norm) and np.isfinite(statistics[LOSS_SUM])):
+        statistics[CLIP_FACTOR] = 0.0
+    elif scalars[MAX_NORM] > 0:
+        statistics[CLIP_FACTOR] = min(1.0, scalars[MAX_NORM] / (norm + NORM_MARGIN))
+    else:
+        statistics[CLIP_FACTOR] = 1.0
+
+
+@kernel
+def adamw(parameter, gradient, first, second, scalars, statistics, decay):
+    """One AdamW step with decoupled decay; nothing where the clip factor is 0."""
+    factor = statistics[CLIP_FACTOR]
+    if factor == ZERO:
+        return
+    rate, beta1, beta2, epsilon = scalars[RATE], scalars[BETA1], scalars[BETA2], scalars[EPSILON]
+    shrink = scalars[DECAY] if decay else ZERO
+    step1, scale2 = ONE / scalars[CORRECTION1], ONE / scalars[CORRECTION2]
+    trust = scalars[TRUST]
+    for task in prange((parameter.size + BLOCK - 1) // BLOCK):
+        for i in range(task * BLOCK, min(parameter.size, task * BLOCK + BLOCK)):
+            g = gradient[i] * factor
+            m = beta1 * first[i] + (ONE - beta1) * g
+            v = beta2 * second[i] + (ONE - beta2) * g * g
+            first[i] = m
+            second[i] = v
+            change = rate * (m * step1 / (np.sqrt(v * scale2) + epsilon) + shrink * parameter[i])
+            if trust > ZERO:
+                change = min(max(change, -trust), trust)
+            parameter[i] -= change
+
+
+def widen_float16(x, y):
+    """float16 to float32."""
+    y[:] = x
+
+
+def narrow_float16(x, y):
+    """float32 to float16, to the nearest, ties to even; what is too large becomes infinite."""
+    with np.errstate(over="ignore"):
+        y[:] = x
+
+
+def widen_bfloat16(x, y):
+    """bfloat16 (as uint16 bits) to float32."""
+    y.view(np.uint32)[:] = x.astype(np.uint32) << 16
+
+
+def narrow_bfloat16(x, y):
+    """float32 to bfloat16 bits, to the nearest, ties to even; NaN stays NaN."""
+    bits = x.view(np.uint32)
+    rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+    y[:] = np.where(np.isnan(x), (bits >> 16) | 0x40, rounded)

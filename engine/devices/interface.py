@@ -1,0 +1,147 @@
+"""What a device is: memory by slab, programs compiled to executables, and a ledger.  No device is implemented here.
+
+A device belongs to the thread that opened it.  `allocate` gives a slab its memory, `compile` plans a program's arena and binds its calls, `run`
+enqueues it.  Reading waits for what was enqueued before.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.devices.ledger import Ledger
+from engine.errors import InputError
+from engine.graph.plan import Plan, make_plan
+from engine.graph.tensor import DTYPE_BYTES, Program, Slab, Tensor
+
+NUMPY_DTYPES = {
+    "float32": np.dtype(np.float32),
+    "int32": np.dtype(np.int32),
+    "float16": np.dtype(np.float16),
+    "bfloat16": np.dtype(np.uint16),  # NumPy has no bfloat16: its bits
+}
+assert all(NUMPY_DTYPES[name].itemsize == nbytes for name, nbytes in DTYPE_BYTES.items())
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What bounds a single tensor and a single allocation, in bytes."""
+
+    max_binding_bytes: int
+    max_buffer_bytes: int
+
+
+class Device(ABC):
+    """One place where kernels run."""
+
+    name: str  # "cpu", "webgpu"
+    description: str  # for people: the adapter's name, or the processor and its threads
+    limits: Limits
+    scan_channel_block: int  # channels whose d_B and d_C are summed in one row of partial sums
+
+    def __init__(self, ledger: Ledger | None = None) -> None:
+        self.ledger = ledger or Ledger()
+        self._slabs: dict[Slab, object] = {}
+
+    # ---- memory
+
+    def allocate(self, slab: Slab) -> None:
+        """Give `slab` zeroed memory."""
+        self.ledger.reserve({slab.kind: slab.nbytes}, f"{slab.name} ({slab.kind})")
+        self._slabs[slab] = self._create_buffer(slab.nbytes, slab.name)
+
+    def release(self, slab: Slab) -> None:
+        """Take the memory of `slab` back; its tensors may no longer be used."""
+        self._destroy_buffer(self._slabs.pop(slab))
+        self.ledger.release({slab.kind: slab.nbytes})
+
+    def buffer_of(self, slab: Slab) -> object:
+        """The memory behind a slab."""
+        return self._slabs[slab]
+
+    @abstractmethod
+    def _create_buffer(self, nbytes: int, label: str) -> object: ...
+
+    @abstractmethod
+    def _destroy_buffer(self, buffer: object) -> None: ...
+
+    @abstractmethod
+    def write(self, tensor: Tensor, array: np.ndarray) -> None:
+        """Copy `array` into a tensor of a slab."""
+
+    @abstractmethod
+    def read(self, tensor: Tensor) -> np.ndarray:
+        """A copy of a tensor of a slab, after everything enqueued before."""
+
+    # ---- programs
+
+    def plan(self, program: Program) -> Plan:
+        """The arena that `program` would take here."""
+        return make_plan(program, self.limits.max_binding_bytes, self.limits.max_buffer_bytes)
+
+    @abstractmethod
+    def compile(self, program: Program) -> Executable:
+        """Allocate the program's arena and bind its calls."""
+
+    @abstractmethod
+    def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
+        """Floats of scratch that a scan kernel wants here; 0 for none."""
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Wait until everything enqueued is done."""
+
+    def close(self) -> None:
+        """Give all memory back."""
+        for slab in list(self._slabs):
+            self.release(slab)
+
+
+class Executable(ABC):
+    """A program bound to memory: write the inputs, run, read the outputs."""
+
+    def __init__(self, device: Device, plan: Plan) -> None:
+        device.ledger.reserve(plan.arena_by_kind, f"The working memory of {plan.program.name}")
+        self.device = device
+        self.plan = plan
+        self._pages = [device._create_buffer(n, f"{plan.program.name} arena {i}") for i, n in enumerate(plan.page_bytes)]
+
+    def locate(self, tensor: Tensor) -> tuple[object, int]:
+        """The buffer that holds `tensor`, and its byte offset there."""
+        if tensor.slab is not None:
+            return self.device.buffer_of(tensor.slab), tensor.offset
+        placement = self.plan.placements[tensor]
+        return self._pages[placement.page], placement.offset
+
+    def run(self, inputs: dict[str, np.ndarray]) -> None:
+        """Write `inputs` by name, then enqueue every call."""
+        if set(inputs) != set(self.plan.program.inputs):
+            raise InputError(f"{self.plan.program.name} takes the inputs {sorted(self.plan.program.inputs)}, not {sorted(inputs)}.")
+        self._run({name: self._checked(name, array) for name, array in inputs.items()})
+
+    def _checked(self, name: str, array: np.ndarray) -> np.ndarray:
+        tensor = self.plan.program.inputs[name]
+        if tuple(array.shape) != tensor.shape:
+            raise InputError(f"Input {name} of {self.plan.program.name} has shape {array.shape}; it must be {tensor.shape}.")
+        return np.ascontiguousarray(array, dtype=NUMPY_DTYPES[tensor.dtype])
+
+    @abstractmethod
+    def _run(self, inputs: dict[str, np.ndarray]) -> None: ...
+
+    @abstractmethod
+    def read(self, name: str) -> np.ndarray:
+        """A copy of an output."""
+
+    @abstractmethod
+    def read_later(self, name: str) -> Callable[[], np.ndarray]:
+        """Mark an output's value as of now; the function given back waits for it.  Lets a step be enqueued before the last one is read."""
+
+    def close(self) -> None:
+        """Give the arena back."""
+        for page in self._pages:
+            self.device._destroy_buffer(page)
+        self._pages = []
+        self.device.ledger.release(self.plan.arena_by_kind)

@@ -1,0 +1,1 @@
+from engine.graph.kernels import *  # noqa

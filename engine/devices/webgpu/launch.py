@@ -1,0 +1,60 @@
+"""How a kernel call becomes dispatches: shader, bindings, parameters and grid, as plain values.  No wgpu here.
+
+A launch function takes the views and numbers of a `KernelCall` and gives one or more `Launch`.  Every shader has the same frame: binding 0 is the
+uniform parameter struct, bindings 1.. are the launch's views in order, all `read_write` (the arena is one buffer, and WebGPU allows one
+buffer to be bound twice in a dispatch only where both uses are of the same kind).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from engine.graph.tensor import View
+
+MAX_GROUPS = 65_535  # workgroups a dimension, portable
+PARAMETER_BYTES = 256  # one slot of the parameter arena: the alignment of a dynamic offset
+
+
+@dataclass(frozen=True)
+class AdapterTraits:
+    """What a launch may choose by: nothing here is read from a live device."""
+
+    software: bool = False
+    shader_f16: bool = False
+    matmul_variants: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One dispatch.  `header` gives `const` lines put in front of the shader, `constants` the values of its `override`s."""
+
+    shader: str
+    bindings: tuple[View | None, ...]
+    parameters: bytes
+    groups: tuple[int, int, int]
+    constants: dict[str, float] = field(default_factory=dict)
+    header: dict[str, int] = field(default_factory=dict)
+
+
+LaunchFunction = Callable[[tuple[View | None, ...], dict[str, float], AdapterTraits], list[Launch]]
+
+
+def pack(*values: float | int | bool) -> bytes:
+    """Parameters in order: a Python float becomes f32, an int or bool u32; padded to a multiple of 16 bytes."""
+    parts = [struct.pack("<f", v) if isinstance(v, float) else struct.pack("<I", int(v)) for v in values]
+    packed = b"".join(parts)
+    return packed + b"\0" * (-len(packed) % 16)
+
+
+def flat_grid(groups: int) -> tuple[int, int, int]:
+    """`groups` workgroups as a grid within the portable limit; the shader finds its number by `flat_group` and checks it."""
+    if groups <= MAX_GROUPS:
+        return (max(groups, 1), 1, 1)
+    columns = -(-groups // -(-groups // MAX_GROUPS))
+    return (columns, -(-groups // columns), 1)
+
+
+def ceil_div(a: int, b: int) -> int:
+    return -(-a // b)

@@ -1,0 +1,187 @@
+"""The kernels: one table of names, operands and numbers that both devices implement.
+
+This is the contract.  `cpu/` has a function of each name that takes NumPy arrays in this order, `webgpu/` a launch of each name that binds
+buffers in this order, `shaders/` a `.wgsl` file of the same stem, `tests/kernels/` a test against float64.
+
+Letters: b batch, l length, t = b*l tokens, m model width, d inner width, n state size, k convolution taps, r rank of delta, v vocabulary,
+p parts of a sum.  Access: `r` read, `w` written whole, `x` read and written (also: written in part).  `?` marks an operand that may be
+absent, `s` one whose rows may lie apart (part of a wider matrix; any operand of a product may).  Nothing is added up in an order that depends on timing: partial sums go to their own rows and are summed in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Operand:
+    name: str
+    access: str
+    rank: int
+    optional: bool = False
+    dtype: str = "float32"
+    strided: bool = False
+
+    @property
+    def reads(self) -> bool:
+        return self.access in "rx"
+
+    @property
+    def writes(self) -> bool:
+        return self.access in "wx"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    name: str
+    operands: tuple[Operand, ...]
+    numbers: tuple[str, ...]
+    meaning: str
+
+
+def _kernel(name: str, operands: str, numbers: str, meaning: str) -> Kernel:
+    """`operands` reads "ids:r1i table:r2 y:w2 bias:r1?": name, access, rank, i int32, h float16, b bfloat16, s strided, ? optional."""
+    parsed = []
+    for word in operands.split():
+        label, spec = word.split(":")
+        dtype = "int32" if "i" in spec[2:] else "float16" if "h" in spec[2:] else "bfloat16" if "b" in spec[2:] else "float32"
+        parsed.append(Operand(label, spec[0], int(spec[1]), spec.endswith("?"), dtype, "s" in spec[2:]))
+    return Kernel(name, tuple(parsed), tuple(numbers.split()), meaning)
+
+
+KERNELS: dict[str, Kernel] = {
+    kernel.name: kernel
+    for kernel in (
+        _kernel("fill", "x:w1", "value", "x = value"),
+        _kernel(
+            "embedding_gather",
+            "ids:r1i table:r2 y:x2",
+            "first_row",
+            "y[i] = table[ids[i] - first_row] where that row is in this block of the table; other rows of y stay",
+        ),
+        _kernel(
+            "embedding_scatter",
+            "ids:r1i order:r1i d_y:r2 d_table:x2",
+            "first_row",
+            "d_table[ids[i] - first_row] += d_y[i], equal ids in order of position; order = stable argsort of ids",
+        ),
+        _kernel("rmsnorm", "x:r2 scale:r1 y:w2 inverse_rms:w1", "epsilon", "y = scale * x * inverse_rms, per row"),
+        _kernel(
+            "rmsnorm_backward",
+            "d_y:r2 x:r2 scale:r1 inverse_rms:r1 d_x:x2 d_scale:w2?",
+            "accumulate",
+            "d_x (+)= ...; d_scale (p, m): partial sums over rows, p = number of row blocks, block i holds rows i*ceil(t/p) ...",
+        ),
+        *(
+            _kernel(
+                f"matmul_{layout}",
+                "a:r2 b:r2 c:x2 addend:r2? bias:r1?",
+                "alpha accumulate",
+                f"c = alpha * {formula} + addend + bias (+ c where accumulate)",
+            )
+            for layout, formula in (
+                ("nt", "a (i,k) @ b (j,k)^T"),
+                ("nn", "a (i,k) @ b (k,j)"),
+                ("tn", "a (k,i)^T @ b (k,j)"),
+            )
+        ),
+        _kernel(
+            "causal_conv_silu",
+            "x:r2s weight:r2 bias:r1? history:r3? y:w2",
+            "length",
+            "y = silu(bias + sum_j weight[:, j] * x[t-k+1+j]); before the start: zero, or history (b, k-1, d)",
+        ),
+        _kernel(
+            "causal_conv_silu_backward",
+            "d_y:r2 x:r2s weight:r2 bias:r1? d_x:x2s? d_weight:w3? d_bias:w2?",
+            "length",
+            "d_x; d_weight (b, d, k) and d_bias (b, d): sums over the tokens of each sequence",
+        ),
+        _kernel(
+            "scan_coefficients",
+            "A_log:r2 D:r1 dt_bias:r1 coefficients:w2",
+            "",
+            "coefficients (n+2, d): rows 0..n-1 = -exp(A_log)^T, row n = D, row n+1 = dt_bias",
+        ),
+        _kernel(
+            "scan_coefficients_backward",
+            "d_coefficients:r3 coefficients:r2 d_A_log:x2 d_D:x1 d_dt_bias:x1",
+            "accumulate",
+            "sums the b partial sums (b, n+2, d) of the scan into the gradients of A_log, D and the bias of delta",
+        ),
+        _kernel(
+            "selective_scan",
+            "u:r2 delta:r2 x_dbl:r2 coefficients:r2 states:x4 y:w2 workspace:x1?",
+            "length rank carry",
+            "y of the scan with Delta = softplus(delta + dt_bias), skip D*u included; states (b, ceil(l/64)+1, n, d): the state before each "
+            "64 tokens and, last, the final one; slot 0 is read where carry, else set to zero",
+        ),
+        _kernel(
+            "selective_scan_backward",
+            "u:r2 delta:x2 x_dbl:r2 coefficients:r2 states:r4 d_y:x2 partials:w1 workspace:x1?",
+            "length rank want_inputs want_coefficients",
+            "in place: d_y becomes d_u and delta becomes d_delta (before the bias) where want_inputs; partials = (blocks, t, 2n) sums of d_B|d_C "
+            "over each block of channels, then (b, n+2, d) sums of d_A, d_D, d_dt_bias over each sequence where want_coefficients",
+        ),
+        _kernel("gate", "y:r2 z:r2s g:w2", "", "g = y * silu(z)"),
+        _kernel(
+            "gate_backward",
+            "d_g:x2 y:x2 z:r2s d_z:x2s?",
+            "",
+            "in place: d_g becomes d_y, y becomes g again (the product that the next gradient needs)",
+        ),
+        _kernel(
+            "cross_entropy",
+            "logits:x2 targets:r1i losses:w1 scalars:r1",
+            "want_gradient",
+            "losses per row (0 where the target is negative); logits become (softmax - onehot) * scalars[0] where want_gradient",
+        ),
+        _kernel("sum_rows", "x:r2 y:x2s", "columns accumulate", "y (i, j) (+)= sum over p of x (p, i*j), y having `columns` columns"),
+        _kernel("total", "x:r1 y:x1", "", "y[0] = sum of x, in a fixed order"),
+        _kernel("squared_norm", "x:r1 partials:x1", "", "partials[i] = sum of squares of the i-th of its equal parts of x"),
+        _kernel(
+            "clip_factor",
+            "partials:r1 scalars:r1 statistics:x1",
+            "",
+            "statistics[1] = gradient norm, statistics[2] = min(1, max_norm / norm), or 0 where the norm or the loss is not finite",
+        ),
+        _kernel(
+            "adamw",
+            "parameter:x1 gradient:r1 first:x1 second:x1 scalars:r1 statistics:r1",
+            "decay",
+            "one AdamW step with decoupled decay on gradient * statistics[2]; nothing changes where that factor is 0",
+        ),
+        _kernel("widen_float16", "x:r1h y:w1", "", "y = x as float32"),
+        _kernel("widen_bfloat16", "x:r1b y:w1", "", "y = x as float32"),
+        _kernel("narrow_float16", "x:r1 y:w1h", "", "y = x as float16, to the nearest, ties to even"),
+        _kernel("narrow_bfloat16", "x:r1 y:w1b", "", "y = x as bfloat16, to the nearest, ties to even"),
+    )
+}
+
+STATE_INTERVAL = 64  # tokens between two kept states of the scan
+NORM_PARTS = 256  # partial sums of a squared norm
+
+
+class Scalars:
+    """Slots of the float32 vector that the host rewrites before a step: what changes without a new plan."""
+
+    GRADIENT_SCALE = 0  # one over the number of targets that count
+    LEARNING_RATE = 1
+    BETA1 = 2
+    BETA2 = 3
+    EPSILON = 4
+    WEIGHT_DECAY = 5
+    CORRECTION1 = 6  # 1 - beta1^step
+    CORRECTION2 = 7  # 1 - beta2^step
+    MAX_NORM = 8  # 0: no clipping
+    TRUST = 9  # largest change of one weight in one step; 0: no limit
+    COUNT = 16
+
+
+class Statistics:
+    """Slots of the float32 vector that a step leaves for the host: 64 bytes, the only thing read back."""
+
+    LOSS_SUM = 0
+    GRADIENT_NORM = 1
+    CLIP_FACTOR = 2
+    COUNT = 16

@@ -1,0 +1,328 @@
+"""The operations of a Mamba model: each emits its forward kernels and records its backward.
+
+Shapes: t = b*l tokens, m model width, d inner width, n state size, r rank of delta, v vocabulary.  Gradients are `d_` + name.  Several backward
+kernels work in place (`gate_backward`, `selective_scan_backward`): the buffer of a gradient that is used up becomes the next one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from engine.graph.kernels import STATE_INTERVAL
+from engine.graph.parameters import LowRankPair, Parameter
+from engine.graph.tape import Tape
+from engine.graph.tensor import Kind, Tensor, View
+
+LOGITS_BYTES = 8 * 2**20  # logits held at a time: small enough for a cache, large enough for the matrix product
+LOGITS_MIN_ROWS = 64
+NORM_BLOCK_ROWS = 64  # rows whose share of the norm's scale gradient is summed in one go
+
+
+@dataclass(frozen=True)
+class Projection:
+    """x @ weight^T + bias, plus an adapter's low-rank share.  weight: (out, in)."""
+
+    weight: Parameter
+    bias: Parameter | None = None
+    adapter: LowRankPair | None = None
+
+    def trained(self, tape: Tape) -> bool:
+        """Whether any part of it is trained."""
+        pair = (self.adapter.down, self.adapter.up) if self.adapter else ()
+        return any(map(tape.trained, (self.weight, self.bias, *pair)))
+
+    def forward(self, tape: Tape, x: Tensor, name: str, residual: Tensor | None = None) -> Tensor:
+        """The product, with `residual` (t, out) added where given."""
+        y = tape.new(name, (x.shape[0], self.weight.shape[0]))
+        bias = self.bias.tensor if self.bias else None
+        tape.emit("matmul_nt", x, self.weight.tensor, y, residual, bias, alpha=1.0, accumulate=0)
+        if self.adapter is not None:
+            _product(tape, "nt", self._low(tape, x), self.adapter.up.tensor, y, accumulate=True, alpha=self.adapter.scale)
+        return y
+
+    def pass_gradient(self, tape: Tape, d_y: Tensor, x: Tensor) -> Tensor | None:
+        """Emit d_x where x wants it; gives d_low (t, r), the gradient inside the adapter, where there is one."""
+        if tape.wants(x):
+            d_x, holds = tape.gradient_to_fill(x)
+            _product(tape, "nn", d_y, self.weight.tensor, d_x, accumulate=holds)
+        if self.adapter is None or not (tape.wants(x) or tape.trained(self.adapter.down)):
+            return None
+        d_low = tape.new("d_low_rank", (d_y.shape[0], self.adapter.down.shape[0]))
+        _product(tape, "nn", d_y, self.adapter.up.tensor, d_low, alpha=self.adapter.scale)
+        if tape.wants(x):
+            _product(tape, "nn", d_low, self.adapter.down.tensor, tape.gradient(x), accumulate=True)
+        return d_low
+
+    def weight_gradients(self, tape: Tape, d_y: Tensor, d_low: Tensor | None, x: Tensor) -> None:
+        """Emit the gradients of what is trained; x holds the input again, wherever it was kept."""
+        _weight_gradient(tape, self.weight, d_y.view(), x)
+        if self.bias and (trained := tape.trained(self.bias)):
+            _sum_parts(tape, d_y.view(), trained.gradient)
+        if self.adapter is None:
+            return
+        _weight_gradient(tape, self.adapter.down, d_low.view() if d_low else None, x)
+        if tape.trained(self.adapter.up):
+            # low = x @ down^T is cheap (r columns): made again instead of kept
+            _weight_gradient(tape, self.adapter.up, d_y.view(), self._low(tape, x), alpha=self.adapter.scale)
+
+    def _low(self, tape: Tape, x: Tensor) -> Tensor:
+        low = tape.new("low_rank", (x.shape[0], self.adapter.down.shape[0]))
+        _product(tape, "nt", x, self.adapter.down.tensor, low)
+        return low
+
+
+def embedding(tape: Tape, ids: Tensor, order: Tensor | None, table: Parameter) -> Tensor:
+    """Rows of `table` (v, m) for `ids` (t,); `order` is the stable argsort of ids, needed where the table is trained."""
+    x = tape.new("embedded", (ids.shape[0], table.shape[1]))
+    for first_row, block in zip(table.first_rows, table.blocks, strict=True):
+        tape.emit("embedding_gather", ids, block, x, first_row=first_row)
+    trained = tape.trained(table)
+    if trained is None:
+        return x
+
+    def backward() -> None:
+        for first_row, d_table in zip(table.first_rows, trained.gradients, strict=True):
+            if not tape.accumulates(d_table):
+                tape.emit("fill", d_table.view(shape=(d_table.size,)), value=0.0)
+            tape.emit("embedding_scatter", ids, order, tape.gradient(x), d_table, first_row=first_row)
+
+    tape.record(x, backward)
+    return x
+
+
+def rmsnorm(tape: Tape, x: Tensor, scale: Parameter, epsilon: float) -> Tensor:
+    """scale * x / rms(x).  x: (t, m)."""
+    t, m = x.shape
+    y = tape.new("normed", (t, m))
+    inverse_rms = tape.new("inverse_rms", (t,))
+    tape.emit("rmsnorm", x, scale.tensor, y, inverse_rms, epsilon=epsilon)
+    trained = tape.trained(scale)
+    if not tape.wants(x) and trained is None:
+        return y
+
+    def backward() -> None:
+        parts = math.ceil(t / NORM_BLOCK_ROWS)
+        partial = tape.new("d_scale_parts", (parts, m), Kind.WORKSPACE) if trained else None
+        d_x, holds = tape.gradient_to_fill(x)
+        tape.emit(
+            "rmsnorm_backward", tape.gradient(y), x, scale.tensor, inverse_rms, d_x, partial, accumulate=int(holds)
+        )
+        if trained:
+            _sum_parts(tape, partial.view(), trained.gradient)
+
+    tape.record(y, backward)
+    return y
+
+
+def linear(tape: Tape, x: Tensor, projection: Projection, name: str = "projected") -> Tensor:
+    """projection(x).  x: (t, in)."""
+    y = projection.forward(tape, x, name)
+    if not (tape.wants(x) or projection.trained(tape)):
+        return y
+
+    def backward() -> None:
+        d_y = tape.gradient(y)
+        d_low = projection.pass_gradient(tape, d_y, x)
+        projection.weight_gradients(tape, d_y, d_low, x)
+
+    tape.record(y, backward)
+    return y
+
+
+def gated_projection(tape: Tape, y: Tensor, xz: Tensor, projection: Projection, residual: Tensor) -> Tensor:
+    """residual + projection(y * silu(z)), z being the second half of xz (t, 2d).
+
+    The product y * silu(z) is not kept: `gate_backward` makes it again in the place of y, just before the weight's gradient needs it.
+    """
+    t, d = y.shape
+    z = xz.columns(d, 2 * d)
+    g = tape.new("gated", (t, d))
+    tape.emit("gate", y, z, g)
+    out = projection.forward(tape, g, "residual", residual)
+    if not (tape.wants(y) or tape.wants(xz) or tape.wants(residual) or projection.trained(tape)):
+        return out
+    tape.want(g)
+
+    def backward() -> None:
+        d_out = tape.gradient(out)
+        d_low = projection.pass_gradient(tape, d_out, g)
+        d_g = tape.gradient(g)
+        d_z = tape.gradient_to_fill(xz)[0].columns(d, 2 * d) if tape.wants(xz) else None
+        tape.emit("gate_backward", d_g, y, z, d_z)
+        tape.set_gradient(y, d_g)  # in place
+        projection.weight_gradients(tape, d_out, d_low, y)
+        if tape.wants(residual):
+            tape.set_gradient(residual, d_out)  # the residual stream: the same buffer goes on to the layer below
+
+    tape.record(out, backward)
+    return out
+
+
+def causal_conv_silu(tape: Tape, xz: Tensor, weight: Parameter, bias: Parameter | None, length: int, history: Tensor | None = None) -> Tensor:
+    """silu of the depthwise convolution over the first half of xz (t, 2d); weight: (d, 1, k)."""
+    t, d = xz.shape[0], xz.shape[1] // 2
+    taps = weight.tensor.view(shape=(d, weight.shape[2]))
+    bias_tensor = bias.tensor if bias else None
+    u = tape.new("u", (t, d))
+    tape.emit("causal_conv_silu", xz.columns(0, d), taps, bias_tensor, history, u, length=length)
+    trained_weight, trained_bias = tape.trained(weight), tape.trained(bias)
+    if not (tape.wants(xz) or trained_weight or trained_bias):
+        return u
+
+    def backward() -> None:
+        batch = t // length
+        d_xi = tape.gradient_to_fill(xz)[0].columns(0, d) if tape.wants(xz) else None
+        d_weight = tape.new("d_taps", (batch, *taps.shape), Kind.WORKSPACE) if trained_weight else None
+        d_bias = tape.new("d_conv_bias", (batch, d), Kind.WORKSPACE) if trained_bias else None
+        tape.emit(
+            "causal_conv_silu_backward",
+            tape.gradient(u), xz.columns(0, d), taps, bias_tensor, d_xi, d_weight, d_bias,
+            length=length,
+        )  # fmt: skip
+        if d_weight is not None:
+            _sum_parts(tape, d_weight.view(shape=(batch, d * taps.shape[1])), trained_weight.gradient)
+        if d_bias is not None:
+            _sum_parts(tape, d_bias.view(), trained_bias.gradient)
+
+    tape.record(u, backward)
+    return u
+
+
+def selective_state_space(
+    tape: Tape,
+    u: Tensor,
+    x_proj: Parameter,
+    dt_proj: Parameter,
+    dt_bias: Parameter,
+    A_log: Parameter,
+    D: Parameter,
+    length: int,
+    states: Tensor | None = None,
+) -> Tensor:
+    """y of the selective scan over u (t, d), with delta, B and C projected from u.
+
+    x_proj: (r+2n, d), dt_proj: (d, r), A_log: (d, n).  `states` (b, ceil(l/64)+1, n, d), where given, holds the state to go on from in slot 0.
+    """
+    (t, d), (_, n), r = u.shape, A_log.shape, dt_proj.shape[1]
+    batch = t // length
+    x_dbl = tape.new("x_dbl", (t, r + 2 * n))
+    _product(tape, "nt", u, x_proj.tensor, x_dbl)
+    delta = tape.new("delta", (t, d))
+    _product(tape, "nt", x_dbl.columns(0, r), dt_proj.tensor, delta)
+    coefficients = tape.new("coefficients", (n + 2, d))
+    tape.emit("scan_coefficients", A_log.tensor, D.tensor, dt_bias.tensor, coefficients)
+    carry = states is not None
+    if states is None:
+        states = tape.new("states", (batch, math.ceil(length / STATE_INTERVAL) + 1, n, d))
+    y = tape.new("y", (t, d))
+    tape.emit(
+        "selective_scan",
+        u, delta, x_dbl, coefficients, states, y, _workspace(tape, "selective_scan", batch, length, d, n),
+        length=length, rank=r, carry=int(carry),
+    )  # fmt: skip
+    want_coefficients = any(map(tape.trained, (A_log, D, dt_bias)))
+    want_inputs = tape.wants(u) or want_coefficients or bool(tape.trained(dt_proj))
+    trained_rows = tape.trained(x_proj)
+    if not (want_inputs or trained_rows):
+        return y
+    want_inputs = want_inputs or trained_rows.first < r
+
+    def backward() -> None:
+        d_y = tape.gradient(y)
+        blocks = math.ceil(d / tape.device.scan_channel_block)
+        channel_sums = blocks * t * 2 * n
+        sequence_sums = batch * (n + 2) * d if want_coefficients else 0
+        partials = tape.new("scan_sums", (channel_sums + sequence_sums,), Kind.WORKSPACE)
+        tape.emit(
+            "selective_scan_backward",
+            u, delta, x_dbl, coefficients, states, d_y, partials,
+            _workspace(tape, "selective_scan_backward", batch, length, d, n),
+            length=length, rank=r, want_inputs=int(want_inputs), want_coefficients=int(want_coefficients),
+        )  # fmt: skip
+        d_delta, d_u = delta, d_y  # in place
+        d_x_dbl = tape.new("d_x_dbl", x_dbl.shape)
+        d_BC = d_x_dbl.columns(r, r + 2 * n)
+        tape.emit("sum_rows", partials.view(shape=(blocks, t * 2 * n)), d_BC, columns=2 * n, accumulate=0)
+        if want_coefficients:
+            tape.emit(
+                "scan_coefficients_backward",
+                partials.view(offset=channel_sums, shape=(batch, n + 2, d)), coefficients,
+                tape.trained(A_log).gradient, tape.trained(D).gradient, tape.trained(dt_bias).gradient,
+                accumulate=int(tape.accumulates(tape.trained(A_log).gradient)),
+            )  # fmt: skip
+        if want_inputs:
+            _product(tape, "nn", d_delta, dt_proj.tensor, d_x_dbl.columns(0, r))
+            _weight_gradient(tape, dt_proj, d_delta.view(), x_dbl.columns(0, r))
+        _weight_gradient(tape, x_proj, d_x_dbl.view(), u)
+        if tape.wants(u):
+            _product(tape, "nn", d_x_dbl, x_proj.tensor, d_u, accumulate=True)
+            tape.set_gradient(u, d_u)
+
+    tape.record(y, backward)
+    return y
+
+
+def head_rows(vocabulary: int, t: int, max_binding_bytes: int) -> int:
+    """How many tokens' logits are held at a time."""
+    rows = max(LOGITS_MIN_ROWS, LOGITS_BYTES // (4 * vocabulary))
+    return max(1, min(rows, t, max_binding_bytes // (4 * vocabulary)))
+
+
+def cross_entropy(tape: Tape, x: Tensor, head: Parameter, targets: Tensor, scalars: Tensor) -> Tensor:
+    """Per-token losses (t,) of x (t, m) against targets, in chunks of tokens: the full (t, v) logits are never held.
+
+    The gradient of a chunk's logits is there as soon as its loss is, so d_x and the head's gradient are computed at once, not in `backward`.
+    """
+    t, v = x.shape[0], head.shape[0]
+    losses = tape.new("losses", (t,))
+    trained = tape.trained(head)
+    want_gradient = tape.wants(x) or trained is not None
+    rows = head_rows(v, t, tape.device.limits.max_binding_bytes)
+    d_x = tape.gradient_to_fill(x)[0] if tape.wants(x) else None
+    for start in range(0, t, rows):
+        stop = min(start + rows, t)
+        logits = tape.new("logits", (stop - start, v), Kind.WORKSPACE)
+        head_logits(tape, x.rows(start, stop), head, logits)
+        tape.emit(
+            "cross_entropy",
+            logits, targets.rows(start, stop), losses.rows(start, stop), scalars,
+            want_gradient=int(want_gradient),
+        )  # fmt: skip
+        for number, (first_row, block) in enumerate(zip(head.first_rows, head.blocks, strict=True)):
+            d_logits = logits.columns(first_row, first_row + block.shape[0])
+            if d_x is not None:
+                _product(tape, "nn", d_logits, block, d_x.rows(start, stop), accumulate=number > 0)
+            if trained is not None:
+                d_block = trained.gradients[number]
+                _product(tape, "tn", d_logits, x.rows(start, stop), d_block, accumulate=tape.accumulates(d_block))
+    return losses
+
+
+def head_logits(tape: Tape, x: Tensor | View, head: Parameter, logits: Tensor) -> None:
+    """x (t, m) @ head (v, m)^T into logits (t, v), block by block of the vocabulary."""
+    for first_row, block in zip(head.first_rows, head.blocks, strict=True):
+        _product(tape, "nt", x, block, logits.columns(first_row, first_row + block.shape[0]))
+
+
+def _product(tape: Tape, layout: str, a, b, c, accumulate: bool = False, alpha: float = 1.0) -> None:
+    tape.emit(f"matmul_{layout}", a, b, c, None, None, alpha=float(alpha), accumulate=int(accumulate))
+
+
+def _weight_gradient(tape: Tape, weight: Parameter, d_y: View, x: Tensor | View, alpha: float = 1.0) -> None:
+    """d_weight = d_y^T x for the rows of `weight` that are trained, if any: d_y (t, out), x (t, in)."""
+    trained = tape.trained(weight)
+    if trained is not None:
+        d_rows = View(d_y.tensor, d_y.offset + trained.first, (d_y.shape[0], trained.last - trained.first), d_y.stride)
+        _product(tape, "tn", d_rows, x, trained.gradient, tape.accumulates(trained.gradient), alpha)
+
+
+def _sum_parts(tape: Tape, parts: View, gradient: Tensor) -> None:
+    """gradient (+)= sum of parts (p, size) over p."""
+    row = gradient.view(shape=(1, gradient.size))
+    tape.emit("sum_rows", parts, row, columns=gradient.size, accumulate=int(tape.accumulates(gradient)))
+
+
+def _workspace(tape: Tape, kernel: str, b: int, l: int, d: int, n: int) -> Tensor | None:
+    elements = tape.device.workspace_elements(kernel, b, l, d, n)
+    return tape.new("scan_workspace", (elements,), Kind.WORKSPACE) if elements else None

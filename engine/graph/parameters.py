@@ -1,0 +1,62 @@
+"""Parameters and the parts of them that are trained, as descriptions.
+
+A parameter is one tensor, or, where it is larger than the device binds at once, several blocks of rows (the embedding of a large vocabulary).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.graph.tensor import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """A weight by its Hugging Face name; `decays`: weight decay applies to it."""
+
+    name: str
+    shape: tuple[int, ...]
+    blocks: tuple[Tensor, ...]
+    decays: bool
+
+    @property
+    def tensor(self) -> Tensor:
+        """The only block: for everything but tables of the vocabulary."""
+        (block,) = self.blocks
+        return block
+
+    @property
+    def first_rows(self) -> tuple[int, ...]:
+        """The row at which each block starts."""
+        starts = [0]
+        for block in self.blocks[:-1]:
+            starts.append(starts[-1] + block.shape[0])
+        return tuple(starts)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedRows:
+    """Rows `first`..`last`-1 of a parameter and, block by block, where their gradient goes."""
+
+    parameter: Parameter
+    first: int
+    last: int
+    gradients: tuple[Tensor, ...]
+
+    @property
+    def gradient(self) -> Tensor:
+        (gradient,) = self.gradients
+        return gradient
+
+    @property
+    def whole(self) -> bool:
+        return (self.first, self.last) == (0, self.parameter.shape[0])
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankPair:
+    """An adapter: weight + scale * up @ down, with down (r, in) and up (out, r)."""
+
+    down: Parameter
+    up: Parameter
+    scale: float

@@ -1,0 +1,103 @@
+"""Where every tensor of a program lives, decided before anything is allocated.
+
+Tensors in slabs are where they are.  The others share one arena: two of them may overlap in memory when they never live at the same time.
+Placing the largest first at the lowest free offset packs a training step to within a few per cent of its peak.  The same plan is the
+memory estimate: what it says is what a device allocates.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from engine.errors import MemoryCeilingError
+from engine.graph.tensor import Kind, Program, Tensor, aligned
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A tensor's page (arena buffer) and byte offset in it, live from call `first` to call `last`."""
+
+    tensor: Tensor
+    page: int
+    offset: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program with a place for each of its unplaced tensors."""
+
+    program: Program
+    placements: dict[Tensor, Placement]
+    page_bytes: tuple[int, ...]
+    arena_by_kind: dict[Kind, int]
+
+    @property
+    def arena_bytes(self) -> int:
+        return sum(self.page_bytes)
+
+
+def lifetimes(program: Program) -> dict[Tensor, tuple[int, int]]:
+    """First and last call that touches each unplaced tensor; inputs live from before the first call, outputs past the last."""
+    spans: dict[Tensor, tuple[int, int]] = {tensor: (-1, -1) for tensor in program.inputs.values() if tensor.slab is None}
+    for index, call in enumerate(program.calls):
+        for view in call.operands:
+            if view is not None and view.tensor.slab is None:
+                spans[view.tensor] = (spans.get(view.tensor, (index, index))[0], index)
+    for tensor in program.outputs.values():
+        if tensor.slab is None:
+            spans[tensor] = (spans.get(tensor, (0, 0))[0], len(program.calls))
+    return spans
+
+
+def make_plan(program: Program, max_binding_bytes: int, max_buffer_bytes: int) -> Plan:
+    """Place every unplaced tensor of `program` in pages of at most `max_buffer_bytes`."""
+    spans = lifetimes(program)
+    placements: dict[Tensor, Placement] = {}
+    pages: list[list[Placement]] = [[]]
+    for tensor in sorted(spans, key=lambda tensor: -tensor.nbytes):
+        if tensor.nbytes > max_binding_bytes:
+            raise MemoryCeilingError(
+                f"Tensor {tensor.name} needs {tensor.nbytes / 2**20:.0f} MiB in one piece; this device binds at most "
+                f"{max_binding_bytes / 2**20:.0f} MiB.",
+                "Use a smaller micro-batch or a shorter sequence.",
+            )
+        placement = _place(tensor, *spans[tensor], pages, max_buffer_bytes)
+        placements[tensor] = placement
+        pages[placement.page].append(placement)
+    page_bytes = tuple(max((p.offset + aligned(p.tensor.nbytes) for p in page), default=0) for page in pages)
+    return Plan(program, placements, page_bytes, _by_kind_at_peak(list(placements.values()), sum(page_bytes)))
+
+
+def _place(tensor: Tensor, first: int, last: int, pages: list[list[Placement]], page_limit: int) -> Placement:
+    """The lowest offset, in the first page that has room, free for the whole lifetime."""
+    size = max(aligned(tensor.nbytes), aligned(1))
+    for number, page in enumerate(pages):
+        offset = 0
+        neighbours = [p for p in page if p.first <= last and first <= p.last]
+        for other in sorted(neighbours, key=lambda p: p.offset):
+            if offset + size <= other.offset:
+                break
+            offset = max(offset, other.offset + max(aligned(other.tensor.nbytes), aligned(1)))
+        if offset + size <= page_limit:
+            return Placement(tensor, number, offset, first, last)
+    pages.append([])
+    return Placement(tensor, len(pages) - 1, 0, first, last)
+
+
+def _by_kind_at_peak(placements: list[Placement], arena_bytes: int) -> dict[Kind, int]:
+    """What the arena holds when it is fullest, by kind; gaps between tensors count as activations."""
+    changes: dict[int, Counter[Kind]] = {}
+    for p in placements:
+        changes.setdefault(p.first, Counter())[p.tensor.kind] += p.tensor.nbytes
+        changes.setdefault(p.last + 1, Counter())[p.tensor.kind] -= p.tensor.nbytes
+    live: Counter[Kind] = Counter()
+    peak: dict[Kind, int] = {}
+    for moment in sorted(changes):
+        live.update(changes[moment])
+        if live.total() > sum(peak.values()):
+            peak = dict(live)
+    peak[Kind.ACTIVATIONS] = peak.get(Kind.ACTIVATIONS, 0) + arena_bytes - sum(peak.values())
+    return {kind: nbytes for kind, nbytes in peak.items() if nbytes}

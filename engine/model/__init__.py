@@ -1,0 +1,1 @@
+"""The model: its shape, its parameters, its forward pass, its files."""

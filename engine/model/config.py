@@ -1,0 +1,171 @@
+"""The shape of a Mamba-1 model, in the words of Hugging Face's `config.json`.
+
+Options that exist in the wild are honoured.  A key that would change the result and that this engine does not compute is refused by name;
+keys that only describe are kept and written back.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from engine.errors import ConfigError
+
+# Keys that change nothing in what the model computes: training-time, bookkeeping and generation settings.
+DESCRIPTIVE_KEYS = frozenset(
+    """architectures _name_or_path transformers_version dtype torch_dtype use_cache use_mambapy use_associative_scan residual_in_fp32
+    rescale_prenorm_residual initializer_range bos_token_id eos_token_id pad_token_id unk_token_id sep_token_id cls_token_id mask_token_id
+    time_step_min time_step_max time_step_floor time_step_scale time_step_init_scheme fused_add_norm pad_vocab_size_multiple
+    return_dict output_hidden_states output_attentions torchscript id2label label2id problem_type num_labels task_specific_params
+    tokenizer_class prefix finetuning_task chunk_size_feed_forward max_length min_length do_sample temperature top_k top_p
+    repetition_penalty is_encoder_decoder is_decoder license model_max_length auto_map""".split()
+)
+LEGACY_KEYS = {"d_model": "hidden_size", "n_layer": "num_hidden_layers", "d_inner": "intermediate_size"}
+LEGACY_SSM_KEYS = {"d_state": "state_size", "d_conv": "conv_kernel", "expand": "expand", "dt_rank": "time_step_rank"}
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Sizes and options; 0 for `intermediate_size` or `time_step_rank` means: computed from the others."""
+
+    hidden_size: int = 256
+    num_hidden_layers: int = 6
+    vocab_size: int = 8192
+    state_size: int = 16
+    conv_kernel: int = 4
+    expand: int = 2
+    intermediate_size: int = 0
+    time_step_rank: int = 0
+    use_bias: bool = False
+    use_conv_bias: bool = True
+    layer_norm_epsilon: float = 1e-5
+    tie_word_embeddings: bool = True
+    time_step_min: float = 0.001
+    time_step_max: float = 0.1
+    time_step_floor: float = 1e-4
+    described: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("hidden_size", "num_hidden_layers", "vocab_size", "state_size", "conv_kernel", "expand"):
+            _need_whole(name, getattr(self, name), 1)
+        for name in ("intermediate_size", "time_step_rank"):
+            _need_whole(name, getattr(self, name), 0)
+        if not (isinstance(self.layer_norm_epsilon, int | float) and 0 < self.layer_norm_epsilon < 1):
+            raise ConfigError(f"layer_norm_epsilon is {self.layer_norm_epsilon!r}; it must lie between 0 and 1.")
+        if not 0 < self.time_step_min <= self.time_step_max:
+            raise ConfigError(
+                f"time_step_min is {self.time_step_min!r} and time_step_max {self.time_step_max!r}; they must be positive and in order."
+            )
+        object.__setattr__(self, "intermediate_size", self.intermediate_size or self.expand * self.hidden_size)
+        object.__setattr__(self, "time_step_rank", self.time_step_rank or math.ceil(self.hidden_size / 16))
+
+    @classmethod
+    def from_hugging_face(cls, keys: dict[str, Any]) -> ModelConfig:
+        """Read the keys of a `config.json`; refuse, by name, what this engine does not compute."""
+        keys = _from_legacy(dict(keys))
+        _require(keys, "model_type", "mamba")
+        _require(keys, "hidden_act", "silu", "swish")
+        _require(keys, "rms_norm", True)
+        _require(keys, "num_heads", None)
+        if keys.get("time_step_rank") == "auto":
+            keys["time_step_rank"] = 0
+        names = {f.name for f in fields(cls)} - {"described"}
+        unknown = sorted(set(keys) - names - DESCRIPTIVE_KEYS)
+        if unknown:
+            raise ConfigError(
+                f"The configuration has keys that this engine does not know and that may change the result: {', '.join(unknown)}.",
+                "Only Mamba-1 models in Hugging Face format can be used.",
+            )
+        described = {key: value for key, value in keys.items() if key in DESCRIPTIVE_KEYS - names}
+        return cls(**{key: value for key, value in keys.items() if key in names}, described=described)
+
+    def to_hugging_face(self) -> dict[str, Any]:
+        """The keys of a `config.json` that transformers reads back to the same model."""
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "described"}
+        fixed = {"model_type": "mamba", "architectures": ["MambaForCausalLM"], "hidden_act": "silu"}
+        return {**self.described, **fixed, **own}
+
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Every parameter by its Hugging Face name, in the order of the checkpoint."""
+        m, d, n, r, v, k = (
+            self.hidden_size, self.intermediate_size, self.state_size, self.time_step_rank, self.vocab_size, self.conv_kernel,
+        )  # fmt: skip
+        shapes: dict[str, tuple[int, ...]] = {"backbone.embeddings.weight": (v, m)}
+        for layer in range(self.num_hidden_layers):
+            prefix = f"backbone.layers.{layer}"
+            mixer = {
+                "A_log": (d, n),
+                "D": (d,),
+                "conv1d.weight": (d, 1, k),
+                "conv1d.bias": (d,) if self.use_conv_bias else None,
+                "in_proj.weight": (2 * d, m),
+                "in_proj.bias": (2 * d,) if self.use_bias else None,
+                "x_proj.weight": (r + 2 * n, d),
+                "dt_proj.weight": (d, r),
+                "dt_proj.bias": (d,),
+                "out_proj.weight": (m, d),
+                "out_proj.bias": (m,) if self.use_bias else None,
+            }
+            shapes[f"{prefix}.norm.weight"] = (m,)
+            shapes.update({f"{prefix}.mixer.{name}": shape for name, shape in mixer.items() if shape is not None})
+        shapes["backbone.norm_f.weight"] = (m,)
+        if not self.tie_word_embeddings:
+            shapes["lm_head.weight"] = (v, m)
+        return shapes
+
+    @property
+    def parameter_count(self) -> int:
+        return sum(math.prod(shape) for shape in self.parameter_shapes().values())
+
+
+def decays(name: str) -> bool:
+    """Whether weight decay applies: not to A_log, D, biases and norms."""
+    return not (name.endswith((".A_log", ".D", ".bias")) or ".norm" in name)
+
+
+PRESETS = {
+    "nano": {"hidden_size": 128, "num_hidden_layers": 4},
+    "small": {"hidden_size": 256, "num_hidden_layers": 6},
+    "medium": {"hidden_size": 512, "num_hidden_layers": 8},
+    "large": {"hidden_size": 768, "num_hidden_layers": 12},
+}
+
+
+def preset(name: str, vocab_size: int = 8192) -> ModelConfig:
+    """A configuration by its size name."""
+    if name not in PRESETS:
+        raise ConfigError(f"There is no size {name!r}.", f"Choose one of: {', '.join(PRESETS)}.")
+    return ModelConfig(vocab_size=vocab_size, **PRESETS[name])
+
+
+def _need_whole(name: str, value: Any, lowest: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
+        raise ConfigError(f"{name} is {value!r}; it must be a whole number of at least {max(lowest, 1)}.")
+
+
+def _require(keys: dict[str, Any], name: str, *allowed: Any) -> None:
+    """Drop `name` from keys if its value is one that this engine computes, else refuse it."""
+    value = keys.pop(name, allowed[0])
+    if value not in allowed:
+        raise ConfigError(f"{name} is {value!r}; this engine computes only {' or '.join(map(repr, allowed))}.")
+
+
+def _from_legacy(keys: dict[str, Any]) -> dict[str, Any]:
+    """Translate the keys of the original Mamba repository, where they stand alone or beside the newer ones."""
+    for old, new in LEGACY_KEYS.items():
+        if old in keys:
+            value = keys.pop(old)
+            if keys.setdefault(new, value) != value:
+                raise ConfigError(f"{old} is {value!r} but {new} is {keys[new]!r}; they must agree.")
+    inner = keys.pop("ssm_cfg", None) or {}
+    unknown = sorted(set(inner) - set(LEGACY_SSM_KEYS))
+    if unknown:
+        raise ConfigError(f"ssm_cfg has keys that this engine does not know: {', '.join(unknown)}.", "Only Mamba-1 can be used.")
+    for old, new in LEGACY_SSM_KEYS.items():
+        if old in inner:
+            keys.setdefault(new, inner[old])
+    if "pad_vocab_size_multiple" in keys and "vocab_size" in keys and "model_type" not in keys:
+        multiple = int(keys["pad_vocab_size_multiple"])
+        keys["vocab_size"] = -(-keys["vocab_size"] // multiple) * multiple
+    return keys

@@ -1,0 +1,1 @@
+"""Training: from a batch of tokens to better weights."""
