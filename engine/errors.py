@@ -1,7 +1,7 @@
 """Every error the engine raises on purpose.
 
-One small family: a message says what was wrong, with which file, tensor or option, and what to do about it.  Anything else that comes
-out of the engine is a defect.
+One small family: a message says what was wrong, with which file, tensor or option, and what to do about it. Anything
+else that comes out of the engine is a defect.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ class DeviceError(CodecoilError):
 
 
 class DeviceLostError(DeviceError):
-    """The adapter went away (driver reset, unplugged, out of memory): open a device again and reload the last checkpoint."""
+    """The adapter went away (driver reset, unplugged, out of memory):
+
+    open a device again and reload the last checkpoint.
+    """
 
 
 class KernelMismatchError(DeviceError):

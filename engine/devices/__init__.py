@@ -1,10 +1,15 @@
-"""Devices: where kernels run.  `cpu` is NumPy and Numba, `webgpu` is wgpu and WGSL; one interface, the same kernel names and meaning."""
+"""Devices: where kernels run. `cpu` is NumPy and Numba, `webgpu` is wgpu and WGSL; one interface, the same kernel
+names and meaning.
 
-from __future__ import annotations
+    interface   what a device is            kernels   (engine.graph.kernels) what it must be able to do
+    cpu/        NumPy's BLAS and Numba      samples   small inputs for every kernel: self-test, tests, warm-up
+    webgpu/     wgpu-py and shaders/        choice    which device there is and which one to take
 
-from engine.devices.cpu.device import CpuDevice
+wgpu is imported in `webgpu/` only, and that only when it is asked for: a machine without a driver still has the CPU
+device.
+"""
+
+from engine.devices.choice import Choice, DeviceInfo, choose_device, list_devices, open_device
 from engine.devices.interface import Device
 
-
-def open_device(name: str = "auto") -> Device:
-    return CpuDevice()
+__all__ = ["Choice", "Device", "DeviceInfo", "choose_device", "list_devices", "open_device"]

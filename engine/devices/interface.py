@@ -1,7 +1,7 @@
-"""What a device is: memory by slab, programs compiled to executables, and a ledger.  No device is implemented here.
+"""What a device is: memory by slab, programs compiled to executables, and a ledger. No device is implemented here.
 
-A device belongs to the thread that opened it.  `allocate` gives a slab its memory, `compile` plans a program's arena and binds its calls, `run`
-enqueues it.  Reading waits for what was enqueued before.
+A device belongs to the thread that opened it. `allocate` gives a slab its memory, `compile` plans a program's arena
+and binds its calls, `run` enqueues it. Reading waits for what was enqueued before.
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ class Executable(ABC):
         device.ledger.reserve(plan.arena_by_kind, f"The working memory of {plan.program.name}")
         self.device = device
         self.plan = plan
-        self._pages = [device._create_buffer(n, f"{plan.program.name} arena {i}") for i, n in enumerate(plan.page_bytes)]
+        self._pages = [
+            device._create_buffer(n, f"{plan.program.name} arena {i}") for i, n in enumerate(plan.page_bytes)
+        ]
 
     def locate(self, tensor: Tensor) -> tuple[object, int]:
         """The buffer that holds `tensor`, and its byte offset there."""
@@ -119,13 +121,17 @@ class Executable(ABC):
     def run(self, inputs: dict[str, np.ndarray]) -> None:
         """Write `inputs` by name, then enqueue every call."""
         if set(inputs) != set(self.plan.program.inputs):
-            raise InputError(f"{self.plan.program.name} takes the inputs {sorted(self.plan.program.inputs)}, not {sorted(inputs)}.")
+            raise InputError(
+                f"{self.plan.program.name} takes the inputs {sorted(self.plan.program.inputs)}, not {sorted(inputs)}."
+            )
         self._run({name: self._checked(name, array) for name, array in inputs.items()})
 
     def _checked(self, name: str, array: np.ndarray) -> np.ndarray:
         tensor = self.plan.program.inputs[name]
         if tuple(array.shape) != tensor.shape:
-            raise InputError(f"Input {name} of {self.plan.program.name} has shape {array.shape}; it must be {tensor.shape}.")
+            raise InputError(
+                f"Input {name} of {self.plan.program.name} has shape {array.shape}; it must be {tensor.shape}."
+            )
         return np.ascontiguousarray(array, dtype=NUMPY_DTYPES[tensor.dtype])
 
     @abstractmethod
@@ -137,7 +143,10 @@ class Executable(ABC):
 
     @abstractmethod
     def read_later(self, name: str) -> Callable[[], np.ndarray]:
-        """Mark an output's value as of now; the function given back waits for it.  Lets a step be enqueued before the last one is read."""
+        """Mark an output's value as of now;
+
+        the function given back waits for it. Lets a step be enqueued before the last one is read.
+        """
 
     def close(self) -> None:
         """Give the arena back."""

@@ -1,7 +1,7 @@
 """The memory ledger: every byte that the engine holds on a device, by kind, against the ceiling.
 
-Drivers do not tell how much memory is free, and some hand out more than there is; so the engine keeps its own account.  It is what the memory
-plot shows, what the ceiling is held against and what an estimate is checked by.
+Drivers do not tell how much memory is free, and some hand out more than there is; so the engine keeps its own
+account. It is what the memory plot shows, what the ceiling is held against and what an estimate is checked by.
 """
 
 from __future__ import annotations
@@ -12,6 +12,10 @@ from engine.errors import MemoryCeilingError
 from engine.graph.tensor import Kind
 
 DEFAULT_CEILING = 3 * 2**30
+
+
+def _mib(nbytes: int) -> str:
+    return f"{nbytes / 2**20:.1f} MiB"
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class Ledger:
         wanted = sum(nbytes_by_kind.values())
         if self.total + wanted > self.ceiling:
             raise MemoryCeilingError(
-                f"{what} needs {wanted / 2**20:.1f} MiB; {self.total / 2**20:.1f} of {self.ceiling / 2**20:.1f} MiB are in use.",
+                f"{what} needs {_mib(wanted)}; {_mib(self.total)} of {_mib(self.ceiling)} are in use.",
                 "Raise the memory ceiling, or use a smaller micro-batch, a shorter sequence or a smaller model.",
             )
         for kind, nbytes in nbytes_by_kind.items():

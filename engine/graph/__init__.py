@@ -1,9 +1,10 @@
 """What is to be computed, written down before it is computed.
 
-    Tape ──(operations emit kernel calls, forward then backward)──▶ Program ──(Plan: who lives when)──▶ device.compile ──▶ run, run, run
+    Tape ──operations emit kernel calls──▶ Program ──who lives when──▶ Plan ──device.compile──▶ Executable ──▶ run, run, run
 
-A training step is the same few hundred kernel calls every time.  So the tape does not compute: its operations write kernel calls on
-symbolic tensors into a `Program`, once per shape.  The `Plan` then gives every activation an offset in one arena by its lifetime, which
-is also the exact memory estimate, before a byte is allocated.  A device compiles the plan (NumPy views on the CPU; bind groups and one
-parameter arena on WebGPU) and replays it with no decision left to take.
+A training step is the same few hundred kernel calls every time. So the tape does not compute: its operations write
+kernel calls on symbolic tensors into a `Program`, once per shape. The `Plan` then gives every activation an offset in
+one arena by its lifetime, which is also the exact memory estimate, before a byte is allocated. A device compiles the
+plan (NumPy views on the CPU; bind groups and one parameter arena on WebGPU) and replays it with no decision left to
+take.
 """

@@ -1,11 +1,14 @@
 """The kernels: one table of names, operands and numbers that both devices implement.
 
-This is the contract.  `cpu/` has a function of each name that takes NumPy arrays in this order, `webgpu/` a launch of each name that binds
-buffers in this order, `shaders/` a `.wgsl` file of the same stem, `tests/kernels/` a test against float64.
+This is the contract. `cpu/` has a function of each name that takes NumPy arrays in this order, `webgpu/` a launch of
+each name that binds buffers in this order, `shaders/` a `.wgsl` file of the same stem, `tests/kernels/` a test
+against float64.
 
-Letters: b batch, l length, t = b*l tokens, m model width, d inner width, n state size, k convolution taps, r rank of delta, v vocabulary,
-p parts of a sum.  Access: `r` read, `w` written whole, `x` read and written (also: written in part).  `?` marks an operand that may be
-absent, `s` one whose rows may lie apart (part of a wider matrix; any operand of a product may).  Nothing is added up in an order that depends on timing: partial sums go to their own rows and are summed in order.
+Letters: b batch, l length, t = b*l tokens, m model width, d inner width, n state size, k convolution taps, r rank of
+delta, v vocabulary, p parts of a sum. Access: `r` read, `w` written whole, `x` read and written (also: written in
+part). `?` marks an operand that may be absent, `s` one whose rows may lie apart (part of a wider matrix; any operand
+of a product may). Nothing is added up in an order that depends on timing: partial sums go to their own rows and are
+summed in order.
 """
 
 from __future__ import annotations
@@ -40,11 +43,22 @@ class Kernel:
 
 
 def _kernel(name: str, operands: str, numbers: str, meaning: str) -> Kernel:
-    """`operands` reads "ids:r1i table:r2 y:w2 bias:r1?": name, access, rank, i int32, h float16, b bfloat16, s strided, ? optional."""
+    """`operands` reads "ids:r1i table:r2 y:w2 bias:r1?":
+
+    name, access, rank, i int32, h float16, b bfloat16, s strided, ? optional.
+    """
     parsed = []
     for word in operands.split():
         label, spec = word.split(":")
-        dtype = "int32" if "i" in spec[2:] else "float16" if "h" in spec[2:] else "bfloat16" if "b" in spec[2:] else "float32"
+        dtype = (
+            "int32"
+            if "i" in spec[2:]
+            else "float16"
+            if "h" in spec[2:]
+            else "bfloat16"
+            if "b" in spec[2:]
+            else "float32"
+        )
         parsed.append(Operand(label, spec[0], int(spec[1]), spec.endswith("?"), dtype, "s" in spec[2:]))
     return Kernel(name, tuple(parsed), tuple(numbers.split()), meaning)
 
@@ -70,7 +84,7 @@ KERNELS: dict[str, Kernel] = {
             "rmsnorm_backward",
             "d_y:r2 x:r2 scale:r1 inverse_rms:r1 d_x:x2 d_scale:w2?",
             "accumulate",
-            "d_x (+)= ...; d_scale (p, m): partial sums over rows, p = number of row blocks, block i holds rows i*ceil(t/p) ...",
+            "d_x (+)= gradient of the norm; d_scale (p, m): sums over p blocks of ceil(t/p) rows each",
         ),
         *(
             _kernel(
@@ -113,15 +127,16 @@ KERNELS: dict[str, Kernel] = {
             "selective_scan",
             "u:r2 delta:r2 x_dbl:r2 coefficients:r2 states:x4 y:w2 workspace:x1?",
             "length rank carry",
-            "y of the scan with Delta = softplus(delta + dt_bias), skip D*u included; states (b, ceil(l/64)+1, n, d): the state before each "
-            "64 tokens and, last, the final one; slot 0 is read where carry, else set to zero",
+            "y of the scan with Delta = softplus(delta + dt_bias), skip D*u included; states (b, ceil(l/64)+1, n, d): the "
+            "state before each 64 tokens and, last, the final one; slot 0 is read where carry, else set to zero",
         ),
         _kernel(
             "selective_scan_backward",
             "u:r2 delta:x2 x_dbl:r2 coefficients:r2 states:r4 d_y:x2 partials:w1 workspace:x1?",
             "length rank want_inputs want_coefficients",
-            "in place: d_y becomes d_u and delta becomes d_delta (before the bias) where want_inputs; partials = (blocks, t, 2n) sums of d_B|d_C "
-            "over each block of channels, then (b, n+2, d) sums of d_A, d_D, d_dt_bias over each sequence where want_coefficients",
+            "in place: d_y becomes d_u and delta becomes d_delta (before the bias) where want_inputs; partials = (blocks, "
+            "t, 2n) sums of d_B|d_C over each block of channels (device.scan_channel_block wide), then (b, n+2, d) sums of "
+            "d_A, d_D, d_dt_bias over each sequence where want_coefficients",
         ),
         _kernel("gate", "y:r2 z:r2s g:w2", "", "g = y * silu(z)"),
         _kernel(
@@ -136,9 +151,16 @@ KERNELS: dict[str, Kernel] = {
             "want_gradient",
             "losses per row (0 where the target is negative); logits become (softmax - onehot) * scalars[0] where want_gradient",
         ),
-        _kernel("sum_rows", "x:r2 y:x2s", "columns accumulate", "y (i, j) (+)= sum over p of x (p, i*j), y having `columns` columns"),
+        _kernel(
+            "sum_rows",
+            "x:r2 y:x2s",
+            "columns accumulate",
+            "y (i, j) (+)= sum over p of x (p, i*j), y having `columns` columns",
+        ),
         _kernel("total", "x:r1 y:x1", "", "y[0] = sum of x, in a fixed order"),
-        _kernel("squared_norm", "x:r1 partials:x1", "", "partials[i] = sum of squares of the i-th of its equal parts of x"),
+        _kernel(
+            "squared_norm", "x:r1 partials:x1", "", "partials[i] = sum of squares of the i-th of its equal parts of x"
+        ),
         _kernel(
             "clip_factor",
             "partials:r1 scalars:r1 statistics:x1",

@@ -1,7 +1,8 @@
 """The operations of a Mamba model: each emits its forward kernels and records its backward.
 
-Shapes: t = b*l tokens, m model width, d inner width, n state size, r rank of delta, v vocabulary.  Gradients are `d_` + name.  Several backward
-kernels work in place (`gate_backward`, `selective_scan_backward`): the buffer of a gradient that is used up becomes the next one.
+Shapes: t = b*l tokens, m model width, d inner width, n state size, r rank of delta, v vocabulary. Gradients are `d_`
++ name. Several backward kernels work in place (`gate_backward`, `selective_scan_backward`): the buffer of a gradient
+that is used up becomes the next one.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ class Projection:
         bias = self.bias.tensor if self.bias else None
         tape.emit("matmul_nt", x, self.weight.tensor, y, residual, bias, alpha=1.0, accumulate=0)
         if self.adapter is not None:
-            _product(tape, "nt", self._low(tape, x), self.adapter.up.tensor, y, accumulate=True, alpha=self.adapter.scale)
+            _product(
+                tape, "nt", self._low(tape, x), self.adapter.up.tensor, y, accumulate=True, alpha=self.adapter.scale
+            )
         return y
 
     def pass_gradient(self, tape: Tape, d_y: Tensor, x: Tensor) -> Tensor | None:
@@ -73,7 +76,7 @@ class Projection:
 
 
 def embedding(tape: Tape, ids: Tensor, order: Tensor | None, table: Parameter) -> Tensor:
-    """Rows of `table` (v, m) for `ids` (t,); `order` is the stable argsort of ids, needed where the table is trained."""
+    """Rows of `table` (v, m) for `ids` (t,); `order`, their stable argsort, is needed where the table is trained."""
     x = tape.new("embedded", (ids.shape[0], table.shape[1]))
     for first_row, block in zip(table.first_rows, table.blocks, strict=True):
         tape.emit("embedding_gather", ids, block, x, first_row=first_row)
@@ -133,7 +136,8 @@ def linear(tape: Tape, x: Tensor, projection: Projection, name: str = "projected
 def gated_projection(tape: Tape, y: Tensor, xz: Tensor, projection: Projection, residual: Tensor) -> Tensor:
     """residual + projection(y * silu(z)), z being the second half of xz (t, 2d).
 
-    The product y * silu(z) is not kept: `gate_backward` makes it again in the place of y, just before the weight's gradient needs it.
+    The product y * silu(z) is not kept: `gate_backward` makes it again in the place of y, just before the weight's
+    gradient needs it.
     """
     t, d = y.shape
     z = xz.columns(d, 2 * d)
@@ -159,7 +163,9 @@ def gated_projection(tape: Tape, y: Tensor, xz: Tensor, projection: Projection, 
     return out
 
 
-def causal_conv_silu(tape: Tape, xz: Tensor, weight: Parameter, bias: Parameter | None, length: int, history: Tensor | None = None) -> Tensor:
+def causal_conv_silu(
+    tape: Tape, xz: Tensor, weight: Parameter, bias: Parameter | None, length: int, history: Tensor | None = None
+) -> Tensor:
     """silu of the depthwise convolution over the first half of xz (t, 2d); weight: (d, 1, k)."""
     t, d = xz.shape[0], xz.shape[1] // 2
     taps = weight.tensor.view(shape=(d, weight.shape[2]))
@@ -202,7 +208,8 @@ def selective_state_space(
 ) -> Tensor:
     """y of the selective scan over u (t, d), with delta, B and C projected from u.
 
-    x_proj: (r+2n, d), dt_proj: (d, r), A_log: (d, n).  `states` (b, ceil(l/64)+1, n, d), where given, holds the state to go on from in slot 0.
+    x_proj: (r+2n, d), dt_proj: (d, r), A_log: (d, n). `states` (b, ceil(l/64)+1, n, d), where given, holds the state
+    to go on from in slot 0.
     """
     (t, d), (_, n), r = u.shape, A_log.shape, dt_proj.shape[1]
     batch = t // length
@@ -272,7 +279,8 @@ def head_rows(vocabulary: int, t: int, max_binding_bytes: int) -> int:
 def cross_entropy(tape: Tape, x: Tensor, head: Parameter, targets: Tensor, scalars: Tensor) -> Tensor:
     """Per-token losses (t,) of x (t, m) against targets, in chunks of tokens: the full (t, v) logits are never held.
 
-    The gradient of a chunk's logits is there as soon as its loss is, so d_x and the head's gradient are computed at once, not in `backward`.
+    The gradient of a chunk's logits is there as soon as its loss is, so d_x and the head's gradient are computed at
+    once, not in `backward`.
     """
     t, v = x.shape[0], head.shape[0]
     losses = tape.new("losses", (t,))

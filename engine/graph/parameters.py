@@ -1,6 +1,7 @@
 """Parameters and the parts of them that are trained, as descriptions.
 
-A parameter is one tensor, or, where it is larger than the device binds at once, several blocks of rows (the embedding of a large vocabulary).
+A parameter is one tensor, or, where it is larger than the device binds at once, several blocks of rows (the embedding
+of a large vocabulary).
 """
 
 from __future__ import annotations

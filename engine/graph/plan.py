@@ -1,8 +1,8 @@
 """Where every tensor of a program lives, decided before anything is allocated.
 
-Tensors in slabs are where they are.  The others share one arena: two of them may overlap in memory when they never live at the same time.
-Placing the largest first at the lowest free offset packs a training step to within a few per cent of its peak.  The same plan is the
-memory estimate: what it says is what a device allocates.
+Tensors in slabs are where they are. The others share one arena: two of them may overlap in memory when they never
+live at the same time. Placing the largest first at the lowest free offset packs a training step to within a few per
+cent of its peak. The same plan is the memory estimate: what it says is what a device allocates.
 """
 
 from __future__ import annotations
@@ -40,8 +40,13 @@ class Plan:
 
 
 def lifetimes(program: Program) -> dict[Tensor, tuple[int, int]]:
-    """First and last call that touches each unplaced tensor; inputs live from before the first call, outputs past the last."""
-    spans: dict[Tensor, tuple[int, int]] = {tensor: (-1, -1) for tensor in program.inputs.values() if tensor.slab is None}
+    """First and last call that touches each unplaced tensor;
+
+    inputs live from before the first call, outputs past the last.
+    """
+    spans: dict[Tensor, tuple[int, int]] = {
+        tensor: (-1, -1) for tensor in program.inputs.values() if tensor.slab is None
+    }
     for index, call in enumerate(program.calls):
         for view in call.operands:
             if view is not None and view.tensor.slab is None:

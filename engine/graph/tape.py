@@ -1,8 +1,8 @@
 """Reverse-mode differentiation on programs.
 
-An operation emits its forward kernels and records one function that will emit its backward kernels.  `backward` calls those in reverse.  What
-needs no gradient is neither recorded nor emitted: with only the B and C rows of `x_proj` trained, no weight gradient of any other matrix
-is in the program at all, and the first layer stops at d_B and d_C.
+An operation emits its forward kernels and records one function that will emit its backward kernels. `backward` calls
+those in reverse. What needs no gradient is neither recorded nor emitted: with only the B and C rows of `x_proj`
+trained, no weight gradient of any other matrix is in the program at all, and the first layer stops at d_B and d_C.
 """
 
 from __future__ import annotations
@@ -11,14 +11,19 @@ from collections.abc import Callable
 
 from engine.graph.kernels import KERNELS, Statistics
 from engine.graph.parameters import Parameter, TrainedRows
-from engine.graph.tensor import Kind, KernelCall, Program, Tensor, View, view_of
+from engine.graph.tensor import KernelCall, Kind, Program, Tensor, View, view_of
 
 
 class Tape:
     """Writes a program: forward as operations are called, backward on demand."""
 
-    def __init__(self, name: str, device, trained: dict[str, TrainedRows] | None = None, accumulate: bool = False) -> None:
-        """`trained`: what gets a gradient, by parameter name.  `accumulate`: add to the gradients that are there (later micro-batches)."""
+    def __init__(
+        self, name: str, device, trained: dict[str, TrainedRows] | None = None, accumulate: bool = False
+    ) -> None:
+        """`trained`: what gets a gradient, by parameter name.
+
+        `accumulate`: add to the gradients that are there (later micro-batches).
+        """
         self.program = Program(name)
         self.device = device
         self._trained = trained or {}
@@ -77,7 +82,9 @@ class Tape:
         return self._gradients[tensor]
 
     def set_gradient(self, tensor: Tensor, gradient: Tensor) -> None:
-        """Hand over a buffer that already holds the gradient of `tensor` (from a fused loss, or in place from the layer above)."""
+        """Hand over a buffer that already holds the gradient of `tensor` (from a fused loss, or in place from the
+        layer above).
+        """
         self._gradients[tensor] = gradient
 
     def gradient_to_fill(self, tensor: Tensor) -> tuple[Tensor, bool]:
@@ -99,7 +106,9 @@ class Tape:
         return self._trained.get(parameter.name) if parameter is not None else None
 
     def accumulates(self, gradient: Tensor) -> bool:
-        """Whether the next write to a parameter's gradient adds (a later micro-batch, or a second use such as the tied embedding)."""
+        """Whether the next write to a parameter's gradient adds (a later micro-batch, or a second use such as the
+        tied embedding).
+        """
         first = gradient not in self._written
         self._written.add(gradient)
         return self._accumulate or not first

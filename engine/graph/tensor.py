@@ -1,8 +1,8 @@
-"""Tensors without numbers: names, shapes and where they will live.  No device is known here.
+"""Tensors without numbers: names, shapes and where they will live. No device is known here.
 
-A `Tensor` is a contiguous, row-major block.  It is *placed* in a slab (weights, gradients, optimiser state, inputs: they outlive a run) or left
-unplaced, and then the plan finds room for it in the arena.  A `View` is what a kernel sees: a part of a tensor with unit stride in the last
-axis and `stride` elements from one row to the next.
+A `Tensor` is a contiguous, row-major block. It is *placed* in a slab (weights, gradients, optimiser state, inputs:
+they outlive a run) or left unplaced, and then the plan finds room for it in the arena. A `View` is what a kernel
+sees: a part of a tensor with unit stride in the last axis and `stride` elements from one row to the next.
 """
 
 from __future__ import annotations
@@ -73,7 +73,10 @@ class Tensor:
 
 @dataclass(eq=False)
 class Slab:
-    """A description of memory that outlives a run: tensors one after another, each aligned.  A device allocates it as one buffer."""
+    """A description of memory that outlives a run:
+
+    tensors one after another, each aligned. A device allocates it as one buffer.
+    """
 
     name: str
     kind: Kind
@@ -88,7 +91,9 @@ class Slab:
         return tensor
 
     def flat(self) -> Tensor:
-        """All of it as one float32 vector, padding included (padding is zero, and stays zero under any update by its own gradient)."""
+        """All of it as one float32 vector, padding included (padding is zero, and stays zero under any update by its
+        own gradient).
+        """
         return Tensor(self.name, (self.nbytes // 4,), "float32", self.kind, self, 0)
 
 

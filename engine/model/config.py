@@ -1,7 +1,7 @@
 """The shape of a Mamba-1 model, in the words of Hugging Face's `config.json`.
 
-Options that exist in the wild are honoured.  A key that would change the result and that this engine does not compute is refused by name;
-keys that only describe are kept and written back.
+Options that exist in the wild are honoured. A key that would change the result and that this engine does not compute
+is refused by name; keys that only describe are kept and written back.
 """
 
 from __future__ import annotations
@@ -14,12 +14,58 @@ from engine.errors import ConfigError
 
 # Keys that change nothing in what the model computes: training-time, bookkeeping and generation settings.
 DESCRIPTIVE_KEYS = frozenset(
-    """architectures _name_or_path transformers_version dtype torch_dtype use_cache use_mambapy use_associative_scan residual_in_fp32
-    rescale_prenorm_residual initializer_range bos_token_id eos_token_id pad_token_id unk_token_id sep_token_id cls_token_id mask_token_id
-    time_step_min time_step_max time_step_floor time_step_scale time_step_init_scheme fused_add_norm pad_vocab_size_multiple
-    return_dict output_hidden_states output_attentions torchscript id2label label2id problem_type num_labels task_specific_params
-    tokenizer_class prefix finetuning_task chunk_size_feed_forward max_length min_length do_sample temperature top_k top_p
-    repetition_penalty is_encoder_decoder is_decoder license model_max_length auto_map""".split()
+    [
+        "architectures",
+        "_name_or_path",
+        "transformers_version",
+        "dtype",
+        "torch_dtype",
+        "use_cache",
+        "use_mambapy",
+        "use_associative_scan",
+        "residual_in_fp32",
+        "rescale_prenorm_residual",
+        "initializer_range",
+        "bos_token_id",
+        "eos_token_id",
+        "pad_token_id",
+        "unk_token_id",
+        "sep_token_id",
+        "cls_token_id",
+        "mask_token_id",
+        "time_step_min",
+        "time_step_max",
+        "time_step_floor",
+        "time_step_scale",
+        "time_step_init_scheme",
+        "fused_add_norm",
+        "pad_vocab_size_multiple",
+        "return_dict",
+        "output_hidden_states",
+        "output_attentions",
+        "torchscript",
+        "id2label",
+        "label2id",
+        "problem_type",
+        "num_labels",
+        "task_specific_params",
+        "tokenizer_class",
+        "prefix",
+        "finetuning_task",
+        "chunk_size_feed_forward",
+        "max_length",
+        "min_length",
+        "do_sample",
+        "temperature",
+        "top_k",
+        "top_p",
+        "repetition_penalty",
+        "is_encoder_decoder",
+        "is_decoder",
+        "license",
+        "model_max_length",
+        "auto_map",
+    ]
 )
 LEGACY_KEYS = {"d_model": "hidden_size", "n_layer": "num_hidden_layers", "d_inner": "intermediate_size"}
 LEGACY_SSM_KEYS = {"d_state": "state_size", "d_conv": "conv_kernel", "expand": "expand", "dt_rank": "time_step_rank"}
@@ -55,7 +101,8 @@ class ModelConfig:
             raise ConfigError(f"layer_norm_epsilon is {self.layer_norm_epsilon!r}; it must lie between 0 and 1.")
         if not 0 < self.time_step_min <= self.time_step_max:
             raise ConfigError(
-                f"time_step_min is {self.time_step_min!r} and time_step_max {self.time_step_max!r}; they must be positive and in order."
+                f"time_step_min and time_step_max are {self.time_step_min!r} and {self.time_step_max!r}; "
+                "they must be positive and in order."
             )
         object.__setattr__(self, "intermediate_size", self.intermediate_size or self.expand * self.hidden_size)
         object.__setattr__(self, "time_step_rank", self.time_step_rank or math.ceil(self.hidden_size / 16))
@@ -74,7 +121,8 @@ class ModelConfig:
         unknown = sorted(set(keys) - names - DESCRIPTIVE_KEYS)
         if unknown:
             raise ConfigError(
-                f"The configuration has keys that this engine does not know and that may change the result: {', '.join(unknown)}.",
+                "The configuration has keys that this engine does not know and that may change the result: "
+                f"{', '.join(unknown)}.",
                 "Only Mamba-1 models in Hugging Face format can be used.",
             )
         described = {key: value for key, value in keys.items() if key in DESCRIPTIVE_KEYS - names}
@@ -88,9 +136,8 @@ class ModelConfig:
 
     def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
         """Every parameter by its Hugging Face name, in the order of the checkpoint."""
-        m, d, n, r, v, k = (
-            self.hidden_size, self.intermediate_size, self.state_size, self.time_step_rank, self.vocab_size, self.conv_kernel,
-        )  # fmt: skip
+        m, d, n, r = self.hidden_size, self.intermediate_size, self.state_size, self.time_step_rank
+        v, k = self.vocab_size, self.conv_kernel
         shapes: dict[str, tuple[int, ...]] = {"backbone.embeddings.weight": (v, m)}
         for layer in range(self.num_hidden_layers):
             prefix = f"backbone.layers.{layer}"
@@ -161,7 +208,9 @@ def _from_legacy(keys: dict[str, Any]) -> dict[str, Any]:
     inner = keys.pop("ssm_cfg", None) or {}
     unknown = sorted(set(inner) - set(LEGACY_SSM_KEYS))
     if unknown:
-        raise ConfigError(f"ssm_cfg has keys that this engine does not know: {', '.join(unknown)}.", "Only Mamba-1 can be used.")
+        raise ConfigError(
+            f"ssm_cfg has keys that this engine does not know: {', '.join(unknown)}.", "Only Mamba-1 can be used."
+        )
     for old, new in LEGACY_SSM_KEYS.items():
         if old in inner:
             keys.setdefault(new, inner[old])

@@ -1,7 +1,7 @@
 """Mamba-1 folders in Hugging Face format, in and out: `config.json` beside `model.safetensors`, whole or in shards.
 
-Reading maps the files: a tensor is in memory only while it is handed over.  Every complaint names the tensor with the shape that was found
-and the one that was expected.
+Reading maps the files: a tensor is in memory only while it is handed over. Every complaint names the tensor with the
+shape that was found and the one that was expected.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import ml_dtypes  # noqa: F401  (registers bfloat16 with NumPy, in which safetensors hands it over)
+import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
@@ -35,7 +35,10 @@ def read_config(folder: Path) -> ModelConfig:
 
 
 def read_parameters(folder: Path, config: ModelConfig) -> Iterator[tuple[str, np.ndarray]]:
-    """Every parameter of `config` by name: float32, float16 or bfloat16 (as uint16 bits), shape checked, all present, none left over."""
+    """Every parameter of `config` by name:
+
+    float32, float16 or bfloat16 (as uint16 bits), shape checked, all present, none left over.
+    """
     expected = config.parameter_shapes()
     with ExitStack() as stack:
         found = _open_tensors(folder, stack)
@@ -43,7 +46,13 @@ def read_parameters(folder: Path, config: ModelConfig) -> Iterator[tuple[str, np
         extra = sorted(found.keys() - expected.keys() - ({HEAD} if config.tie_word_embeddings else set()))
         if missing or extra:
             raise ModelFileError(
-                f"{folder}: " + "; ".join(f"{what}: {', '.join(names[:5])}" for what, names in (("missing", missing), ("unexpected", extra)) if names) + ".",
+                f"{folder}: "
+                + "; ".join(
+                    f"{what}: {', '.join(names[:5])}"
+                    for what, names in (("missing", missing), ("unexpected", extra))
+                    if names
+                )
+                + ".",
                 "The files do not belong to this config.json.",
             )
         for name, shape in expected.items():
@@ -54,8 +63,14 @@ def read_parameters(folder: Path, config: ModelConfig) -> Iterator[tuple[str, np
 def write_model(folder: Path, config: ModelConfig, parameters: dict[str, np.ndarray]) -> None:
     """Write a folder that `load_model` and transformers read."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / CONFIG_FILE).write_text(json.dumps({**config.to_hugging_face(), "dtype": "float32"}, indent=2) + "\n", encoding="utf-8")
-    save_file({name: np.ascontiguousarray(array) for name, array in parameters.items()}, folder / WEIGHTS_FILE, {"format": "pt"})
+    (folder / CONFIG_FILE).write_text(
+        json.dumps({**config.to_hugging_face(), "dtype": "float32"}, indent=2) + "\n", encoding="utf-8"
+    )
+    save_file(
+        {name: np.ascontiguousarray(array) for name, array in parameters.items()},
+        folder / WEIGHTS_FILE,
+        {"format": "pt"},
+    )
 
 
 def _open_tensors(folder: Path, stack: ExitStack) -> dict[str, tuple[Any, str]]:
@@ -70,13 +85,14 @@ def _open_tensors(folder: Path, stack: ExitStack) -> dict[str, tuple[Any, str]]:
         paths = [folder / name for name in names]
     else:
         raise ModelFileError(
-            f"{folder} holds no {WEIGHTS_FILE}.", "Choose a folder in Hugging Face format with safetensors (pickled .bin files are never read)."
+            f"{folder} holds no {WEIGHTS_FILE}.",
+            "Choose a folder in Hugging Face format with safetensors (pickled .bin files are never read).",
         )
     found = {}
     for path in paths:
         try:
             file = stack.enter_context(safe_open(path, framework="numpy"))
-            found.update({OTHER_SPELLINGS.get(name, name): (file, name) for name in file.keys()})
+            found.update({OTHER_SPELLINGS.get(name, name): (file, name) for name in file.keys()})  # noqa: SIM118
         except (OSError, SafetensorError) as error:
             raise ModelFileError(f"{path} cannot be read: {error}.", "Copy or download the file again.") from error
     return found
@@ -86,13 +102,20 @@ def _read_tensor(file: Any, name: str, shape: tuple[int, ...], folder: Path) -> 
     part = file.get_slice(name)
     dtype, found = part.get_dtype(), tuple(part.get_shape())
     if found != shape:
-        raise ModelFileError(f"{folder}: {name} has shape {found}; config.json wants {shape}.", "The files do not belong together.")
+        raise ModelFileError(
+            f"{folder}: {name} has shape {found}; config.json wants {shape}.", "The files do not belong together."
+        )
     if dtype not in ("F32", "F16", "BF16"):
-        raise ModelFileError(f"{folder}: {name} is stored as {dtype}.", "Only float32, float16 and bfloat16 can be read.")
+        raise ModelFileError(
+            f"{folder}: {name} is stored as {dtype}.", "Only float32, float16 and bfloat16 can be read."
+        )
     array = _bfloat16_bits(file, name, shape) if dtype == "BF16" else file.get_tensor(name)
     finite = np.isfinite(array) if array.dtype != np.uint16 else (array & 0x7F80) != 0x7F80
     if not finite.all():
-        raise ModelFileError(f"{folder}: {name} holds {np.size(finite) - np.count_nonzero(finite)} values that are not finite.", "The model is damaged.")
+        raise ModelFileError(
+            f"{folder}: {name} holds {np.size(finite) - np.count_nonzero(finite)} values that are not finite.",
+            "The model is damaged.",
+        )
     return array
 
 
@@ -105,7 +128,9 @@ def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ModelFileError(f"{path} cannot be read: {error.strerror}.", "Choose a model folder in Hugging Face format.") from error
+        raise ModelFileError(
+            f"{path} cannot be read: {error.strerror}.", "Choose a model folder in Hugging Face format."
+        ) from error
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{path} is not valid JSON: {error}.", "Copy or download the file again.") from error
 

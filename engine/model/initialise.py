@@ -1,4 +1,6 @@
-"""First weights of a new model, as the original Mamba code draws them (not as transformers does; `mamba.md` has the difference)."""
+"""First weights of a new model, as the original Mamba code draws them (not as transformers does; `mamba.md` has the
+difference).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from engine.model.config import ModelConfig
 def initial_parameters(config: ModelConfig, seed: int = 0) -> Iterator[tuple[str, np.ndarray]]:
     """Every parameter by name, one at a time, so that a large model is never held twice."""
     for index, (name, shape) in enumerate(config.parameter_shapes().items()):
-        random = np.random.default_rng((seed, index))  # by position: a tensor's values do not depend on the others' sizes
+        random = np.random.default_rng(
+            (seed, index)
+        )  # by position: a tensor's values do not depend on the others' sizes
         yield name, _draw(name, shape, config, random).astype(np.float32)
 
 

@@ -1,8 +1,8 @@
 """Parameters, gradients and optimiser state laid out in slabs.
 
-Parameters that decay and those that do not have slabs of their own, each small enough to be bound at once.  Where a whole slab is trained, its
-gradients and moments have slabs of the same layout, and one AdamW call updates all of it; where only parts are trained, each part has a
-call.
+Parameters that decay and those that do not have slabs of their own, each small enough to be bound at once. Where a
+whole slab is trained, its gradients and moments have slabs of the same layout, and one AdamW call updates all of it;
+where only parts are trained, each part has a call.
 """
 
 from __future__ import annotations

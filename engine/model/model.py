@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.devices.choice import open_device
 from engine.devices.interface import Device, Executable
 from engine.errors import ConfigError, InputError
 from engine.graph import operations as op
@@ -22,7 +23,7 @@ from engine.model.initialise import initial_adapter, initial_parameters
 from engine.model.layout import ParameterLayout, TrainedSet
 from engine.model.mamba import Network
 from engine.model.selection import DEFAULT_RANK, adapter_names, adapter_shapes, selected_rows
-from engine.train.step import AdamW, TrainingStep, batch_inputs, estimate_step, step_program
+from engine.model.step import AdamW, TrainingStep, batch_inputs, estimate_step, step_program
 
 KEPT_PROGRAMS = 4  # compiled shapes that `logits` and `loss_and_gradients` keep for the next call
 
@@ -81,9 +82,10 @@ class Model:
         return np.concatenate(chunks).reshape(b, l, v)
 
     def loss_and_gradients(self, ids: np.ndarray, trainable: str = "full") -> tuple[float, dict[str, np.ndarray]]:
-        """Mean loss of ids (b, l+1) — inputs ids[:, :-1], targets ids[:, 1:] — and the gradient of what `trainable` names.
+        """Mean loss of ids (b, l+1) — inputs ids[:, :-1], targets ids[:, 1:] — and the gradient of what `trainable`
+        names.
 
-        "full": every parameter.  "wsla": the B and C rows of every x_proj, (2n, d) each.  "lora": the low-rank pairs.
+        "full": every parameter. "wsla": the B and C rows of every x_proj, (2n, d) each. "lora": the low-rank pairs.
         """
         ids = self._checked(ids, least=2)
         b, l = ids.shape[0], ids.shape[1] - 1
@@ -149,7 +151,10 @@ class Model:
     # ---- files and memory
 
     def save(self, folder: str | Path) -> None:
-        """Write `config.json` and `model.safetensors` (float32) as transformers has them; adapters are not part of it."""
+        """Write `config.json` and `model.safetensors` (float32) as transformers has them;
+
+        adapters are not part of it.
+        """
         files.write_model(Path(folder), self.config, dict(self.parameters))
 
     @property
@@ -169,13 +174,16 @@ class Model:
     def _checked(self, ids: Any, least: int) -> np.ndarray:
         array = np.asarray(ids)
         if array.ndim != 2 or array.shape[0] == 0 or array.shape[1] < least:
-            raise InputError(f"Token ids have shape {array.shape}; they must be (batch, length) with batch >= 1 and length >= {least}.")
+            raise InputError(
+                f"Token ids have shape {array.shape}; they must be (batch, length), batch >= 1, length >= {least}."
+            )
         if not np.issubdtype(array.dtype, np.integer):
             raise InputError(f"Token ids are {array.dtype}; they must be whole numbers.")
         low, high = int(array.min()), int(array.max())
         if low < 0 or high >= self.config.vocab_size:
             raise InputError(
-                f"Token id {low if low < 0 else high} is out of range; the vocabulary has {self.config.vocab_size} entries (0 to {self.config.vocab_size - 1}).",
+                f"Token id {low if low < 0 else high} is out of range; the vocabulary has ids from 0 to "
+                f"{self.config.vocab_size - 1}.",
                 "Use the tokenizer that belongs to this model.",
             )
         return np.ascontiguousarray(array, np.int32)
@@ -217,8 +225,6 @@ class Model:
 
 def create_model(config: ModelConfig | dict[str, Any], seed: int = 0, device: Device | None = None) -> Model:
     """A new model with random weights; `config` is a ModelConfig or a dict of Hugging Face keys."""
-    from engine.devices import open_device
-
     if isinstance(config, dict):
         config = ModelConfig.from_hugging_face(config)
     model = Model(config, device or open_device())
@@ -229,8 +235,6 @@ def create_model(config: ModelConfig | dict[str, Any], seed: int = 0, device: De
 
 def load_model(folder: str | Path, device: Device | None = None) -> Model:
     """The model of a Hugging Face Mamba-1 folder: float32, float16 or bfloat16, sharded or not, tied or not."""
-    from engine.devices import open_device
-
     folder = Path(folder)
     config = files.read_config(folder)
     model = Model(config, device or open_device())

@@ -1,4 +1,6 @@
-"""What a training mode trains: rows of parameters, nothing else.  Modes are selections over one trainer, not trainers of their own."""
+"""What a training mode trains: rows of parameters, nothing else. Modes are selections over one trainer, not trainers
+of their own.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How the CPU kernels are compiled: by Numba, on all cores, without the GIL, cached on disk.
 
-`nogil` is not a nicety: a kernel that held the GIL would freeze the window for as long as it runs.  `reassoc` lets sums become vector sums; NaN and
-infinity keep their meaning, since a run that goes wrong must be seen.
+`nogil` is not a nicety: a kernel that held the GIL would freeze the window for as long as it runs. `reassoc` lets
+sums become vector sums; NaN and infinity keep their meaning, since a run that goes wrong must be seen.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import os
 
 from numba import njit
 
-# Idle threads sleep: by default they spin between two kernels, and take the cores from the matrix products and from other programs.
+# Idle threads sleep: by default they spin between two kernels, and take the cores from the matrix products and from
+# other programs.
 # Read when Numba starts its threads, at the first parallel kernel.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable
 
 import numba
@@ -45,14 +44,15 @@ class CpuDevice(Device):
         super().__init__(ledger)
         self.threads = numba.get_num_threads()
         self._products = Products(self.threads)
-        self.description = f"{platform.processor() or platform.machine()}, {self.threads} threads"
+        self.description = f"CPU, {self.threads} threads"
 
     def _create_buffer(self, nbytes: int, label: str) -> np.ndarray:
         try:
             room = np.zeros(nbytes + _CACHE_LINE, np.uint8)
         except MemoryError as error:
             raise MemoryCeilingError(
-                f"The system has no {nbytes / 2**20:.0f} MiB left for {label}.", "Close other programs or lower the memory ceiling."
+                f"The system has no {nbytes / 2**20:.0f} MiB left for {label}.",
+                "Close other programs or lower the memory ceiling.",
             ) from error
         start = -room.ctypes.data % _CACHE_LINE
         return room[start : start + nbytes]
@@ -93,13 +93,15 @@ class CpuExecutable(Executable):
 
     def __init__(self, device: CpuDevice, plan: Plan) -> None:
         super().__init__(device, plan)
-        self._bound = [(device.kernel(call.kernel), self._arguments(call)) for call in plan.program.calls]
+        self.bound = [(device.kernel(call.kernel), self._arguments(call)) for call in plan.program.calls]
 
     def _arguments(self, call: KernelCall) -> tuple:
         signature = KERNELS[call.kernel]
         arguments: list = []
         for view, spec in zip(call.operands, signature.operands, strict=True):
-            if spec.strided:  # the elements from the first one on, and the distance of rows: Numba then sees unit strides
+            if (
+                spec.strided
+            ):  # the elements from the first one on, and the distance of rows: Numba then sees unit strides
                 arguments += [_NOTHING, 0] if view is None else [self._flat(view), view.stride]
             elif view is None:
                 arguments.append(np.empty((0,) * spec.rank, NUMPY_DTYPES[spec.dtype]))
@@ -120,7 +122,7 @@ class CpuExecutable(Executable):
     def _run(self, inputs: dict[str, np.ndarray]) -> None:
         for name, array in inputs.items():
             self._tensor(name, self.plan.program.inputs)[...] = array
-        for function, arguments in self._bound:
+        for function, arguments in self.bound:
             function(*arguments)
 
     def _tensor(self, name: str, tensors: dict[str, Tensor]) -> np.ndarray:
@@ -135,7 +137,7 @@ class CpuExecutable(Executable):
 
     def close(self) -> None:
         super().close()
-        self._bound = []
+        self.bound = []
 
 
 def _as_array(buffer: np.ndarray, offset: int, tensor: Tensor) -> np.ndarray:

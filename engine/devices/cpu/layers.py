@@ -51,9 +51,12 @@ def rmsnorm(x, scale, y, inverse_rms, epsilon):
 
 @kernel
 def rmsnorm_backward(d_y, x, scale, inverse_rms, d_x, d_scale, accumulate):
-    """d_x (+)= r (w - x r^2 mean(w x)) with w = d_y * scale; d_scale (p, m): the sum of d_y x r over each block of rows."""
+    """d_x (+)= r (w - x r^2 mean(w x)) with w = d_y * scale;
+
+    d_scale (p, m): the sum of d_y x r over each block of rows.
+    """
     t, m = x.shape
-    parts = max(d_scale.shape[0], (t + 63) // 64)
+    parts = d_scale.shape[0] if d_scale.shape[0] > 0 else (t + 63) // 64
     rows = (t + parts - 1) // parts
     for part in prange(parts):
         sums = np.zeros(m, f32)
@@ -99,7 +102,10 @@ def causal_conv_silu(x, x_stride, weight, bias, history, y, length):
 
 @kernel
 def causal_conv_silu_backward(d_y, x, x_stride, weight, bias, d_x, d_x_stride, d_weight, d_bias, length):
-    """d_x (t, d), d_weight (b, d, k) and d_bias (b, d); absent outputs have no elements.  A task is a sequence and a block of channels."""
+    """d_x (t, d), d_weight (b, d, k) and d_bias (b, d);
+
+    absent outputs have no elements. A task is a sequence and a block of channels.
+    """
     t, d = d_y.shape
     taps = weight.shape[1]
     blocks = (d + CONV_CHANNELS - 1) // CONV_CHANNELS

@@ -11,7 +11,10 @@ from engine.devices.cpu.vector_math import ZERO, exp, f32
 
 @kernel
 def cross_entropy(logits, targets, losses, scalars, want_gradient):
-    """losses (t,); logits (t, v) become (softmax - onehot) * scalars[0] where want_gradient.  A negative target counts for nothing."""
+    """losses (t,); logits (t, v) become (softmax - onehot) * scalars[0] where want_gradient.
+
+    A negative target counts for nothing.
+    """
     t, v = logits.shape
     for i in prange(t):
         target = targets[i]

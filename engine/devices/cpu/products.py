@@ -1,10 +1,12 @@
 """Matrix products by NumPy's BLAS, in the three layouts a linear layer needs, on all cores.
 
-OpenBLAS keeps its own threads spinning after a product, and they then steal the cores from the next kernel (on a busy machine a step took eight
-times as long).  So it is held to one thread, and a product is cut into one piece of the output per core here, by threads that sleep when
-idle.  The cuts depend only on shapes, so results do not depend on timing.  A BLAS that cannot be held (Apple's) gets the product whole.
+OpenBLAS keeps its own threads spinning after a product, and they then steal the cores from the next kernel (on a busy
+machine a step took eight times as long). So it is held to one thread, and a product is cut into one piece of the
+output per core here, by threads that sleep when idle. The cuts depend only on shapes, so results do not depend on
+timing. A BLAS that cannot be held (Apple's) gets the product whole.
 
-BLAS gives no sum into an output from Python, so accumulating goes through a temporary; against the product itself that costs next to nothing.
+BLAS gives no sum into an output from Python, so accumulating goes through a temporary; against the product itself
+that costs next to nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The selective scan on the CPU, forward and backward.
 
-A task is one sequence and one block of channels; its state (n, block) stays in the first-level cache, and the inner loops advance sixteen
-channels at a time.  Blocks are padded to full width with zeros.  Which thread
-runs a task changes nothing: each writes its own outputs and its own rows of partial sums.
+A task is one sequence and one block of channels; its state (n, block) stays in the first-level cache, and the inner
+loops advance sixteen channels at a time. Blocks are padded to full width with zeros. Which thread runs a task changes
+nothing: each writes its own outputs and its own rows of partial sums.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from numba import prange
 
 from engine.devices.cpu.compile import kernel
 from engine.devices.cpu.simd import LANES, load, spread, store, total
-from engine.devices.cpu.vector_math import ONE, ZERO, exp, f32, sigmoid, softplus
+from engine.devices.cpu.vector_math import LN2, LOG2_E, ONE, ZERO, decay, exp, f32, sigmoid, softplus
 from engine.graph.kernels import STATE_INTERVAL
 
-CHANNELS = 32  # channels of a block: state and both strips of a chunk fit the second-level cache
+CHANNELS = 2 * LANES  # channels of a block: state and both strips of a chunk fit the second-level cache
 
 
 def backward_workspace(n: int, threads: int) -> int:
@@ -67,7 +67,8 @@ def selective_scan(u, delta, x_dbl, coefficients, states, y, workspace, length, 
         inflow = np.zeros(CHANNELS, f32)  # Delta * u
         out = np.zeros(CHANNELS, f32)
         for k in range(n):
-            A[k * CHANNELS : k * CHANNELS + width] = coefficients[k, start : start + width]
+            for j in range(width):
+                A[k * CHANNELS + j] = coefficients[k, start + j] * LOG2_E
             if carry:
                 h[k * CHANNELS : k * CHANNELS + width] = states[b, 0, k, start : start + width]
         for s in range(length):
@@ -84,7 +85,7 @@ def selective_scan(u, delta, x_dbl, coefficients, states, y, workspace, length, 
                 Delta_v, inflow_v, y_v = load(Delta, v), load(inflow, v), load(out, v)
                 for k in range(n):
                     at = k * CHANNELS + v
-                    h_v = exp(Delta_v * load(A, at)) * load(h, at) + inflow_v * x_dbl[i, rank + k]
+                    h_v = decay(Delta_v * load(A, at)) * load(h, at) + inflow_v * x_dbl[i, rank + k]
                     store(h, at, h_v)
                     y_v = y_v + h_v * x_dbl[i, rank + n + k]
                 store(out, v, y_v)
@@ -109,7 +110,7 @@ def selective_scan_backward(
     for thread in prange(threads):
         h = workspace[thread * per_thread : thread * per_thread + (STATE_INTERVAL + 1) * size]
         a = workspace[thread * per_thread + (STATE_INTERVAL + 1) * size : (thread + 1) * per_thread]
-        A = np.zeros(size, f32)
+        A = np.zeros(size, f32)  # times log2(e): decays are powers of two
         G = np.zeros(size, f32)  # gradient that reaches the state from later tokens
         d_A = np.zeros(size, f32)
         Delta = np.zeros(STATE_INTERVAL * CHANNELS, f32)
@@ -130,7 +131,8 @@ def selective_scan_backward(
             for j in range(CHANNELS):
                 d_out[j] = d_skip[j] = d_bias[j] = ZERO
             for k in range(n):
-                A[k * CHANNELS : k * CHANNELS + width] = coefficients[k, start : start + width]
+                for j in range(width):
+                    A[k * CHANNELS + j] = coefficients[k, start + j] * LOG2_E
             for chunk in range((length - 1) // STATE_INTERVAL, -1, -1):
                 first = b * length + chunk * STATE_INTERVAL
                 count = min(STATE_INTERVAL, length - chunk * STATE_INTERVAL)
@@ -146,35 +148,43 @@ def selective_scan_backward(
                         Delta_v, inflow_v = load(Delta, row + v), load(inflow, row + v)
                         for k in range(n):
                             at = k * CHANNELS + v
-                            a_v = exp(Delta_v * load(A, at))
+                            a_v = decay(Delta_v * load(A, at))
                             store(a, s * size + at, a_v)
                             store(h, (s + 1) * size + at, a_v * load(h, s * size + at) + inflow_v * x_dbl[i, rank + k])
                 for s in range(count - 1, -1, -1):
                     i, row = first + s, s * CHANNELS
                     for j in range(width):
                         d_out[j] = d_y[i, start + j]
-                    channel_sums[block, i, :] = ZERO
-                    for v in range(0, CHANNELS, LANES):
-                        d_out_v, Delta_v, inflow_v = load(d_out, v), load(Delta, row + v), load(inflow, row + v)
-                        d_Delta_v = d_inflow_v = spread(ZERO)
-                        for k in range(n):
-                            at = k * CHANNELS + v
-                            dh = d_out_v * x_dbl[i, rank + n + k] + load(G, at)
-                            carried = load(a, s * size + at) * dh
-                            channel_sums[block, i, k] += total(dh * inflow_v)
-                            channel_sums[block, i, n + k] += total(d_out_v * load(h, (s + 1) * size + at))
-                            store(G, at, carried)
-                            if want_inputs or want_coefficients:
-                                q = carried * load(h, s * size + at)
-                                d_Delta_v = d_Delta_v + q * load(A, at)
-                                d_inflow_v = d_inflow_v + dh * x_dbl[i, rank + k]
-                                store(d_A, at, load(d_A, at) + q * Delta_v)
-                        store(d_Delta, v, d_Delta_v)
-                        store(d_inflow, v, d_inflow_v)
+                    out_0, out_1 = load(d_out, 0), load(d_out, LANES)
+                    inflow_0, inflow_1 = load(inflow, row), load(inflow, row + LANES)
+                    Delta_0, Delta_1 = load(Delta, row), load(Delta, row + LANES)
+                    d_Delta_0 = d_Delta_1 = d_inflow_0 = d_inflow_1 = spread(ZERO)
+                    for k in range(n):
+                        at, now, after = k * CHANNELS, s * size + k * CHANNELS, (s + 1) * size + k * CHANNELS
+                        B, C = x_dbl[i, rank + k], x_dbl[i, rank + n + k]
+                        dh_0, dh_1 = out_0 * C + load(G, at), out_1 * C + load(G, at + LANES)
+                        back_0, back_1 = load(a, now) * dh_0, load(a, now + LANES) * dh_1
+                        store(G, at, back_0)
+                        store(G, at + LANES, back_1)
+                        channel_sums[block, i, k] = total(dh_0 * inflow_0 + dh_1 * inflow_1)
+                        channel_sums[block, i, n + k] = total(out_0 * load(h, after) + out_1 * load(h, after + LANES))
+                        if want_inputs or want_coefficients:
+                            q_0, q_1 = back_0 * load(h, now), back_1 * load(h, now + LANES)
+                            d_Delta_0 = d_Delta_0 + q_0 * load(A, at)
+                            d_Delta_1 = d_Delta_1 + q_1 * load(A, at + LANES)
+                            d_inflow_0 = d_inflow_0 + dh_0 * B
+                            d_inflow_1 = d_inflow_1 + dh_1 * B
+                            if want_coefficients:
+                                store(d_A, at, load(d_A, at) + q_0 * Delta_0)
+                                store(d_A, at + LANES, load(d_A, at + LANES) + q_1 * Delta_1)
+                    store(d_Delta, 0, d_Delta_0)
+                    store(d_Delta, LANES, d_Delta_1)
+                    store(d_inflow, 0, d_inflow_0)
+                    store(d_inflow, LANES, d_inflow_1)
                     if want_inputs or want_coefficients:
                         for j in range(width):
                             c = start + j
-                            d_pre = (d_Delta[j] + d_inflow[j] * u[i, c]) * sigmoid(delta[i, c] + coefficients[n + 1, c])
+                            d_pre = (d_Delta[j] * LN2 + d_inflow[j] * u[i, c]) * sigmoid(delta[i, c] + coefficients[n + 1, c])
                             d_bias[j] += d_pre
                             d_skip[j] += d_out[j] * u[i, c]
                             if want_inputs:

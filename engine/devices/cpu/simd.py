@@ -1,14 +1,16 @@
 """Sixteen float32 lanes as one value inside Numba kernels, and the few operations that scalars and lanes share.
 
-LLVM's loop vectoriser gives up on loops that touch many arrays (it cannot prove that they do not overlap), and the scan is such a loop.  So the scan
-says what it means: `Lanes` is LLVM's own <16 x float>, which becomes one AVX-512, two AVX2 or four NEON registers.  Arithmetic is
-`+ - * /` between lanes and between lanes and a scalar; products may be fused with sums.  The functions below also take a plain float32, where
-they become single instructions that the vectoriser understands (NumPy's own become calls).
+LLVM's loop vectoriser gives up on loops that touch many arrays (it cannot prove that they do not overlap), and the
+scan is such a loop. So the scan says what it means: `Lanes` is LLVM's own <16 x float>, which becomes one AVX-512,
+two AVX2 or four NEON registers. Arithmetic is `+ - * /` between lanes and between lanes and a scalar; products may be
+fused with sums. The functions below also take a plain float32, where they become single instructions that the
+vectoriser understands (NumPy's own become calls).
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 
 from llvmlite import ir
 from numba import types
@@ -60,14 +62,16 @@ def _same_width(builder, args):
     return [_spread(builder, arg) for arg in args] if any(map(_is_lanes, args)) else list(args)
 
 
-def _elementwise(arity: int):
+def _elementwise(arity: int) -> Callable:
     """An intrinsic of `arity` float32 or lanes, from a function (builder, *values) -> value."""
 
     def decorate(generate):
         def typing(kinds):
             sides = [kind if isinstance(kind, LanesType) else types.float32 for kind in kinds]
             result = lanes_type if lanes_type in sides else types.float32
-            return result(*sides), lambda context, builder, signature, args: generate(builder, *_same_width(builder, args))
+            return result(*sides), lambda context, builder, signature, args: generate(
+                builder, *_same_width(builder, args)
+            )
 
         def one(typing_context, a):
             return typing((a,))
@@ -112,6 +116,13 @@ def power_of_two(builder, x):
     """2^x for whole numbers from -126 to 127."""
     exponent = builder.add(builder.fptosi(x, _INTS if _is_lanes(x) else _INT), _whole(x, 127))
     return builder.bitcast(builder.shl(exponent, _whole(x, 23)), x.type)
+
+
+@_elementwise(1)
+def power_of_rounded(builder, x):
+    """2^k for x = ROUNDER + k, a sum whose low bits hold the whole number k (from -126 to 127)."""
+    bits = builder.add(builder.bitcast(x, _INTS if _is_lanes(x) else _INT), _whole(x, 127))
+    return builder.bitcast(builder.shl(bits, _whole(x, 23)), x.type)
 
 
 def _bits_from_root_half(builder, x):

@@ -18,7 +18,6 @@ CORRECTION1, CORRECTION2, MAX_NORM, TRUST = (
     Scalars.CORRECTION1, Scalars.CORRECTION2, Scalars.MAX_NORM, Scalars.TRUST,
 )  # fmt: skip
 LOSS_SUM, GRADIENT_NORM, CLIP_FACTOR = Statistics.LOSS_SUM, Statistics.GRADIENT_NORM, Statistics.CLIP_FACTOR
-NORM_MARGIN = f32(1e-6)
 
 
 @kernel
@@ -78,10 +77,8 @@ def clip_factor(partials, scalars, statistics):
     statistics[GRADIENT_NORM] = norm
     if not (np.isfinite(norm) and np.isfinite(statistics[LOSS_SUM])):
         statistics[CLIP_FACTOR] = 0.0
-    elif scalars[MAX_NORM] > 0:
-        statistics[CLIP_FACTOR] = min(1.0, scalars[MAX_NORM] / (norm + NORM_MARGIN))
     else:
-        statistics[CLIP_FACTOR] = 1.0
+        statistics[CLIP_FACTOR] = scalars[MAX_NORM] / norm if 0 < scalars[MAX_NORM] < norm else 1.0
 
 
 @kernel

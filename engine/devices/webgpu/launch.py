@@ -1,8 +1,9 @@
-"""How a kernel call becomes dispatches: shader, bindings, parameters and grid, as plain values.  No wgpu here.
+"""How a kernel call becomes dispatches: shader, bindings, parameters and grid, as plain values. No wgpu here.
 
-A launch function takes the views and numbers of a `KernelCall` and gives one or more `Launch`.  Every shader has the same frame: binding 0 is the
-uniform parameter struct, bindings 1.. are the launch's views in order, all `read_write` (the arena is one buffer, and WebGPU allows one
-buffer to be bound twice in a dispatch only where both uses are of the same kind).
+A launch function takes the views and numbers of a `KernelCall` and gives one or more `Launch`. Every shader has the
+same frame: binding 0 is the uniform parameter struct, bindings 1.. are the launch's views in order, all `read_write`
+(the arena is one buffer, and WebGPU allows one buffer to be bound twice in a dispatch only where both uses are of the
+same kind).
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ class AdapterTraits:
 
 @dataclass(frozen=True)
 class Launch:
-    """One dispatch.  `header` gives `const` lines put in front of the shader, `constants` the values of its `override`s."""
+    """One dispatch. `header` gives `const` lines put in front of the shader, `constants` the values of its
+    `override`s.
+    """
 
     shader: str
     bindings: tuple[View | None, ...]
@@ -49,7 +52,10 @@ def pack(*values: float | int | bool) -> bytes:
 
 
 def flat_grid(groups: int) -> tuple[int, int, int]:
-    """`groups` workgroups as a grid within the portable limit; the shader finds its number by `flat_group` and checks it."""
+    """`groups` workgroups as a grid within the portable limit;
+
+    the shader finds its number by `flat_group` and checks it.
+    """
     if groups <= MAX_GROUPS:
         return (max(groups, 1), 1, 1)
     columns = -(-groups // -(-groups // MAX_GROUPS))

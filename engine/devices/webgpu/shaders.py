@@ -20,7 +20,10 @@ def shader_source(stem: str, header: tuple[tuple[str, int], ...] = ()) -> str:
     """The complete module: `const` lines, libraries, then the shader itself."""
     text = file_text(stem)
     libraries = [
-        file_text(f"lib/{name}") for line in text.splitlines() if line.startswith("//! lib:") for name in line[8:].split()
+        file_text(f"lib/{name}")
+        for line in text.splitlines()
+        if line.startswith("//! lib:")
+        for name in line[8:].split()
     ]
     constants = [f"const {name}: u32 = {value}u;\n" for name, value in header]
     return "".join([*constants, *libraries, text])

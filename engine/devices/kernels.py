@@ -1,1 +1,0 @@
-from engine.graph.kernels import *  # noqa

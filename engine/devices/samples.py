@@ -1,0 +1,399 @@
+"""Small inputs for every kernel, and a way to run one kernel alone on a device.
+
+The self-test runs them on an adapter and on the CPU device, the tests also in float64, and the CPU device runs them
+once to have its kernels compiled. Sizes are odd on purpose: what only works for multiples of a tile shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.devices.interface import Device
+from engine.graph.kernels import KERNELS, NORM_PARTS, STATE_INTERVAL, Scalars, Statistics
+from engine.graph.tensor import KernelCall, Kind, Program, Tensor, View
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The dimensions that a sample is made with; the letters of engine.graph.kernels."""
+
+    b: int = 2
+    l: int = 67
+    m: int = 33
+    d: int = 70
+    n: int = 16
+    r: int = 3
+    k: int = 4
+    v: int = 131
+
+    @property
+    def t(self) -> int:
+        return self.b * self.l
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One kernel's operands and numbers.
+
+    `beside` gives strided operands columns to their left and right that must stay untouched.
+    """
+
+    kernel: str
+    operands: dict[str, np.ndarray | None]
+    numbers: dict[str, float]
+    beside: dict[str, tuple[int, int]] = field(default_factory=dict)
+    sizes: Sizes = Sizes()
+
+
+def make_sample(kernel: str, sizes: Sizes = Sizes(), seed: int = 0, **numbers: float) -> Sample:
+    """A sample of `kernel`; `numbers` override the usual ones (flags such as accumulate)."""
+    return _MAKERS[kernel](np.random.default_rng((seed, *kernel.encode())), sizes, numbers)
+
+
+def run_sample(device: Device, sample: Sample) -> dict[str, np.ndarray]:
+    """Run the kernel alone on `device`: every operand that it writes, as it is afterwards.
+
+    Partial sums over blocks of channels come summed, as `d_BC` (t, 2n): devices differ in how wide a block is.
+    """
+    signature = KERNELS[sample.kernel]
+    program = Program(sample.kernel)
+    views: list[View | None] = []
+    inputs: dict[str, np.ndarray] = {}
+    for spec in signature.operands:
+        array = _sized(device, sample, spec.name)
+        if array is None:
+            views.append(None)
+            continue
+        left, right = sample.beside.get(spec.name, (0, 0))
+        whole = np.pad(array, ((0, 0), (left, right)), constant_values=7) if left or right else array
+        tensor = Tensor(spec.name, whole.shape, spec.dtype, Kind.WORKSPACE)
+        program.inputs[spec.name] = tensor
+        inputs[spec.name] = whole
+        if spec.writes:
+            program.outputs[spec.name] = tensor
+        views.append(tensor.columns(left, left + array.shape[1]) if left or right else tensor.view())
+    program.calls.append(KernelCall(sample.kernel, tuple(views), sample.numbers))
+    executable = device.compile(program)
+    try:
+        executable.run(inputs)
+        results = {name: executable.read(name) for name in program.outputs}
+    finally:
+        executable.close()
+    return _comparable(device, sample, results)
+
+
+def _sized(device: Device, sample: Sample, name: str) -> np.ndarray | None:
+    """The operand's array; scratch and partial sums of the scan have the size that the device wants."""
+    s = sample.sizes
+    if name == "workspace":
+        elements = device.workspace_elements(sample.kernel, s.b, s.l, s.d, s.n)
+        return np.zeros(elements, np.float32) if elements else None
+    if sample.kernel == "selective_scan_backward" and name == "partials":
+        blocks = -(-s.d // device.scan_channel_block)
+        return np.zeros(blocks * s.t * 2 * s.n + s.b * (s.n + 2) * s.d, np.float32)
+    return sample.operands[name]
+
+
+def _comparable(device: Device, sample: Sample, results: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    results.pop("workspace", None)
+    for name, (left, right) in sample.beside.items():
+        if name in results:
+            sides = np.concatenate(
+                [results[name][:, :left], results[name][:, results[name].shape[1] - right :]], axis=1
+            )
+            results[f"beside {name}"] = sides
+            results[name] = results[name][:, left : results[name].shape[1] - right]
+    if sample.kernel == "selective_scan_backward":
+        s = sample.sizes
+        channel_sums, sequence_sums = np.split(results.pop("partials"), [-s.b * (s.n + 2) * s.d])
+        results["d_BC"] = channel_sums.reshape(-1, s.t, 2 * s.n).sum(0)
+        if sample.numbers["want_coefficients"]:
+            results["d_coefficients"] = sequence_sums.reshape(s.b, s.n + 2, s.d)
+        if not sample.numbers["want_inputs"]:
+            del results["d_y"], results["delta"]
+    return results
+
+
+# ---- one maker a kernel: (random, sizes, numbers) -> Sample
+
+Maker = Callable[[np.random.Generator, Sizes, dict[str, float]], Sample]
+_MAKERS: dict[str, Maker] = {}
+
+
+def _maker(function: Maker) -> Maker:
+    _MAKERS[function.__name__.removeprefix("_make_")] = function
+    return function
+
+
+def _normal(random: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:
+    return (random.standard_normal(shape) * scale).astype(np.float32)
+
+
+def _sample(
+    kernel: str, sizes: Sizes, given: dict[str, float], usual: dict[str, float], beside=None, **operands
+) -> Sample:
+    return Sample(kernel, operands, {**usual, **given}, beside or {}, sizes)
+
+
+@_maker
+def _make_fill(random, s, given):
+    return _sample("fill", s, given, {"value": 0.5}, x=_normal(random, s.t))
+
+
+@_maker
+def _make_embedding_gather(random, s, given):
+    ids, table = random.integers(0, s.v, s.t, dtype=np.int32), _normal(random, s.v // 2 + 1, s.m)
+    return _sample(
+        "embedding_gather", s, given, {"first_row": s.v // 4}, ids=ids, table=table, y=_normal(random, s.t, s.m)
+    )
+
+
+@_maker
+def _make_embedding_scatter(random, s, given):
+    ids = random.integers(0, s.v, s.t, dtype=np.int32)
+    order = np.argsort(ids, kind="stable").astype(np.int32)
+    d_table = _normal(random, s.v // 2 + 1, s.m)
+    return _sample(
+        "embedding_scatter",
+        s,
+        given,
+        {"first_row": s.v // 4},
+        ids=ids,
+        order=order,
+        d_y=_normal(random, s.t, s.m),
+        d_table=d_table,
+    )
+
+
+@_maker
+def _make_rmsnorm(random, s, given):
+    x, scale = _normal(random, s.t, s.m), _normal(random, s.m)
+    return _sample(
+        "rmsnorm",
+        s,
+        given,
+        {"epsilon": 1e-5},
+        x=x,
+        scale=scale,
+        y=np.zeros_like(x),
+        inverse_rms=np.zeros(s.t, np.float32),
+    )
+
+
+@_maker
+def _make_rmsnorm_backward(random, s, given):
+    x = _normal(random, s.t, s.m)
+    inverse_rms = (1 / np.sqrt((x.astype(np.float64) ** 2).mean(1) + 1e-5)).astype(np.float32)
+    return _sample(
+        "rmsnorm_backward", s, given, {"accumulate": 1},
+        d_y=_normal(random, s.t, s.m), x=x, scale=_normal(random, s.m), inverse_rms=inverse_rms,
+        d_x=_normal(random, s.t, s.m), d_scale=np.zeros((-(-s.t // 64), s.m), np.float32),
+    )  # fmt: skip
+
+
+def _make_product(layout: str) -> Maker:
+    def make(random, s, given):
+        shapes = {"nt": ((s.t, s.d), (s.v, s.d)), "nn": ((s.t, s.d), (s.d, s.v)), "tn": ((s.d, s.t), (s.d, s.v))}[
+            layout
+        ]
+        beside = {"a": (4, 4), "c": (8, 1), "addend": (1, 2)}
+        return _sample(
+            f"matmul_{layout}", s, given, {"alpha": 0.5, "accumulate": 1}, beside,
+            a=_normal(random, *shapes[0]), b=_normal(random, *shapes[1]), c=_normal(random, s.t, s.v),
+            addend=_normal(random, s.t, s.v), bias=_normal(random, s.v),
+        )  # fmt: skip
+
+    return make
+
+
+_MAKERS |= {f"matmul_{layout}": _make_product(layout) for layout in ("nt", "nn", "tn")}
+
+
+@_maker
+def _make_causal_conv_silu(random, s, given):
+    return _sample(
+        "causal_conv_silu", s, given, {"length": s.l}, {"x": (0, s.d)},
+        x=_normal(random, s.t, s.d), weight=_normal(random, s.d, s.k), bias=_normal(random, s.d),
+        history=_normal(random, s.b, s.k - 1, s.d) if s.k > 1 else None, y=np.zeros((s.t, s.d), np.float32),
+    )  # fmt: skip
+
+
+@_maker
+def _make_causal_conv_silu_backward(random, s, given):
+    return _sample(
+        "causal_conv_silu_backward", s, given, {"length": s.l}, {"x": (0, s.d), "d_x": (0, s.d)},
+        d_y=_normal(random, s.t, s.d), x=_normal(random, s.t, s.d), weight=_normal(random, s.d, s.k), bias=_normal(random, s.d),
+        d_x=np.zeros((s.t, s.d), np.float32), d_weight=np.zeros((s.b, s.d, s.k), np.float32), d_bias=np.zeros((s.b, s.d), np.float32),
+    )  # fmt: skip
+
+
+@_maker
+def _make_scan_coefficients(random, s, given):
+    return _sample(
+        "scan_coefficients", s, given, {},
+        A_log=_normal(random, s.d, s.n), D=_normal(random, s.d), dt_bias=_normal(random, s.d),
+        coefficients=np.zeros((s.n + 2, s.d), np.float32),
+    )  # fmt: skip
+
+
+@_maker
+def _make_scan_coefficients_backward(random, s, given):
+    return _sample(
+        "scan_coefficients_backward", s, given, {"accumulate": 1},
+        d_coefficients=_normal(random, s.b, s.n + 2, s.d), coefficients=-np.abs(_normal(random, s.n + 2, s.d)),
+        d_A_log=_normal(random, s.d, s.n), d_D=_normal(random, s.d), d_dt_bias=_normal(random, s.d),
+    )  # fmt: skip
+
+
+def _scan_inputs(random, s) -> dict[str, np.ndarray]:
+    coefficients = _normal(random, s.n + 2, s.d)
+    coefficients[: s.n] = -np.exp(coefficients[: s.n])
+    coefficients[s.n + 1] -= 3  # Delta from about 0.005 to 0.5
+    return {
+        "u": _normal(random, s.t, s.d),
+        "delta": _normal(random, s.t, s.d),
+        "x_dbl": _normal(random, s.t, s.r + 2 * s.n),
+        "coefficients": coefficients,
+    }
+
+
+@_maker
+def _make_selective_scan(random, s, given):
+    chunks = -(-s.l // STATE_INTERVAL)
+    return _sample(
+        "selective_scan", s, given, {"length": s.l, "rank": s.r, "carry": 1},
+        **_scan_inputs(random, s), states=_normal(random, s.b, chunks + 1, s.n, s.d), y=np.zeros((s.t, s.d), np.float32), workspace=None,
+    )  # fmt: skip
+
+
+@_maker
+def _make_selective_scan_backward(random, s, given):
+    inputs = _scan_inputs(random, s)
+    return _sample(
+        "selective_scan_backward", s, given,
+        {"length": s.l, "rank": s.r, "want_inputs": 1, "want_coefficients": 1},
+        **inputs, states=kept_states(s, **inputs), d_y=_normal(random, s.t, s.d), partials=None, workspace=None,
+    )  # fmt: skip
+
+
+def kept_states(s: Sizes, u, delta, x_dbl, coefficients) -> np.ndarray:
+    """The states (b, chunks+1, n, d) that the forward scan leaves, by the plain recurrence in float64."""
+    A, bias = coefficients[: s.n].astype(np.float64), coefficients[s.n + 1]
+    Delta = np.logaddexp(0, (delta + bias).astype(np.float64)).reshape(s.b, s.l, 1, s.d)
+    inflow = Delta * u.reshape(s.b, s.l, 1, s.d) * x_dbl[:, s.r : s.r + s.n].reshape(s.b, s.l, s.n, 1)
+    h = np.zeros((s.b, s.n, s.d))
+    kept = []
+    for t in range(s.l):
+        if t % STATE_INTERVAL == 0:
+            kept.append(h)
+        h = np.exp(Delta[:, t] * A) * h + inflow[:, t]
+    return np.stack([*kept, h], axis=1).astype(np.float32)
+
+
+@_maker
+def _make_gate(random, s, given):
+    y, z = _normal(random, s.t, s.d), _normal(random, s.t, s.d, scale=3)
+    return _sample("gate", s, given, {}, {"z": (s.d, 0)}, y=y, z=z, g=np.zeros_like(y))
+
+
+@_maker
+def _make_gate_backward(random, s, given):
+    d_g, y, z = _normal(random, s.t, s.d), _normal(random, s.t, s.d), _normal(random, s.t, s.d, scale=3)
+    beside = {"z": (s.d, 0), "d_z": (s.d, 0)}
+    return _sample("gate_backward", s, given, {}, beside, d_g=d_g, y=y, z=z, d_z=np.zeros_like(y))
+
+
+@_maker
+def _make_cross_entropy(random, s, given):
+    targets = random.integers(0, s.v, s.t, dtype=np.int32)
+    targets[:: max(2, s.t // 5)] = -1
+    return _sample(
+        "cross_entropy", s, given, {"want_gradient": 1},
+        logits=_normal(random, s.t, s.v, scale=4), targets=targets, losses=np.zeros(s.t, np.float32), scalars=_scalars(),
+    )  # fmt: skip
+
+
+@_maker
+def _make_sum_rows(random, s, given):
+    columns = 2 * s.n
+    x, y = _normal(random, 5, s.t * columns), _normal(random, s.t, columns)
+    return _sample("sum_rows", s, given, {"columns": columns, "accumulate": 1}, {"y": (s.r, 0)}, x=x, y=y)
+
+
+@_maker
+def _make_total(random, s, given):
+    return _sample("total", s, given, {}, x=_normal(random, s.t * s.d), y=np.zeros(1, np.float32))
+
+
+@_maker
+def _make_squared_norm(random, s, given):
+    return _sample(
+        "squared_norm", s, given, {}, x=_normal(random, s.t * s.d), partials=np.zeros(NORM_PARTS, np.float32)
+    )
+
+
+@_maker
+def _make_clip_factor(random, s, given):
+    statistics = _normal(random, Statistics.COUNT)
+    return _sample(
+        "clip_factor",
+        s,
+        given,
+        {},
+        partials=np.abs(_normal(random, 2 * NORM_PARTS)),
+        scalars=_scalars(),
+        statistics=statistics,
+    )
+
+
+@_maker
+def _make_adamw(random, s, given):
+    size = s.t * s.d
+    statistics = np.zeros(Statistics.COUNT, np.float32)
+    statistics[Statistics.CLIP_FACTOR] = 0.5
+    return _sample(
+        "adamw", s, given, {"decay": 1},
+        parameter=_normal(random, size), gradient=_normal(random, size), first=_normal(random, size), second=np.abs(_normal(random, size)),
+        scalars=_scalars(), statistics=statistics,
+    )  # fmt: skip
+
+
+def _make_widen(kernel: str) -> Maker:
+    def make(random, s, given):
+        values = np.concatenate([_normal(random, s.t, scale=10), np.float32([0, -0.0, 1e-7, -65504])])
+        halves = (
+            values.astype(np.float16)
+            if kernel.endswith("_float16")
+            else (values.view(np.uint32) >> 16).astype(np.uint16)
+        )
+        return _sample(kernel, s, given, {}, x=halves, y=np.zeros(values.size, np.float32))
+
+    return make
+
+
+def _make_narrow(kernel: str) -> Maker:
+    def make(random, s, given):
+        values = np.concatenate(
+            [_normal(random, s.t, scale=10), np.float32([0, -0.0, 1e-7, 6e-8, 65504, 1.0009765625, 2.0019531])]
+        )
+        dtype = np.float16 if kernel.endswith("_float16") else np.uint16
+        return _sample(kernel, s, given, {}, x=values, y=np.zeros(values.size, dtype))
+
+    return make
+
+
+_MAKERS |= {name: _make_widen(name) for name in ("widen_float16", "widen_bfloat16")}
+_MAKERS |= {name: _make_narrow(name) for name in ("narrow_float16", "narrow_bfloat16")}
+
+
+def _scalars() -> np.ndarray:
+    values = np.zeros(Scalars.COUNT, np.float32)
+    for slot, value in {
+        Scalars.GRADIENT_SCALE: 0.01, Scalars.LEARNING_RATE: 1e-2, Scalars.BETA1: 0.9, Scalars.BETA2: 0.99, Scalars.EPSILON: 1e-8,
+        Scalars.WEIGHT_DECAY: 0.1, Scalars.CORRECTION1: 0.19, Scalars.CORRECTION2: 0.02, Scalars.MAX_NORM: 1.0,
+    }.items():  # fmt: skip
+        values[slot] = value
+    return values

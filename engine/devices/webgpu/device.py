@@ -1,0 +1,173 @@
+"""The WebGPU device. This folder is the only place that calls wgpu.
+
+    KernelCall ──launches──▶ Launch ──pipelines, bind groups──▶ Dispatch ──one pass, one submit──▶ queue
+
+One thread owns it. An invalid submit does not raise in wgpu-native, it ends the process: so nothing is destroyed
+before the queue has drained, and a buffer is never mapped while a submit that uses it is on its way.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import wgpu
+
+from engine.devices.interface import NUMPY_DTYPES, Device, Limits
+from engine.devices.ledger import Ledger
+from engine.devices.webgpu.adapters import PORTABLE_LIMITS, Adapter
+from engine.devices.webgpu.autotune import tuned_variants
+from engine.devices.webgpu.executable import WebGpuExecutable, race
+from engine.devices.webgpu.launch import AdapterTraits
+from engine.devices.webgpu.launches import scan
+from engine.devices.webgpu.pipelines import Pipelines
+from engine.errors import DeviceError, DeviceLostError
+from engine.graph.tensor import Program, Tensor, aligned
+
+_LARGER_LIMITS = ("max-storage-buffer-binding-size", "max-buffer-size")
+STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
+
+
+class _LossWatch(logging.Handler):
+    """wgpu tells of a lost device only in its log."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lost = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lost = self.lost or "device lost" in record.getMessage().lower()
+
+
+class WebGpuDevice(Device):
+    """An adapter opened for computing."""
+
+    name = "webgpu"
+    scan_channel_block = scan.CHANNEL_BLOCK
+
+    def __init__(self, adapter: Adapter, ledger: Ledger | None = None, portable: bool = False) -> None:
+        """`portable`: only the limits that every implementation gives, even where the adapter has more."""
+        super().__init__(ledger)
+        self.adapter = adapter
+        self.description = f"{adapter.description} · WebGPU ({adapter.backend})"
+        self.traits = AdapterTraits(software=adapter.software)
+        limits = dict(PORTABLE_LIMITS)
+        if not portable:
+            limits |= {name: max(adapter.limits[name], limits[name]) for name in _LARGER_LIMITS}
+        self.limits = Limits(limits["max-storage-buffer-binding-size"], limits["max-buffer-size"])
+        self._watch = _LossWatch()
+        logging.getLogger("wgpu").addHandler(self._watch)
+        try:
+            self.gpu = adapter.handle.request_device_sync(label="codecoil", required_limits=limits)
+        except (wgpu.GPUError, RuntimeError) as error:
+            raise DeviceError(
+                f"{adapter.description} could not be opened: {error}.", "Choose another device."
+            ) from error
+        self.pipelines = Pipelines(self.gpu)
+        self.nothing = self._raw_buffer(aligned(1), "nothing")  # bound where an optional operand is absent
+        self.submits = 0
+
+    # ---- memory
+
+    def _raw_buffer(self, nbytes: int, label: str) -> wgpu.GPUBuffer:
+        return self.gpu.create_buffer(label=label, size=max(aligned(nbytes), aligned(1)), usage=STORAGE)
+
+    def _create_buffer(self, nbytes: int, label: str) -> wgpu.GPUBuffer:
+        self.check()
+        try:
+            return self._raw_buffer(nbytes, label)
+        except wgpu.GPUError as error:
+            raise DeviceError(
+                f"{self.description} gives no {nbytes / 2**20:.0f} MiB for {label}: {error}.",
+                "Lower the memory ceiling.",
+            ) from error
+
+    def _destroy_buffer(self, buffer: wgpu.GPUBuffer) -> None:
+        self.synchronize()
+        buffer.destroy()
+
+    def write(self, tensor: Tensor, array: np.ndarray) -> None:
+        self.check()
+        data = np.ascontiguousarray(array, NUMPY_DTYPES[tensor.dtype]).reshape(-1)
+        self.write_at(self.buffer_of(tensor.slab), tensor.offset, data)
+
+    def write_at(self, buffer: wgpu.GPUBuffer, offset: int, data: np.ndarray) -> None:
+        """Copy into a buffer, in whole words."""
+        raw = data.view(np.uint8)
+        if raw.size % 4:
+            raw = np.concatenate([raw, np.zeros(-raw.size % 4, np.uint8)])
+        if raw.size:
+            self.gpu.queue.write_buffer(buffer, offset, raw)
+
+    def read(self, tensor: Tensor) -> np.ndarray:
+        return self.read_at(self.buffer_of(tensor.slab), tensor.offset, tensor)
+
+    def read_at(self, buffer: wgpu.GPUBuffer, offset: int, tensor: Tensor) -> np.ndarray:
+        """Copy a tensor out of a buffer, after everything enqueued before."""
+        self.check()
+        try:
+            raw = self.gpu.queue.read_buffer(buffer, offset, -(-tensor.nbytes // 4) * 4)
+        except (wgpu.GPUError, RuntimeError) as error:
+            raise self.failure("reading", error) from error
+        return np.frombuffer(raw, NUMPY_DTYPES[tensor.dtype], tensor.size).reshape(tensor.shape).copy()
+
+    # ---- programs
+
+    def compile(self, program: Program) -> WebGpuExecutable:
+        return WebGpuExecutable(self, self.plan(program))
+
+    def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
+        return scan.workspace_elements(kernel, b, l, d, n)
+
+    def submit(self, commands: wgpu.GPUCommandBuffer) -> None:
+        """Hand one command buffer to the queue."""
+        self.check()
+        try:
+            self.gpu.queue.submit([commands])
+        except (wgpu.GPUError, RuntimeError) as error:
+            raise self.failure("running", error) from error
+        self.submits += 1
+
+    def synchronize(self) -> None:
+        if not self._watch.lost:
+            # The queue works in order, so a read waits for all before it (wgpu 0.32's own call for this
+            # raises a TypeError).
+            self.gpu.queue.read_buffer(self.nothing, 0, 4)
+
+    def tune(self, folder: Path) -> None:
+        """Choose among the variants of the matrix product, from the cache in `folder` or by a short race."""
+        a = self.adapter
+        variants = tuned_variants(
+            folder, a.description, a.driver, wgpu.__version__, a.software, lambda launches: race(self, launches)
+        )
+        self.traits = replace(self.traits, matmul_variants=variants)
+
+    # ---- faults
+
+    def check(self) -> None:
+        """Raise if the adapter went away."""
+        if self._watch.lost:
+            raise DeviceLostError(
+                f"{self.description} went away.",
+                "Open a device again and go on from the last checkpoint; the CPU device always works.",
+            )
+
+    def failure(self, doing: str, error: Exception) -> DeviceError:
+        """The error to raise for a fault of wgpu."""
+        if self._watch.lost or "lost" in str(error).lower():
+            self._watch.lost = True
+            return DeviceLostError(
+                f"{self.description} went away while {doing}.",
+                "Open a device again and go on from the last checkpoint.",
+            )
+        return DeviceError(
+            f"{self.description} failed while {doing}: {error}.", "Run `codecoil selftest`, or choose another device."
+        )
+
+    def close(self) -> None:
+        super().close()
+        self.nothing.destroy()
+        logging.getLogger("wgpu").removeHandler(self._watch)
+        self.gpu.destroy()

@@ -1,0 +1,207 @@
+"""A plan bound to GPU buffers and replayed.
+
+Everything that can be decided is decided once: pipelines, bind groups, grids, and the parameters of every dispatch,
+which lie in one uniform buffer and are chosen by dynamic offset. A run writes its inputs, encodes the same pass again
+and submits it, with the copy of the small statistics into a ring of mappable buffers, so that reading them costs no
+submit of its own and may come a step late.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import wgpu
+
+from engine.devices.interface import Executable
+from engine.devices.webgpu.launch import PARAMETER_BYTES, Launch
+from engine.devices.webgpu.launches import LAUNCHES
+from engine.graph.plan import Plan
+from engine.graph.tensor import Tensor, View
+
+if TYPE_CHECKING:
+    from engine.devices.webgpu.device import WebGpuDevice
+
+LONGEST_SUBMIT = 0.1  # seconds that one submit may hold a GPU that also draws the desktop
+RING = 4  # statistics on their way at a time
+SMALL_OUTPUT = "statistics"
+Locate = Callable[[Tensor], tuple[wgpu.GPUBuffer, int]]  # where a tensor is: buffer and byte offset
+
+
+class Dispatches:
+    """Launches with their pipelines and bind groups, and one uniform buffer with the parameters of all of them."""
+
+    def __init__(self, device: WebGpuDevice, launches: list[Launch], locate: Locate) -> None:
+        self._device, self._locate = device, locate
+        self._parameters = self._upload_parameters(launches)
+        groups: dict[tuple, wgpu.GPUBindGroup] = {}
+        self._items = [
+            (device.pipelines.get(launch), self._bind_group(launch, groups), [slot * PARAMETER_BYTES], launch.groups)
+            for slot, launch in enumerate(launches)
+        ]
+
+    def _upload_parameters(self, launches: list[Launch]) -> wgpu.GPUBuffer:
+        arena = bytearray(max(len(launches), 1) * PARAMETER_BYTES)
+        for slot, launch in enumerate(launches):
+            arena[slot * PARAMETER_BYTES : slot * PARAMETER_BYTES + len(launch.parameters)] = launch.parameters
+        usage = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
+        buffer = self._device.gpu.create_buffer(label="parameters", size=len(arena), usage=usage)
+        self._device.gpu.queue.write_buffer(buffer, 0, arena)
+        return buffer
+
+    def _bind_group(self, launch: Launch, groups: dict[tuple, wgpu.GPUBindGroup]) -> wgpu.GPUBindGroup:
+        places = [self._place(view) for view in launch.bindings]
+        key = tuple((id(buffer), offset, size) for buffer, offset, size in places)
+        if key not in groups:
+            entries = [{"binding": 0, "resource": {"buffer": self._parameters, "offset": 0, "size": PARAMETER_BYTES}}]
+            entries += [
+                {"binding": i + 1, "resource": {"buffer": buffer, "offset": offset, "size": size}}
+                for i, (buffer, offset, size) in enumerate(places)
+            ]
+            layout = self._device.pipelines.layout(len(places))
+            groups[key] = self._device.gpu.create_bind_group(label=launch.shader, layout=layout, entries=entries)
+        return groups[key]
+
+    def _place(self, view: View | None) -> tuple[wgpu.GPUBuffer, int, int]:
+        if view is None:
+            return self._device.nothing, 0, 4
+        return *self._locate(view.tensor), max(4, -(-view.tensor.nbytes // 4) * 4)
+
+    def encode(self, encoder: wgpu.GPUCommandEncoder, start: int, stop: int) -> None:
+        """One compute pass with the dispatches from `start` up to `stop`."""
+        compute = encoder.begin_compute_pass()
+        for pipeline, group, offset, grid in self._items[start:stop]:
+            compute.set_pipeline(pipeline)
+            compute.set_bind_group(0, group, offset)
+            compute.dispatch_workgroups(*grid)
+        compute.end()
+
+    def close(self) -> None:
+        self._parameters.destroy()
+        self._items = []
+
+
+class _Reading:
+    """Statistics of one run: on their way in a mappable buffer, or taken."""
+
+    def __init__(self, device: WebGpuDevice, buffer: wgpu.GPUBuffer) -> None:
+        self._device, self._buffer = device, buffer
+        self._value: np.ndarray | None = None
+
+    def collect(self) -> np.ndarray:
+        """Wait for the copy and take it; the buffer is then free for another run."""
+        if self._value is None:
+            try:
+                self._buffer.map_sync("READ")
+                self._value = np.frombuffer(self._buffer.read_mapped(), np.float32).copy()
+                self._buffer.unmap()
+            except (wgpu.GPUError, RuntimeError) as error:
+                raise self._device.failure("reading back", error) from error
+        return self._value
+
+
+class WebGpuExecutable(Executable):
+    """Dispatches with their bind groups, in order."""
+
+    device: WebGpuDevice
+
+    def __init__(self, device: WebGpuDevice, plan: Plan) -> None:
+        super().__init__(device, plan)
+        self.launches = [
+            launch
+            for call in plan.program.calls
+            for launch in LAUNCHES[call.kernel](call.operands, call.numbers, device.traits)
+        ]
+        self._dispatches = Dispatches(device, self.launches, self.locate)
+        self._parts = 1
+        self._timed = device.adapter.software
+        small = plan.program.outputs.get(SMALL_OUTPUT)
+        usage = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
+        self._ring = [
+            device.gpu.create_buffer(label=f"read back {i}", size=small.nbytes, usage=usage)
+            for i in range(RING if small else 0)
+        ]
+        self._readings: deque[_Reading] = deque()
+        self._runs = 0
+
+    # ---- running
+
+    def _run(self, inputs: dict[str, np.ndarray]) -> None:
+        device = self.device
+        device.check()
+        for name, array in inputs.items():
+            device.write_at(*self.locate(self.plan.program.inputs[name]), array.reshape(-1))
+        began = time.perf_counter()
+        self._submit_all()
+        if not self._timed:  # the first run tells how long the work holds the GPU
+            device.synchronize()
+            self._parts = max(1, math.ceil((time.perf_counter() - began) / LONGEST_SUBMIT))
+            self._timed = True
+
+    def _submit_all(self) -> None:
+        size = math.ceil(len(self.launches) / self._parts) or 1
+        starts = range(0, len(self.launches), size) or [0]
+        for start in starts:
+            encoder = self.device.gpu.create_command_encoder(label=self.plan.program.name)
+            self._dispatches.encode(encoder, start, start + size)
+            if self._ring and start == starts[-1]:
+                self._copy_statistics(encoder)
+            self.device.submit(encoder.finish())
+
+    def _copy_statistics(self, encoder: wgpu.GPUCommandEncoder) -> None:
+        if len(self._readings) == RING:
+            self._readings.popleft().collect()  # frees its buffer; whoever waits for it still gets the value
+        target = self._ring[self._runs % RING]
+        self._runs += 1
+        tensor = self.plan.program.outputs[SMALL_OUTPUT]
+        buffer, offset = self.locate(tensor)
+        encoder.copy_buffer_to_buffer(buffer, offset, target, 0, tensor.nbytes)
+        self._readings.append(_Reading(self.device, target))
+
+    # ---- reading
+
+    def read(self, name: str) -> np.ndarray:
+        tensor = self.plan.program.outputs[name]
+        return self.device.read_at(*self.locate(tensor), tensor)
+
+    def read_later(self, name: str) -> Callable[[], np.ndarray]:
+        if name != SMALL_OUTPUT:
+            value = self.read(name)
+            return lambda: value
+        return self._readings[-1].collect
+
+    def close(self) -> None:
+        self.device.synchronize()
+        for buffer in self._ring:
+            buffer.destroy()
+        self._dispatches.close()
+        super().close()
+
+
+def race(device: WebGpuDevice, launches: list[Launch]) -> float:
+    """Seconds that `launches` take, submit and wait included, on buffers of their own whose content does not matter."""
+    tensors = {view.tensor for launch in launches for view in launch.bindings if view is not None}
+    buffers = {tensor: device._create_buffer(tensor.nbytes, tensor.name) for tensor in tensors}
+    seconds = time_launches(device, launches, lambda tensor: (buffers[tensor], 0))
+    for buffer in buffers.values():
+        device._destroy_buffer(buffer)
+    return seconds
+
+
+def time_launches(device: WebGpuDevice, launches: list[Launch], locate: Locate) -> float:
+    """Seconds from submit to the end of the work."""
+    dispatches = Dispatches(device, launches, locate)
+    encoder = device.gpu.create_command_encoder(label="timed")
+    dispatches.encode(encoder, 0, len(launches))
+    commands = encoder.finish()
+    device.synchronize()
+    began = time.perf_counter()
+    device.submit(commands)
+    device.synchronize()
+    seconds = time.perf_counter() - began
+    dispatches.close()
+    return seconds

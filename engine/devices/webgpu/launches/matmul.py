@@ -1,0 +1,175 @@
+"""Launches of the matrix products `matmul_nt`, `matmul_nn`, `matmul_tn`.  No wgpu here.
+
+The three layouts differ only in the distances between the numbers of an operand, so they share their shaders:
+
+    registers_16, registers_32   a lane keeps 16 x 16 or 32 x 32 sums and reads storage directly: for CPU drivers, where
+                                 a load costs a hundred multiply-adds and workgroup memory is no cheaper than storage
+    tiled_32, tiled_64           a workgroup shares 32 x 32 or 64 x 64 tiles through workgroup memory: for GPUs; with
+                                 vec4 reads where the views allow it, else with single ones
+    rows                         for the few rows of decoding, where b should be read once
+
+`AdapterTraits.matmul_variants` says which variant a class of shapes takes (see autotune.py); a class without an entry
+goes by rule of thumb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.devices.webgpu.launch import AdapterTraits, Launch, LaunchFunction, ceil_div, flat_grid, pack
+from engine.devices.webgpu.launches.operands import Views, start
+from engine.graph.tensor import Tensor, View
+
+LAYOUTS = ("nt", "nn", "tn")
+REGISTER_BLOCKS = {"registers_16": 16, "registers_32": 32}
+TILES = {"tiled_32": 32, "tiled_64": 64}
+VARIANTS = (*REGISTER_BLOCKS, *TILES)
+FEW_ROWS, ROWS_COLUMNS = 4, 8  # most rows that matmul_rows takes, columns a workgroup of it computes
+CPU_LANES = 8  # lanes of a workgroup for CPU drivers: one 256-bit vector
+HAS_ADDEND, HAS_BIAS, ACCUMULATE = 1, 2, 4  # flags of lib/matmul_epilogue.wgsl
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product as its shaders see it: c (m, n) from a (i, k) and b (j, k), by distances of two lines and of two k."""
+
+    layout: str
+    m: int
+    n: int
+    k: int
+    a_row: int
+    a_step: int
+    b_row: int
+    b_step: int
+
+    @classmethod
+    def of(cls, layout: str, a: View, b: View, c: View) -> Product:
+        a_row, a_step = (1, a.stride) if layout == "tn" else (a.stride, 1)
+        b_row, b_step = (b.stride, 1) if layout == "nt" else (1, b.stride)
+        k = a.shape[0] if layout == "tn" else a.shape[1]
+        return cls(layout, c.shape[0], c.shape[1], k, a_row, a_step, b_row, b_step)
+
+
+def shape_class(layout: str, m: int, n: int, k: int) -> str:
+    """The class of shapes that shares one tuned variant, such as "nt_narrow"."""
+    if min(m, n) <= 64:
+        kind = "narrow"
+    elif k <= 64:
+        kind = "short"
+    elif max(m, n) >= 4096:
+        kind = "head"
+    else:
+        kind = "square"
+    return f"{layout}_{kind}"
+
+
+def default_variant(m: int, n: int, software: bool) -> str:
+    """The variant without tuning: by the costs measured on llvmpipe; on a GPU the smaller tile while tiles are few."""
+    if software:
+        return min(REGISTER_BLOCKS, key=lambda name: _register_cost(m, n, REGISTER_BLOCKS[name]))
+    return "tiled_64" if ceil_div(m, 64) * ceil_div(n, 64) >= 256 else "tiled_32"
+
+
+def _register_cost(m: int, n: int, size: int) -> float:
+    """Nanoseconds a k on four cores: 63 a load, 1.3 a multiply-add, whole rounds of tiles."""
+    rows, columns = _register_tile(m, n, size)
+    tiles = ceil_div(m, rows) * ceil_div(n, columns)
+    return ceil_div(tiles, 4) * (2 * size * 63 + size * size * 1.3)
+
+
+def _register_tile(m: int, n: int, size: int) -> tuple[int, int]:
+    """Rows and columns that the lanes of a workgroup cover: arranged for the fewest tiles, and the widest of these."""
+    arrangements = [(size * CPU_LANES // across, size * across) for across in (8, 4, 2, 1)]
+    return min(arrangements, key=lambda tile: ceil_div(m, tile[0]) * ceil_div(n, tile[1]))
+
+
+def product_launch(
+    variant: str, product: Product, views: Views, numbers: dict[str, float], software: bool = False
+) -> Launch:
+    """The one dispatch of a product by a given variant."""
+    a, b, c, addend, bias = views
+    p = product
+    lanes_across = 0
+    if variant == "rows":
+        rows, columns = FEW_ROWS, ROWS_COLUMNS
+        # One vector of a CPU: fewer lanes leave fewer sums to add up at the end.
+        lanes = CPU_LANES if software else 64
+        shader, constants = "matmul_rows", {"lanes": float(lanes), "slots": float(lanes * ROWS_COLUMNS)}
+    elif variant in REGISTER_BLOCKS:
+        size = REGISTER_BLOCKS[variant]
+        rows, columns = _register_tile(p.m, p.n, size)
+        lanes_across = columns // size
+        shader, constants = f"matmul_{variant}", {}
+    else:
+        rows = columns = TILES[variant]
+        shader = f"matmul_{variant}_{'vec4' if _on_grid(a) and _on_grid(b) else 'scalar'}"
+        constants = {"a_along_k": float(p.layout != "tn"), "b_along_k": float(p.layout == "nt")}
+    tiles_across = ceil_div(p.n, columns)
+    flags = (
+        HAS_ADDEND * (addend is not None)
+        | HAS_BIAS * (bias is not None)
+        | ACCUMULATE * bool(numbers.get("accumulate", 0))
+    )
+    parameters = pack(
+        *(p.m, p.n, p.k, flags),
+        *(a.offset, p.a_row, p.a_step),
+        *(b.offset, p.b_row, p.b_step),
+        *(c.offset, c.stride),
+        *((addend.offset, addend.stride) if addend else (0, 0)),
+        start(bias),
+        float(numbers.get("alpha", 1.0)),
+        tiles_across,
+        lanes_across,
+    )
+    return Launch(shader, views, parameters, flat_grid(ceil_div(p.m, rows) * tiles_across), constants)
+
+
+def _on_grid(view: View) -> bool:
+    """Whether the operand can be bound as vec4: the tensor's end counts because a shader sees only whole vec4 of it."""
+    return view.offset % 4 == 0 and view.stride % 4 == 0 and view.tensor.size % 4 == 0
+
+
+def choose_variant(product: Product, traits: AdapterTraits) -> str:
+    """Few rows along k have a kernel of their own; else the tuned variant of the class, else the rule of thumb."""
+    if product.layout == "nt" and product.m <= FEW_ROWS:
+        return "rows"
+    chosen = traits.matmul_variants.get(shape_class(product.layout, product.m, product.n, product.k))
+    return chosen or default_variant(product.m, product.n, traits.software)
+
+
+def _launcher(layout: str) -> LaunchFunction:
+    def launch(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+        product = Product.of(layout, *views[:3])
+        if product.m == 0 or product.n == 0:
+            return []
+        return [product_launch(choose_variant(product, traits), product, views, numbers, traits.software)]
+
+    launch.__name__ = f"matmul_{layout}"
+    return launch
+
+
+LAUNCHES: dict[str, LaunchFunction] = {f"matmul_{layout}": _launcher(layout) for layout in LAYOUTS}
+
+
+def sample_product(layout: str, m: int, n: int, k: int, variant: str, pad: int = 0, software: bool = False) -> Launch:
+    """A product of unplaced tensors by a given variant: for tuning and for compile tests; `pad` widens the rows."""
+    a_shape = (k, m) if layout == "tn" else (m, k)
+    b_shape = (n, k) if layout == "nt" else (k, n)
+    a = Tensor("a", (a_shape[0], a_shape[1] + pad)).columns(0, a_shape[1])
+    b = Tensor("b", (b_shape[0], b_shape[1] + pad)).columns(0, b_shape[1])
+    c = Tensor("c", (m, n)).view()
+    return product_launch(
+        variant, Product.of(layout, a, b, c), (a, b, c, None, None), {"alpha": 1.0, "accumulate": 0}, software
+    )
+
+
+def sample_launches() -> Iterator[Launch]:
+    """Every pair of shader and constants that a product can need."""
+    for software in (False, True):
+        yield sample_product("nt", 4, 128, 128, "rows", software=software)
+    for layout in LAYOUTS:
+        for variant in VARIANTS:
+            yield sample_product(layout, 128, 128, 128, variant)
+            if variant in TILES:
+                yield sample_product(layout, 128, 128, 128, variant, pad=1)

@@ -1,0 +1,118 @@
+"""Launches of the selective scan and its backward: which of the variants runs, and how much workspace it wants.
+
+Variants of the scan; milliseconds on llvmpipe (two cores) at b 4, l 256, d 512, n 16:
+
+    wide          25   a lane four channels: for software adapters
+    lanes         90   a lane a channel, tokens in order: for GPUs
+    chunked      140   three phases, for few channels and long sequences on GPUs
+    kogge_stone  860   the forerunners' prefix scan over time, never chosen by itself
+
+The backward has `wide` (160) and `lanes` (330).
+"""
+
+from __future__ import annotations
+
+from engine.devices.webgpu.launch import AdapterTraits, Launch, ceil_div, flat_grid, pack
+from engine.devices.webgpu.launches.operands import Views, start, whole
+from engine.errors import InputError
+from engine.graph.kernels import STATE_INTERVAL
+
+CHANNEL_BLOCK = 64  # channels of a workgroup, hence of a row of the partial sums of d_B and d_C
+FEW_LANES = 4096  # below, one lane a channel leaves most of a GPU idle
+LONG = 256  # tokens from which on the chunks are worth twice the work
+WIDE_STATES = 128  # more would not fit the workgroup memory of the wide backward
+STRIP_BYTES = 64 << 20  # of workspace for the backward: more would not run at once anyway
+
+VARIANTS = ("lanes", "wide", "chunked", "kogge_stone")
+
+
+def workspace_elements(kernel: str, b: int, l: int, d: int, n: int) -> int:
+    """float32 elements of the workspace operand; 0 where the kernel does without."""
+    if kernel == "selective_scan":
+        return b * ceil_div(l, STATE_INTERVAL) * d if _prefers_chunks(b, l, d) else 0
+    if kernel == "selective_scan_backward":
+        strip = _strip_elements(n)
+        return strip * min(b * ceil_div(d, CHANNEL_BLOCK), max(1, STRIP_BYTES // 4 // strip))
+    raise InputError(f"The kernel {kernel} has no workspace.")
+
+
+def scan_variant(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> str:
+    """The variant that suits this call and adapter."""
+    if traits.software:
+        return "wide"
+    u, workspace = views[0], views[6]
+    length = int(numbers["length"])
+    return "chunked" if workspace is not None and _prefers_chunks(u.shape[0] // length, length, u.shape[1]) else "lanes"
+
+
+def selective_scan(
+    views: Views, numbers: dict[str, float], traits: AdapterTraits, variant: str | None = None
+) -> list[Launch]:
+    """The scan by `variant`, or by the one that suits."""
+    u, delta, x_dbl, coefficients, states, y, workspace = views
+    variant = variant or scan_variant(views, numbers, traits)
+    length = int(numbers["length"])
+    (tokens, width), n = u.shape, coefficients.shape[0] - 2
+    sequences, blocks, chunks = tokens // length, ceil_div(width, CHANNEL_BLOCK), ceil_div(length, STATE_INTERVAL)
+    sizes = (sequences, length, width, blocks, chunks, int(numbers["rank"]), x_dbl.stride, bool(numbers["carry"]))
+    offsets = (whole(u), whole(delta), start(x_dbl), whole(coefficients), whole(states), whole(y), whole(workspace))
+    parameters = pack(*sizes, *offsets)
+
+    def launch(shader: str, groups: int) -> Launch:
+        return Launch(shader, views, parameters, flat_grid(groups), header={"N": n})
+
+    if variant == "lanes":
+        return [launch("selective_scan", sequences * blocks)]
+    if variant == "wide":
+        return [launch("selective_scan_wide", sequences * blocks)]
+    if variant == "kogge_stone":
+        return [launch("selective_scan_kogge_stone", sequences * width)]
+    if variant == "chunked":
+        if workspace is None or workspace.size < sequences * chunks * width:
+            raise InputError("The chunked scan needs a workspace of sequences * chunks * channels.")
+        return [
+            launch("selective_scan_chunk", sequences * chunks * blocks),
+            launch("selective_scan_carry", sequences * n * blocks),
+            launch("selective_scan_emit", sequences * chunks * blocks),
+        ]
+    raise InputError(f"There is no scan variant {variant}.", f"Take one of {', '.join(VARIANTS)}.")
+
+
+def selective_scan_backward(
+    views: Views, numbers: dict[str, float], traits: AdapterTraits, variant: str | None = None
+) -> list[Launch]:
+    """The backward by `variant`, or by the one that suits; as many workgroups as the workspace has strips."""
+    u, delta, x_dbl, coefficients, states, d_y, partials, workspace = views
+    length = int(numbers["length"])
+    (tokens, width), n = u.shape, coefficients.shape[0] - 2
+    variant = variant or ("wide" if traits.software and n <= WIDE_STATES else "lanes")
+    if variant not in ("lanes", "wide"):
+        raise InputError(f"There is no variant {variant} of the scan's backward.", "Take lanes or wide.")
+    sequences, blocks, chunks = tokens // length, ceil_div(width, CHANNEL_BLOCK), ceil_div(length, STATE_INTERVAL)
+    strips = 0 if workspace is None else workspace.size // _strip_elements(n)
+    if strips == 0 or workspace.offset % 4:
+        raise InputError(
+            f"The scan's backward needs a workspace of {_strip_elements(n)} elements a strip, aligned to 16 bytes.",
+            "Ask workspace_elements for its size.",
+        )
+    parameters = pack(
+        *(sequences, length, width, blocks, chunks, int(numbers["rank"]), x_dbl.stride),
+        *(bool(numbers["want_inputs"]), bool(numbers["want_coefficients"])),
+        *(whole(u), whole(delta), start(x_dbl), whole(coefficients), whole(states), whole(d_y), whole(partials)),
+        *(partials.offset + blocks * tokens * 2 * n, workspace.offset // 4),
+    )
+    groups = min(sequences * blocks, strips, 65_535)
+    shader = "selective_scan_backward_wide" if variant == "wide" else "selective_scan_backward"
+    return [Launch(shader, views, parameters, (groups, 1, 1), header={"N": n})]
+
+
+def _prefers_chunks(b: int, l: int, d: int) -> bool:
+    return b * d < FEW_LANES and l >= LONG
+
+
+def _strip_elements(n: int) -> int:
+    """Kept products of one workgroup: 64 tokens, states in quads, 64 channels."""
+    return STATE_INTERVAL * 4 * ceil_div(n, 4) * CHANNEL_BLOCK
+
+
+LAUNCHES = {"selective_scan": selective_scan, "selective_scan_backward": selective_scan_backward}

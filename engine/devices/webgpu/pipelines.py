@@ -1,0 +1,61 @@
+"""Pipelines and bind-group layouts, made once per device and found again by what they were made of."""
+
+from __future__ import annotations
+
+import functools
+
+import wgpu
+
+from engine.devices.webgpu.launch import PARAMETER_BYTES, Launch
+from engine.devices.webgpu.shaders import shader_source
+
+
+class Pipelines:
+    """The compute pipelines of one device."""
+
+    def __init__(self, device: wgpu.GPUDevice) -> None:
+        self._device = device
+        self._pipelines: dict[tuple, wgpu.GPUComputePipeline] = {}
+        self._modules: dict[tuple, wgpu.GPUShaderModule] = {}
+
+    def __len__(self) -> int:
+        return len(self._pipelines)
+
+    def get(self, launch: Launch) -> wgpu.GPUComputePipeline:
+        """The pipeline of a launch's shader with its header and constants."""
+        header = tuple(sorted(launch.header.items()))
+        key = (launch.shader, header, tuple(sorted(launch.constants.items())), len(launch.bindings))
+        if key not in self._pipelines:
+            label = " ".join([launch.shader, *(f"{name}={value}" for name, value in (*key[1], *key[2]))])
+            layout = self._device.create_pipeline_layout(
+                label=label, bind_group_layouts=[self.layout(len(launch.bindings))]
+            )
+            self._pipelines[key] = self._device.create_compute_pipeline(
+                label=label,
+                layout=layout,
+                compute={
+                    "module": self._module(launch.shader, header),
+                    "entry_point": "main",
+                    "constants": launch.constants,
+                },
+            )
+        return self._pipelines[key]
+
+    def add_shader(self, stem: str, code: str) -> None:
+        """Make a shader that is not one of ours known under a name (the benchmarks' yardsticks)."""
+        self._modules[stem, ()] = self._device.create_shader_module(label=stem, code=code)
+
+    def _module(self, stem: str, header: tuple) -> wgpu.GPUShaderModule:
+        if (stem, header) not in self._modules:
+            self._modules[stem, header] = self._device.create_shader_module(
+                label=stem, code=shader_source(stem, header)
+            )
+        return self._modules[stem, header]
+
+    @functools.cache  # noqa: B019  (lives and dies with the device)
+    def layout(self, storages: int) -> wgpu.GPUBindGroupLayout:
+        """Parameters with a dynamic offset, then `storages` storage buffers."""
+        uniform = {"type": "uniform", "has_dynamic_offset": True, "min_binding_size": PARAMETER_BYTES}
+        entries = [{"binding": 0, "visibility": "COMPUTE", "buffer": uniform}]
+        entries += [{"binding": i + 1, "visibility": "COMPUTE", "buffer": {"type": "storage"}} for i in range(storages)]
+        return self._device.create_bind_group_layout(label=f"parameters + {storages}", entries=entries)

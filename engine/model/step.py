@@ -1,0 +1,163 @@
+"""One optimisation step as programs: forward, backward, clip, AdamW.
+
+With one micro-batch everything is one program, so that a WebGPU device needs one submit. With several, the first
+overwrites the gradients, the others add to them, and the last one updates.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.devices.interface import Device, Executable
+from engine.graph import operations as op
+from engine.graph.kernels import Scalars, Statistics
+from engine.graph.tape import Tape
+from engine.graph.tensor import Kind, Program
+from engine.model.layout import TrainedSet
+from engine.model.mamba import Network
+
+
+@dataclass(frozen=True)
+class AdamW:
+    """Options of the optimiser;
+
+    `trust` limits the change of a weight in one step, 0 means no limit (also for `max_norm`).
+    """
+
+    learning_rate: float = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    weight_decay: float = 0.01
+    max_norm: float = 1.0
+    trust: float = 0.0
+
+    def scalars(self, step: int, targets: int) -> np.ndarray:
+        """The numbers that change from step to step (the first is 1), for a step over `targets` tokens in all."""
+        values = np.zeros(Scalars.COUNT, np.float32)
+        values[Scalars.GRADIENT_SCALE] = 1.0 / max(targets, 1)
+        values[Scalars.LEARNING_RATE] = self.learning_rate
+        values[Scalars.BETA1], values[Scalars.BETA2] = self.beta1, self.beta2
+        values[Scalars.EPSILON], values[Scalars.WEIGHT_DECAY] = self.epsilon, self.weight_decay
+        values[Scalars.CORRECTION1] = 1.0 - self.beta1**step
+        values[Scalars.CORRECTION2] = 1.0 - self.beta2**step
+        values[Scalars.MAX_NORM], values[Scalars.TRUST] = self.max_norm, self.trust
+        return values
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What a step did.  `applied` is False where loss or gradient was not finite and nothing was changed."""
+
+    loss: float
+    gradient_norm: float
+    applied: bool
+
+
+def step_program(
+    network: Network,
+    device: Device,
+    trained: TrainedSet,
+    batch: int,
+    length: int,
+    *,
+    accumulate: bool = False,
+    update: bool = False,
+) -> Program:
+    """Loss and gradients of `trained` for ids (batch, length + 1) and, where `update`, the AdamW step."""
+    tape = Tape("training step", device, trained.rows, accumulate)
+    tokens = batch * length
+    ids = tape.input("ids", (tokens,), "int32")
+    targets = tape.input("targets", (tokens,), "int32")
+    scalars = tape.input("scalars", (Scalars.COUNT,))
+    embedding = network.parameters["backbone.embeddings.weight"]
+    order = tape.input("order", (tokens,), "int32") if tape.trained(embedding) else None
+    hidden = network.hidden(tape, ids, order, length)
+    losses = op.cross_entropy(tape, hidden, network.head, targets, scalars)
+    tape.emit("total", losses, tape.statistics().view(Statistics.LOSS_SUM, (1,)))
+    tape.backward()
+    if update:
+        trained.emit_update(tape, scalars)
+    return tape.program
+
+
+def loss_program(network: Network, device: Device, batch: int, length: int) -> Program:
+    """The losses of ids (batch, length + 1), token by token, with no gradient."""
+    tape = Tape("loss", device)
+    tokens = batch * length
+    ids = tape.input("ids", (tokens,), "int32")
+    targets = tape.input("targets", (tokens,), "int32")
+    scalars = tape.input("scalars", (Scalars.COUNT,))
+    hidden = network.hidden(tape, ids, None, length)
+    tape.output("losses", op.cross_entropy(tape, hidden, network.head, targets, scalars))
+    return tape.program
+
+
+def batch_inputs(program: Program, ids: np.ndarray, scalars: np.ndarray) -> dict[str, np.ndarray]:
+    """The inputs of a step for ids (b, l + 1): inputs ids[:, :-1], targets ids[:, 1:]."""
+    flat = np.ascontiguousarray(ids[:, :-1], np.int32).reshape(-1)
+    inputs = {"ids": flat, "targets": np.ascontiguousarray(ids[:, 1:], np.int32).reshape(-1), "scalars": scalars}
+    if "order" in program.inputs:
+        inputs["order"] = np.argsort(flat, kind="stable").astype(np.int32)
+    return inputs
+
+
+class TrainingStep:
+    """Steps over batches of one shape.
+
+    Owns the gradients, the moments and the working memory; `close` gives them back.
+    """
+
+    def __init__(
+        self, network: Network, device: Device, trained: TrainedSet, batch: int, length: int, micro_batches: int = 1
+    ) -> None:
+        self.device, self.trained = device, trained
+        self.batch, self.length, self.micro_batches = batch, length, micro_batches
+        trained.allocate(device, moments=True)
+        last = micro_batches - 1
+        roles = [(i > 0, i == last) for i in range(micro_batches)]
+        self._by_role: dict[tuple[bool, bool], Executable] = {}
+        for accumulate, update in dict.fromkeys(roles):
+            program = step_program(network, device, trained, batch, length, accumulate=accumulate, update=update)
+            self._by_role[accumulate, update] = device.compile(program)
+        self.executables: list[Executable] = [self._by_role[role] for role in roles]
+
+    def run(self, ids: np.ndarray, optimiser: AdamW, step: int):
+        """Enqueue step number `step` (from 1) over ids (micro_batches * batch, length + 1).
+
+        The function given back waits for the result, so that the next step can be enqueued first.
+        """
+        tokens = self.micro_batches * self.batch * self.length
+        scalars = optimiser.scalars(step, tokens)
+        waiting = []
+        for part, executable in zip(np.split(ids, self.micro_batches), self.executables, strict=True):
+            executable.run(batch_inputs(executable.plan.program, part, scalars))
+            waiting.append(executable.read_later("statistics"))
+
+        def result() -> StepResult:
+            statistics = [wait() for wait in waiting]
+            loss = math.fsum(float(s[Statistics.LOSS_SUM]) for s in statistics) / tokens
+            norm, factor = (float(statistics[-1][i]) for i in (Statistics.GRADIENT_NORM, Statistics.CLIP_FACTOR))
+            return StepResult(loss, norm, factor > 0 and math.isfinite(loss))
+
+        return result
+
+    def close(self) -> None:
+        """Give all memory back."""
+        for executable in self._by_role.values():
+            executable.close()
+        self.trained.release(self.device, moments=True)
+
+
+def estimate_step(network: Network, device: Device, trained: TrainedSet, batch: int, length: int) -> dict[Kind, int]:
+    """Bytes by kind that a step would hold, weights included, from the same plan that would allocate them."""
+    plan = device.plan(step_program(network, device, trained, batch, length, update=True))
+    by_kind = dict(plan.arena_by_kind)
+    weights = {block.slab for p in network.parameters.values() for block in p.blocks}
+    pairs = {p.tensor.slab for pair in network.adapters.values() for p in (pair.down, pair.up)}
+    for slab in (*weights, *pairs, *trained.slabs):
+        by_kind[slab.kind] = by_kind.get(slab.kind, 0) + slab.nbytes
+    return by_kind

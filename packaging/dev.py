@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""Sets the project up in .venv and runs it:  python3 packaging/dev.py run|test|setup [arguments]
+
+    run    open the program; with no screen, take its tour offscreen and leave pictures
+    test   ruff, import-linter, then pytest with the arguments given
+    setup  only set up
+
+Calling it again costs next to nothing: a stamp in .venv says what it was set up for.  The stamp reads "unfinished"
+while a set-up runs, so that one that was interrupted is done again from the start.  Standard library only, and no
+syntax newer than Python 3.8: an old Python must get as far as the message that it is too old.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import system_libraries as system
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+STAMP = VENV / "codecoil-setup.txt"
+PICTURES = ROOT / "build" / "tour"
+LEAST_PYTHON = (3, 11)
+SETUP_VERSION = 1  # raise it when the set-up below changes what it installs
+UNFINISHED = "unfinished"
+SETUP_FAILED = 2
+
+
+def stop(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+    raise SystemExit(SETUP_FAILED)
+
+
+def say(message: str) -> None:
+    print(message, flush=True)
+
+
+def program(name: str) -> Path:
+    """A program of the virtual environment."""
+    return VENV / "Scripts" / f"{name}.exe" if os.name == "nt" else VENV / "bin" / name
+
+
+# ---- checks
+
+
+def version_message(version: tuple[int, ...], newer: str | None = None) -> str:
+    """What to tell somebody whose Python is too old; empty where it is not."""
+    if tuple(version[:2]) >= LEAST_PYTHON:
+        return ""
+    wanted, found = (".".join(str(part) for part in v) for v in (LEAST_PYTHON, version[:3]))
+    remedy = f"Run:  {newer} packaging/dev.py …" if newer else "Install a newer one and run this file with it."
+    return f"Codecoil needs Python {wanted} or newer; this is Python {found}. {remedy}"
+
+
+def check_python() -> None:
+    names = (f"python3.{minor}" for minor in range(LEAST_PYTHON[1] + 5, LEAST_PYTHON[1] - 1, -1))
+    message = version_message(sys.version_info[:3], next((name for name in names if shutil.which(name)), None))
+    if message:
+        stop(message)
+
+
+def essential(missing: list[system.Library], command: str) -> list[system.Library]:
+    """Those that `command` cannot do without.  The program has a CPU device; the tests want Vulkan, but no screen."""
+    purposes = {system.BASE, system.VENV}
+    if command == "test":
+        purposes.add(system.VULKAN)
+    elif command == "run" and has_screen():
+        screens = system.screen_kinds()
+        if screens <= {library.purpose for library in missing}:  # one kind of screen that works is enough
+            purposes |= screens
+    return [library for library in missing if library.purpose in purposes]
+
+
+def check_system(command: str, keep: bool, fresh: bool) -> None:
+    """Install or name missing libraries.  Where the set-up is done, what this command can do without is left alone."""
+
+    def find() -> list[system.Library]:
+        importlib.invalidate_caches()
+        no_pip = not keep and importlib.util.find_spec("ensurepip") is None
+        missing = system.missing_libraries() + ([system.ENSUREPIP] if no_pip else [])
+        return essential(missing, command) if fresh else missing
+
+    missing = find()
+    if missing and system.install(missing):
+        missing = find()
+    if missing:
+        say(system.advice(missing, system.package_manager()))
+    if essential(missing, command):
+        stop("Codecoil cannot go on without them." if len(missing) > 1 else "Codecoil cannot go on without it.")
+
+
+def has_screen() -> bool:
+    if os.environ.get("CI"):
+        return False
+    return not sys.platform.startswith("linux") or bool(system.screen_kinds())
+
+
+# ---- the virtual environment
+
+
+def place() -> str:
+    """What a virtual environment cannot outlive: another Python, or another folder (its scripts name it in full)."""
+    return f"python {sys.version_info[0]}.{sys.version_info[1]} in {ROOT}"
+
+
+def stamp_text() -> str:
+    """Where, and a hash of what, the environment was set up for."""
+    parts = (ROOT / "pyproject.toml").read_bytes(), str(SETUP_VERSION).encode()
+    return f"{place()}\n{hashlib.sha256(b'|'.join(parts)).hexdigest()}\n"
+
+
+def read_stamp() -> str | None:
+    return STAMP.read_text(encoding="utf-8") if STAMP.is_file() else None
+
+
+def python_works() -> bool:
+    """Whether .venv has a Python of this version, with pip, that starts."""
+    question = "import sys, importlib.util as u; print(*sys.version_info[:2], u.find_spec('pip') is not None)"
+    try:
+        answer = subprocess.run([program("python"), "-c", question], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return answer.split() == [*(str(part) for part in sys.version_info[:2]), "True"]
+
+
+def usable() -> bool:
+    """Whether .venv may be kept: made here, not interrupted, not broken.  One with no stamp, made by hand, may."""
+    stamp = read_stamp()
+    return (stamp is None or stamp.startswith(f"{place()}\n")) and python_works()
+
+
+def make_environment() -> None:
+    say("Setting up: making a virtual environment in .venv…")
+    if VENV.is_symlink() or VENV.is_file():
+        VENV.unlink()
+    elif VENV.exists():
+        program("python").unlink(missing_ok=True)  # first: half a folder must not be taken for one that works
+        shutil.rmtree(VENV)
+    VENV.mkdir()
+    STAMP.write_text(UNFINISHED, encoding="utf-8")
+    base = getattr(sys, "_base_executable", None) or sys.executable  # not a Python inside the folder just deleted
+    if subprocess.run([base, "-m", "venv", str(VENV)], check=False).returncode:
+        stop("The virtual environment could not be made; the message above says why.")
+
+
+def install_project() -> None:
+    stamp = stamp_text()  # before installing: a pyproject.toml edited meanwhile counts as a change
+    STAMP.write_text(UNFINISHED, encoding="utf-8")
+    say("Setting up: installing the program and its test tools (about a minute)…")
+    pip = [program("python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    for what in (["pip>=25.1"], ["--editable", ".", "--group", "test"]):  # 25.1 is the first to know --group
+        if subprocess.run([*pip, *what], cwd=ROOT, check=False).returncode:
+            STAMP.unlink()  # pip gave up in good order: the next call goes on from here
+            stop("pip could not install everything; its message is above. Mend that and run the same command again.")
+    STAMP.write_text(stamp, encoding="utf-8")
+
+
+def set_up(command: str) -> None:
+    check_python()
+    keep = usable()
+    fresh = keep and read_stamp() == stamp_text()
+    check_system(command, keep, fresh)
+    if not keep:
+        make_environment()
+    if not fresh:
+        install_project()
+
+
+# ---- the commands
+
+
+def run(arguments: list[str]) -> int:
+    """Open the program, in the caller's folder.  -P: a folder named `app` there must not be taken for ours."""
+    command, environment = [program("python"), "-P", "-m", "app", *arguments], dict(os.environ)
+    tour = False
+    if not has_screen():
+        environment.setdefault("QT_QPA_PLATFORM", "offscreen")
+        tour = not arguments
+    if tour:
+        say("No screen here: taking the tour of the program offscreen.")
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        command += ["tour", "--out", str(PICTURES)]
+    code = subprocess.run(command, env=environment, check=False).returncode
+    if tour and code == 0:
+        say(f"The pictures are in {PICTURES}")
+    return code if code >= 0 else 128 - code  # ended by a signal: what a shell would say
+
+
+def test(arguments: list[str]) -> int:
+    """Every check, so that one run tells everything; the exit code of the first failure.  pytest has the last word."""
+    environment = {"QT_QPA_PLATFORM": "offscreen", **os.environ}
+    checks = {
+        "ruff check": [program("ruff"), "check"],
+        "ruff format": [program("ruff"), "format", "--check"],
+        "lint-imports": [program("lint-imports")],
+        "pytest": [program("python"), "-m", "pytest", *arguments],
+    }
+    failed: dict[str, int] = {}
+    for name, command in checks.items():
+        say(f"Checking: {name}")
+        code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+        if code:
+            failed[name] = code
+            if name != "pytest":
+                say(f"Failed: {name}")
+    if failed and not os.environ.get("CI"):
+        say(f"Failed: {', '.join(failed)}")
+    return next(iter(failed.values()), 0)
+
+
+def main(arguments: list[str]) -> int:
+    commands = {"run": run, "test": test, "setup": lambda _: say("Codecoil is set up.") or 0}
+    if not arguments or arguments[0] not in commands:
+        say(str(__doc__).split("\n\nCalling")[0])
+        return 0 if arguments[:1] in (["-h"], ["--help"]) else SETUP_FAILED
+    try:
+        set_up(arguments[0])
+        return commands[arguments[0]](arguments[1:])
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

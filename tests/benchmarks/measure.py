@@ -1,0 +1,61 @@
+"""What the benchmarks share: config S, timing that survives a busy machine, and `name=value` lines.
+
+Times are the shortest of several, and what is compared is measured in turns, so that a neighbour's load falls on both sides.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from engine.graph.tensor import KernelCall, Program
+
+CONFIG_S = {"hidden_size": 256, "num_hidden_layers": 6, "state_size": 16, "vocab_size": 8192}
+BATCH, LENGTH = 4, 256
+
+
+def report(name: str, value: float | int | str, unit: str = "") -> None:
+    """Print one result."""
+    shown = value if isinstance(value, str | int) else f"{value:.4g}"
+    print(f"{name}={shown}" + (f" {unit}" if unit else ""), flush=True)
+
+
+def seconds(run: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
+
+
+def in_turns(runs: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """The shortest time of each, over `rounds` rounds in which each has a turn; one round before does not count."""
+    for run in runs.values():
+        run()
+    best = dict.fromkeys(runs, float("inf"))
+    for _ in range(rounds):
+        for name, run in runs.items():
+            best[name] = min(best[name], seconds(run))
+    return best
+
+
+def product_flops(call: KernelCall) -> int:
+    """Multiplications and additions of a matrix product; 0 for another kernel."""
+    if not call.kernel.startswith("matmul"):
+        return 0
+    a, _, c = call.operands[:3]
+    k = a.shape[0] if call.kernel == "matmul_tn" else a.shape[1]
+    return 2 * c.size * k
+
+
+def moved_bytes(call: KernelCall) -> int:
+    """Bytes that a kernel must touch at least: every operand once."""
+    return sum(4 * view.size for view in call.operands if view is not None)
+
+
+def step_flops(program: Program) -> int:
+    return sum(map(product_flops, program.calls))
+
+
+def token_ids(batch: int, length: int, vocabulary: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, vocabulary, (batch, length + 1))
