@@ -7,7 +7,7 @@ and binds its calls, `run` enqueues it. Reading waits for what was enqueued befo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,15 +48,25 @@ class Device(ABC):
 
     # ---- memory
 
-    def allocate(self, slab: Slab) -> None:
-        """Give `slab` zeroed memory."""
-        self.ledger.reserve({slab.kind: slab.nbytes}, f"{slab.name} ({slab.kind})")
-        self._slabs[slab] = self._create_buffer(slab.nbytes, slab.name)
+    def allocate(self, slabs: Iterable[Slab]) -> None:
+        """Give each of `slabs` zeroed memory, or, where one does not fit, none of them."""
+        done: list[Slab] = []
+        try:
+            for slab in slabs:
+                self.ledger.reserve({slab.kind: slab.nbytes}, f"{slab.name} ({slab.kind})")
+                done.append(slab)
+                self._slabs[slab] = self._create_buffer(slab.nbytes, slab.name)
+        except BaseException:
+            self.release(done)
+            raise
 
-    def release(self, slab: Slab) -> None:
-        """Take the memory of `slab` back; its tensors may no longer be used."""
-        self._destroy_buffer(self._slabs.pop(slab))
-        self.ledger.release({slab.kind: slab.nbytes})
+    def release(self, slabs: Iterable[Slab]) -> None:
+        """Take the memory of `slabs` back; their tensors may no longer be used."""
+        for slab in slabs:
+            buffer = self._slabs.pop(slab, None)
+            if buffer is not None:
+                self._destroy_buffer(buffer)
+            self.ledger.release({slab.kind: slab.nbytes})
 
     def buffer_of(self, slab: Slab) -> object:
         """The memory behind a slab."""
@@ -96,20 +106,23 @@ class Device(ABC):
 
     def close(self) -> None:
         """Give all memory back."""
-        for slab in list(self._slabs):
-            self.release(slab)
+        self.release(list(self._slabs))
 
 
 class Executable(ABC):
     """A program bound to memory: write the inputs, run, read the outputs."""
 
     def __init__(self, device: Device, plan: Plan) -> None:
-        device.ledger.reserve(plan.arena_by_kind, f"The working memory of {plan.program.name}")
         self.device = device
         self.plan = plan
-        self._pages = [
-            device._create_buffer(n, f"{plan.program.name} arena {i}") for i, n in enumerate(plan.page_bytes)
-        ]
+        device.ledger.reserve(plan.arena_by_kind, f"The working memory of the {plan.program.name}")
+        self._pages: list[object] = []
+        try:
+            for index, nbytes in enumerate(plan.page_bytes):
+                self._pages.append(device._create_buffer(nbytes, f"{plan.program.name}, arena {index}"))
+        except BaseException:
+            self._give_back()
+            raise
 
     def locate(self, tensor: Tensor) -> tuple[object, int]:
         """The buffer that holds `tensor`, and its byte offset there."""
@@ -150,6 +163,9 @@ class Executable(ABC):
 
     def close(self) -> None:
         """Give the arena back."""
+        self._give_back()
+
+    def _give_back(self) -> None:
         for page in self._pages:
             self.device._destroy_buffer(page)
         self._pages = []

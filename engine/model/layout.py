@@ -118,12 +118,10 @@ class TrainedSet:
             )
 
     def allocate(self, device: Device, moments: bool) -> None:
-        for slab in self.slabs if moments else self.gradient_slabs:
-            device.allocate(slab)
+        device.allocate(self.slabs if moments else self.gradient_slabs)
 
     def release(self, device: Device, moments: bool) -> None:
-        for slab in self.slabs if moments else self.gradient_slabs:
-            device.release(slab)
+        device.release(self.slabs if moments else self.gradient_slabs)
 
 
 def _size(shape: tuple[int, ...]) -> int:

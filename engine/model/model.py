@@ -11,19 +11,19 @@ import numpy as np
 
 from engine.devices.choice import open_device
 from engine.devices.interface import Device, Executable
-from engine.errors import ConfigError, InputError
+from engine.errors import InputError
 from engine.graph import operations as op
 from engine.graph.kernels import Statistics
-from engine.graph.parameters import LowRankPair, Parameter
+from engine.graph.parameters import Parameter
 from engine.graph.tape import Tape
-from engine.graph.tensor import Kind, Program, Slab
+from engine.graph.tensor import Kind, Program
 from engine.model import files
+from engine.model.blueprint import Blueprint, estimate_training
 from engine.model.config import ModelConfig
 from engine.model.initialise import initial_adapter, initial_parameters
-from engine.model.layout import ParameterLayout, TrainedSet
-from engine.model.mamba import Network
-from engine.model.selection import DEFAULT_RANK, adapter_names, adapter_shapes, selected_rows
-from engine.model.step import AdamW, TrainingStep, batch_inputs, estimate_step, step_program
+from engine.model.layout import TrainedSet
+from engine.model.selection import DEFAULT_RANK
+from engine.model.step import AdamW, TrainingStep, batch_inputs, checked_ids, step_program
 
 KEPT_PROGRAMS = 4  # compiled shapes that `logits` and `loss_and_gradients` keep for the next call
 
@@ -61,12 +61,9 @@ class Model:
     def __init__(self, config: ModelConfig, device: Device) -> None:
         """Zero weights: `create_model` and `load_model` fill them."""
         self.config, self.device = config, device
-        self._layout = ParameterLayout(config.parameter_shapes(), device.limits.max_binding_bytes)
-        self._adapter_layout: ParameterLayout | None = None
-        for slab in self._layout.slabs:
-            device.allocate(slab)
-        order = config.parameter_shapes()
-        self.network = Network(config, {name: self._layout.parameters[name] for name in order})
+        self._blueprint = Blueprint(config, device)
+        device.allocate(self._blueprint.slabs)
+        self.network = self._blueprint.network
         self.parameters = ParameterMap(device, self.network.parameters)
         self._kept: OrderedDict[tuple, tuple[Executable, TrainedSet | None]] = OrderedDict()
 
@@ -74,7 +71,7 @@ class Model:
 
     def logits(self, ids: np.ndarray) -> np.ndarray:
         """float32 (b, l, v): the scores of the token after each of ids (b, l)."""
-        ids = self._checked(ids, least=1)
+        ids = checked_ids(ids, self.config, least=1)
         (b, l), v = ids.shape, self.config.vocab_size
         executable, _ = self._keep(("logits", b, l), lambda: (self._logits_program(b, l), None))
         executable.run({"ids": ids.reshape(-1)})
@@ -87,7 +84,7 @@ class Model:
 
         "full": every parameter. "wsla": the B and C rows of every x_proj, (2n, d) each. "lora": the low-rank pairs.
         """
-        ids = self._checked(ids, least=2)
+        ids = checked_ids(ids, self.config, least=2)
         b, l = ids.shape[0], ids.shape[1] - 1
 
         def build() -> tuple[Program, TrainedSet]:
@@ -110,83 +107,52 @@ class Model:
 
     def estimate(self, mode: str, batch: int, length: int) -> dict[Kind, int]:
         """Bytes by kind that training by `mode` would hold on this device, before anything is allocated."""
-        return estimate_step(self.network, self.device, self.trained_set(mode), batch, length)
+        if mode == "lora" and not self.adapters:
+            return estimate_training(self.config, self.device, mode, batch, length)
+        return self._blueprint.estimate(self.device, mode, batch, length)
 
     # ---- adapters and selections
 
     def trained_set(self, mode: str) -> TrainedSet:
-        """Gradient slabs (not yet allocated) for what `mode` trains."""
-        if mode == "lora" and self._adapter_layout is None:
+        """Gradients and moments (not allocated) for what `mode` trains; "lora" attaches adapters if there are none."""
+        if mode == "lora" and not self.adapters:
             self.attach_adapters()
-        adapters = self._adapter_layout
-        shapes = {name: p.shape for name, p in adapters.parameters.items()} if adapters else {}
-        layouts = [self._layout, adapters] if adapters else [self._layout]
-        return TrainedSet(layouts, selected_rows(self.config, mode, shapes))
+        return self._blueprint.trained_set(mode)
 
     def attach_adapters(self, rank: int = DEFAULT_RANK, scale: float = 1.0, seed: int = 0) -> ParameterMap:
         """Put low-rank pairs on in_proj and out_proj of every layer; they change nothing until they are trained."""
-        if self._adapter_layout is not None:
-            raise InputError("The model has adapters already.", "Merge or discard them first.")
-        if not isinstance(rank, int) or not 1 <= rank <= self.config.hidden_size:
-            raise ConfigError(f"The adapters' rank is {rank!r}; it must lie between 1 and {self.config.hidden_size}.")
-        shapes = adapter_shapes(self.config, rank)
-        self._adapter_layout = ParameterLayout(shapes, self.device.limits.max_binding_bytes, "adapter parameters")
-        for slab in self._adapter_layout.slabs:
-            self.device.allocate(slab)
-        pairs = self._adapter_layout.parameters
-        for weight in self.network.parameters:
-            down, up = adapter_names(weight)
-            if down in pairs:
-                self.network.adapters[weight] = LowRankPair(pairs[down], pairs[up], scale)
-        for name, shape in shapes.items():
-            self.adapters[name] = initial_adapter(name, shape, seed)
+        layout = self._blueprint.add_adapters(rank, scale)
+        try:
+            self.device.allocate(layout.slabs)
+        except BaseException:
+            self._blueprint.drop_adapters()
+            raise
+        adapters = self.adapters
+        for name, parameter in layout.parameters.items():
+            adapters[name] = initial_adapter(name, parameter.shape, seed)
         self._forget_programs()
-        return self.adapters
+        return adapters
 
     @property
     def adapters(self) -> ParameterMap:
         """The low-rank parameters by name; empty where there are none."""
-        return ParameterMap(self.device, self._adapter_layout.parameters if self._adapter_layout else {})
+        layout = self._blueprint.adapter_layout
+        return ParameterMap(self.device, layout.parameters if layout else {})
 
     # ---- files and memory
 
     def save(self, folder: str | Path) -> None:
-        """Write `config.json` and `model.safetensors` (float32) as transformers has them;
-
-        adapters are not part of it.
-        """
+        """Write `config.json` and `model.safetensors` (float32) as transformers has them, without adapters."""
         files.write_model(Path(folder), self.config, dict(self.parameters))
-
-    @property
-    def slabs(self) -> list[Slab]:
-        return [*self._layout.slabs, *(self._adapter_layout.slabs if self._adapter_layout else [])]
 
     def close(self) -> None:
         """Give all memory back."""
         self._forget_programs()
-        for slab in self.slabs:
-            self.device.release(slab)
-        self._layout.slabs.clear()
-        self._adapter_layout = None
+        self.device.release(self._blueprint.slabs)
+        self._blueprint.drop_adapters()
+        self._blueprint.layout.slabs.clear()
 
     # ---- inside
-
-    def _checked(self, ids: Any, least: int) -> np.ndarray:
-        array = np.asarray(ids)
-        if array.ndim != 2 or array.shape[0] == 0 or array.shape[1] < least:
-            raise InputError(
-                f"Token ids have shape {array.shape}; they must be (batch, length), batch >= 1, length >= {least}."
-            )
-        if not np.issubdtype(array.dtype, np.integer):
-            raise InputError(f"Token ids are {array.dtype}; they must be whole numbers.")
-        low, high = int(array.min()), int(array.max())
-        if low < 0 or high >= self.config.vocab_size:
-            raise InputError(
-                f"Token id {low if low < 0 else high} is out of range; the vocabulary has ids from 0 to "
-                f"{self.config.vocab_size - 1}.",
-                "Use the tokenizer that belongs to this model.",
-            )
-        return np.ascontiguousarray(array, np.int32)
 
     def _logits_program(self, b: int, l: int) -> Program:
         tape = Tape("logits", self.device)
@@ -208,7 +174,12 @@ class Model:
             program, trained = build()
             if trained is not None:
                 trained.allocate(self.device, moments=False)
-            self._kept[key] = (self.device.compile(program), trained)
+            try:
+                self._kept[key] = (self.device.compile(program), trained)
+            except BaseException:
+                if trained is not None:
+                    trained.release(self.device, moments=False)
+                raise
         self._kept.move_to_end(key)
         return self._kept[key]
 

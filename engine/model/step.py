@@ -7,15 +7,19 @@ overwrites the gradients, the others add to them, and the last one updates.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from engine.devices.interface import Device, Executable
+from engine.errors import InputError
 from engine.graph import operations as op
 from engine.graph.kernels import Scalars, Statistics
 from engine.graph.tape import Tape
-from engine.graph.tensor import Kind, Program
+from engine.graph.tensor import Program
+from engine.model.config import ModelConfig
 from engine.model.layout import TrainedSet
 from engine.model.mamba import Network
 
@@ -96,6 +100,22 @@ def loss_program(network: Network, device: Device, batch: int, length: int) -> P
     return tape.program
 
 
+def checked_ids(ids: Any, config: ModelConfig, least: int) -> np.ndarray:
+    """`ids` as int32 (batch, length), or an error that says what is wrong with them."""
+    array = np.asarray(ids)
+    if array.ndim != 2 or array.shape[0] == 0 or array.shape[1] < least:
+        raise InputError(f"Token ids have shape {array.shape}; they must be (batch >= 1, length >= {least}).")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise InputError(f"Token ids are {array.dtype}; they must be whole numbers.")
+    low, high = int(array.min()), int(array.max())
+    if low < 0 or high >= config.vocab_size:
+        raise InputError(
+            f"Token id {low if low < 0 else high} is out of range; the vocabulary is 0 to {config.vocab_size - 1}.",
+            "Use the tokenizer that belongs to this model.",
+        )
+    return np.ascontiguousarray(array, np.int32)
+
+
 def batch_inputs(program: Program, ids: np.ndarray, scalars: np.ndarray) -> dict[str, np.ndarray]:
     """The inputs of a step for ids (b, l + 1): inputs ids[:, :-1], targets ids[:, 1:]."""
     flat = np.ascontiguousarray(ids[:, :-1], np.int32).reshape(-1)
@@ -114,22 +134,29 @@ class TrainingStep:
     def __init__(
         self, network: Network, device: Device, trained: TrainedSet, batch: int, length: int, micro_batches: int = 1
     ) -> None:
-        self.device, self.trained = device, trained
+        self.device, self.trained, self.config = device, trained, network.config
         self.batch, self.length, self.micro_batches = batch, length, micro_batches
-        trained.allocate(device, moments=True)
-        last = micro_batches - 1
-        roles = [(i > 0, i == last) for i in range(micro_batches)]
+        roles = [(i > 0, i == micro_batches - 1) for i in range(micro_batches)]
         self._by_role: dict[tuple[bool, bool], Executable] = {}
-        for accumulate, update in dict.fromkeys(roles):
-            program = step_program(network, device, trained, batch, length, accumulate=accumulate, update=update)
-            self._by_role[accumulate, update] = device.compile(program)
+        trained.allocate(device, moments=True)
+        try:
+            for accumulate, update in dict.fromkeys(roles):
+                program = step_program(network, device, trained, batch, length, accumulate=accumulate, update=update)
+                self._by_role[accumulate, update] = device.compile(program)
+        except BaseException:
+            self.close()
+            raise
         self.executables: list[Executable] = [self._by_role[role] for role in roles]
 
-    def run(self, ids: np.ndarray, optimiser: AdamW, step: int):
+    def run(self, ids: np.ndarray, optimiser: AdamW, step: int) -> Callable[[], StepResult]:
         """Enqueue step number `step` (from 1) over ids (micro_batches * batch, length + 1).
 
         The function given back waits for the result, so that the next step can be enqueued first.
         """
+        ids = checked_ids(ids, self.config, least=2)
+        expected = (self.micro_batches * self.batch, self.length + 1)
+        if ids.shape != expected:
+            raise InputError(f"Token ids have shape {ids.shape}; this training step takes {expected}.")
         tokens = self.micro_batches * self.batch * self.length
         scalars = optimiser.scalars(step, tokens)
         waiting = []
@@ -150,14 +177,3 @@ class TrainingStep:
         for executable in self._by_role.values():
             executable.close()
         self.trained.release(self.device, moments=True)
-
-
-def estimate_step(network: Network, device: Device, trained: TrainedSet, batch: int, length: int) -> dict[Kind, int]:
-    """Bytes by kind that a step would hold, weights included, from the same plan that would allocate them."""
-    plan = device.plan(step_program(network, device, trained, batch, length, update=True))
-    by_kind = dict(plan.arena_by_kind)
-    weights = {block.slab for p in network.parameters.values() for block in p.blocks}
-    pairs = {p.tensor.slab for pair in network.adapters.values() for p in (pair.down, pair.up)}
-    for slab in (*weights, *pairs, *trained.slabs):
-        by_kind[slab.kind] = by_kind.get(slab.kind, 0) + slab.nbytes
-    return by_kind

@@ -8,7 +8,18 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from measure import BATCH, CONFIG_S, LENGTH, in_turns, moved_bytes, product_flops, report, seconds, step_flops, token_ids
+from measure import (
+    BATCH,
+    CONFIG_S,
+    LENGTH,
+    in_turns,
+    moved_bytes,
+    product_flops,
+    report,
+    seconds,
+    step_flops,
+    token_ids,
+)
 
 import engine
 from engine.model.step import AdamW, TrainingStep
@@ -64,7 +75,11 @@ def lengths() -> None:
     best = in_turns({str(n): lambda s=s, i=i: s.run(i, AdamW(), 1)() for n, (_, s, i) in opened.items()}, 3)
     shortest = best[str(LENGTHS[0])]
     for length, (model, step, _) in opened.items():
-        report(f"cpu_time_per_token_at_{length}_over_{LENGTHS[0]}", best[str(length)] / shortest, "(target within 0.9 to 1.1)")
+        report(
+            f"cpu_time_per_token_at_{length}_over_{LENGTHS[0]}",
+            best[str(length)] / shortest,
+            "(target within 0.9 to 1.1)",
+        )
         report(f"cpu_arena_bytes_per_token_at_{length}", step.executables[0].plan.arena_bytes / TOKENS)
         step.close()
         model.device.close()
@@ -83,7 +98,9 @@ def kernels() -> None:
         flops[call.kernel] += product_flops(call)
         moved[call.kernel] += moved_bytes(call)
     for kernel, time in spent.most_common():
-        speed = f"{flops[kernel] / time / 1e9:.1f} GFLOP/s" if flops[kernel] else f"{moved[kernel] / time / 1e9:.2f} GB/s"
+        speed = (
+            f"{flops[kernel] / time / 1e9:.1f} GFLOP/s" if flops[kernel] else f"{moved[kernel] / time / 1e9:.2f} GB/s"
+        )
         report(f"cpu_kernel_{kernel}_ms", time * 1e3, speed)
     step.close()
     model.device.close()

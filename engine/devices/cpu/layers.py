@@ -6,9 +6,8 @@ import numpy as np
 from numba import prange
 
 from engine.devices.cpu.compile import kernel
+from engine.devices.cpu.simd import LANES, load, spread, store
 from engine.devices.cpu.vector_math import ONE, ZERO, f32, sigmoid
-
-CONV_CHANNELS = 64  # channels of a convolution task: rows of a cache line or more
 
 
 @kernel
@@ -102,55 +101,52 @@ def causal_conv_silu(x, x_stride, weight, bias, history, y, length):
 
 @kernel
 def causal_conv_silu_backward(d_y, x, x_stride, weight, bias, d_x, d_x_stride, d_weight, d_bias, length):
-    """d_x (t, d), d_weight (b, d, k) and d_bias (b, d);
+    """d_x (t, d), d_weight (b, d, k) and d_bias (b, d); absent outputs have no elements.
 
-    absent outputs have no elements. A task is a sequence and a block of channels.
+    A task is a sequence and sixteen channels.  x and d_v of the last k tokens are kept in rings: token s in row s % k.
     """
     t, d = d_y.shape
     taps = weight.shape[1]
-    blocks = (d + CONV_CHANNELS - 1) // CONV_CHANNELS
+    blocks = (d + LANES - 1) // LANES
     for task in prange(t // length * blocks):
-        b, start = task // blocks, (task % blocks) * CONV_CHANNELS
-        width = min(CONV_CHANNELS, d - start)
-        w = np.zeros((taps, CONV_CHANNELS), f32)
-        offset = np.zeros(CONV_CHANNELS, f32)
-        sums = np.zeros((taps + 1, CONV_CHANNELS), f32)
-        ring = np.zeros((taps, CONV_CHANNELS), f32)  # d_v of the last k tokens; token s is in row s % k
-        for k in range(taps):
-            for j in range(width):
-                w[k, j] = weight[start + j, k]
-        if bias.size:
-            offset[:width] = bias[start : start + width]
+        b, start = task // blocks, (task % blocks) * LANES
+        width = min(LANES, d - start)
+        w, shift = np.zeros(taps * LANES, f32), np.zeros(LANES, f32)
+        x_ring, d_ring = np.zeros(taps * LANES, f32), np.zeros(taps * LANES, f32)
+        sums = np.zeros((taps + 1) * LANES, f32)
+        row = np.zeros(LANES, f32)
+        for j in range(width):
+            for k in range(taps):
+                w[k * LANES + j] = weight[start + j, k]
+            if bias.size:
+                shift[j] = bias[start + j]
         for s in range(length + taps - 1):
-            d_v = ring[s % taps]
+            newest = s % taps
+            d_v = spread(ZERO)
             if s < length:
                 i = b * length + s
-                v = offset.copy()
-                for k in range(max(0, taps - 1 - s), taps):
-                    for j in range(width):
-                        v[j] += w[k, j] * x[(i - taps + 1 + k) * x_stride + start + j]
                 for j in range(width):
-                    gate = sigmoid(v[j])
-                    d_v[j] = d_y[i, start + j] * gate * (ONE + v[j] * (ONE - gate))
-                for k in range(max(0, taps - 1 - s), taps):
-                    for j in range(width):
-                        sums[k, j] += d_v[j] * x[(i - taps + 1 + k) * x_stride + start + j]
-                for j in range(width):
-                    sums[taps, j] += d_v[j]
-            else:
-                d_v[:] = ZERO
+                    x_ring[newest * LANES + j] = x[i * x_stride + start + j]
+                    row[j] = d_y[i, start + j]
+                v = load(shift, 0)
+                for k in range(taps):
+                    v = v + load(w, k * LANES) * load(x_ring, (newest + 1 + k) % taps * LANES)
+                gate = sigmoid(v)
+                d_v = load(row, 0) * gate * (v * (ONE - gate) + ONE)
+                for k in range(taps):
+                    store(sums, k * LANES, load(sums, k * LANES) + d_v * load(x_ring, (newest + 1 + k) % taps * LANES))
+                store(sums, taps * LANES, load(sums, taps * LANES) + d_v)
+            store(d_ring, newest * LANES, d_v)
             if d_x.size and s >= taps - 1:
-                out = b * length + s - taps + 1
-                row = np.zeros(CONV_CHANNELS, f32)
+                d_x_v = spread(ZERO)
                 for k in range(taps):
-                    later = ring[(s - k) % taps]
-                    for j in range(CONV_CHANNELS):
-                        row[j] += w[k, j] * later[j]
+                    d_x_v = d_x_v + load(w, k * LANES) * load(d_ring, (newest + taps - k) % taps * LANES)
+                store(row, 0, d_x_v)
                 for j in range(width):
-                    d_x[out * d_x_stride + start + j] = row[j]
-        if d_weight.size:
-            for j in range(width):
+                    d_x[(b * length + s - taps + 1) * d_x_stride + start + j] = row[j]
+        for j in range(width):
+            if d_weight.size:
                 for k in range(taps):
-                    d_weight[b, start + j, k] = sums[k, j]
-        if d_bias.size:
-            d_bias[b, start : start + width] = sums[taps, :width]
+                    d_weight[b, start + j, k] = sums[k * LANES + j]
+            if d_bias.size:
+                d_bias[b, start + j] = sums[taps * LANES + j]

@@ -8,7 +8,7 @@ nothing: each writes its own outputs and its own rows of partial sums.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
+from numba import njit, prange
 
 from engine.devices.cpu.compile import kernel
 from engine.devices.cpu.simd import LANES, load, spread, store, total
@@ -52,6 +52,20 @@ def scan_coefficients_backward(d_coefficients, coefficients, d_A_log, d_D, d_dt_
                 d_dt_bias[c] = total + (d_dt_bias[c] if accumulate else ZERO)
 
 
+@njit(cache=True)
+def _take(source, row, start, width, target):
+    """target[:width] = source[row, start : start + width]; beyond, target keeps its zeros."""
+    for j in range(width):
+        target[j] = source[row, start + j]
+
+
+@njit(cache=True)
+def _put(source, target, row, start, width):
+    """target[row, start : start + width] = source[:width]."""
+    for j in range(width):
+        target[row, start + j] = source[j]
+
+
 @kernel
 def selective_scan(u, delta, x_dbl, coefficients, states, y, workspace, length, rank, carry):
     """y (t, d) and the states every 64 tokens; see engine.graph.kernels."""
@@ -61,38 +75,37 @@ def selective_scan(u, delta, x_dbl, coefficients, states, y, workspace, length, 
     for task in prange(t // length * blocks):
         b, start = task // blocks, (task % blocks) * CHANNELS
         width = min(CHANNELS, d - start)
-        A = np.zeros(n * CHANNELS, f32)
+        A = np.zeros(n * CHANNELS, f32)  # times log2(e): decays are powers of two
         h = np.zeros(n * CHANNELS, f32)
-        Delta = np.zeros(CHANNELS, f32)
-        inflow = np.zeros(CHANNELS, f32)  # Delta * u
-        out = np.zeros(CHANNELS, f32)
+        skip, bias = np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32)
+        u_row, delta_row, y_row = np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32)
+        _take(coefficients, n, start, width, skip)
+        _take(coefficients, n + 1, start, width, bias)
         for k in range(n):
             for j in range(width):
                 A[k * CHANNELS + j] = coefficients[k, start + j] * LOG2_E
             if carry:
-                h[k * CHANNELS : k * CHANNELS + width] = states[b, 0, k, start : start + width]
+                _take(states[b, 0], k, start, width, h[k * CHANNELS :])
         for s in range(length):
             i = b * length + s
             if s % STATE_INTERVAL == 0:
                 for k in range(n):
-                    states[b, s // STATE_INTERVAL, k, start : start + width] = h[k * CHANNELS : k * CHANNELS + width]
-            for j in range(width):
-                Delta[j] = softplus(delta[i, start + j] + coefficients[n + 1, start + j])
-            for j in range(width):
-                inflow[j] = Delta[j] * u[i, start + j]
-                out[j] = coefficients[n, start + j] * u[i, start + j]
+                    _put(h[k * CHANNELS :], states[b, s // STATE_INTERVAL], k, start, width)
+            _take(u, i, start, width, u_row)
+            _take(delta, i, start, width, delta_row)
             for v in range(0, CHANNELS, LANES):
-                Delta_v, inflow_v, y_v = load(Delta, v), load(inflow, v), load(out, v)
+                u_v = load(u_row, v)
+                Delta = softplus(load(delta_row, v) + load(bias, v))
+                inflow, y_v = Delta * u_v, load(skip, v) * u_v
                 for k in range(n):
                     at = k * CHANNELS + v
-                    h_v = decay(Delta_v * load(A, at)) * load(h, at) + inflow_v * x_dbl[i, rank + k]
+                    h_v = decay(Delta * load(A, at)) * load(h, at) + inflow * x_dbl[i, rank + k]
                     store(h, at, h_v)
                     y_v = y_v + h_v * x_dbl[i, rank + n + k]
-                store(out, v, y_v)
-            for j in range(width):
-                y[i, start + j] = out[j]
+                store(y_row, v, y_v)
+            _put(y_row, y, i, start, width)
         for k in range(n):
-            states[b, -1, k, start : start + width] = h[k * CHANNELS : k * CHANNELS + width]
+            _put(h[k * CHANNELS :], states[b, states.shape[1] - 1], k, start, width)
 
 
 @kernel
@@ -107,6 +120,7 @@ def selective_scan_backward(
     per_thread = (2 * STATE_INTERVAL + 1) * size
     threads = workspace.size // per_thread
     channel_sums = partials[: blocks * t * 2 * n].reshape((blocks, t, 2 * n))
+    everything = want_inputs or want_coefficients
     for thread in prange(threads):
         h = workspace[thread * per_thread : thread * per_thread + (STATE_INTERVAL + 1) * size]
         a = workspace[thread * per_thread + (STATE_INTERVAL + 1) * size : (thread + 1) * per_thread]
@@ -115,60 +129,59 @@ def selective_scan_backward(
         d_A = np.zeros(size, f32)
         Delta = np.zeros(STATE_INTERVAL * CHANNELS, f32)
         inflow = np.zeros(STATE_INTERVAL * CHANNELS, f32)
-        d_out = np.zeros(CHANNELS, f32)
-        d_Delta = np.zeros(CHANNELS, f32)
-        d_inflow = np.zeros(CHANNELS, f32)
-        d_skip = np.zeros(CHANNELS, f32)
-        d_bias = np.zeros(CHANNELS, f32)
+        u_row, delta_row, d_row = np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32)
+        skip, bias = np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32)
+        d_skip, d_bias = np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32)
         for task in range(thread, batch * blocks, threads):
             b, block = task // blocks, task % blocks
             start = block * CHANNELS
             width = min(CHANNELS, d - start)
             for j in range(size):
                 A[j] = G[j] = d_A[j] = h[j] = ZERO
-            for j in range(STATE_INTERVAL * CHANNELS):
-                Delta[j] = inflow[j] = ZERO
             for j in range(CHANNELS):
-                d_out[j] = d_skip[j] = d_bias[j] = ZERO
+                u_row[j] = delta_row[j] = d_row[j] = skip[j] = bias[j] = d_skip[j] = d_bias[j] = ZERO
             for k in range(n):
                 for j in range(width):
                     A[k * CHANNELS + j] = coefficients[k, start + j] * LOG2_E
+            _take(coefficients, n, start, width, skip)
+            _take(coefficients, n + 1, start, width, bias)
             for chunk in range((length - 1) // STATE_INTERVAL, -1, -1):
                 first = b * length + chunk * STATE_INTERVAL
                 count = min(STATE_INTERVAL, length - chunk * STATE_INTERVAL)
                 for k in range(n):
-                    h[k * CHANNELS : k * CHANNELS + width] = states[b, chunk, k, start : start + width]
+                    _take(states[b, chunk], k, start, width, h[k * CHANNELS :])
                 for s in range(count):  # forward again, keeping states and decays
                     i, row = first + s, s * CHANNELS
-                    for j in range(width):
-                        Delta[row + j] = softplus(delta[i, start + j] + coefficients[n + 1, start + j])
-                    for j in range(width):
-                        inflow[row + j] = Delta[row + j] * u[i, start + j]
+                    _take(u, i, start, width, u_row)
+                    _take(delta, i, start, width, delta_row)
                     for v in range(0, CHANNELS, LANES):
-                        Delta_v, inflow_v = load(Delta, row + v), load(inflow, row + v)
+                        Delta_v = softplus(load(delta_row, v) + load(bias, v))
+                        inflow_v = Delta_v * load(u_row, v)
+                        store(Delta, row + v, Delta_v)
+                        store(inflow, row + v, inflow_v)
                         for k in range(n):
-                            at = k * CHANNELS + v
-                            a_v = decay(Delta_v * load(A, at))
-                            store(a, s * size + at, a_v)
-                            store(h, (s + 1) * size + at, a_v * load(h, s * size + at) + inflow_v * x_dbl[i, rank + k])
+                            now = s * size + k * CHANNELS + v
+                            a_v = decay(Delta_v * load(A, k * CHANNELS + v))
+                            store(a, now, a_v)
+                            store(h, now + size, a_v * load(h, now) + inflow_v * x_dbl[i, rank + k])
                 for s in range(count - 1, -1, -1):
                     i, row = first + s, s * CHANNELS
-                    for j in range(width):
-                        d_out[j] = d_y[i, start + j]
-                    out_0, out_1 = load(d_out, 0), load(d_out, LANES)
+                    _take(d_y, i, start, width, d_row)
+                    out_0, out_1 = load(d_row, 0), load(d_row, LANES)
                     inflow_0, inflow_1 = load(inflow, row), load(inflow, row + LANES)
                     Delta_0, Delta_1 = load(Delta, row), load(Delta, row + LANES)
                     d_Delta_0 = d_Delta_1 = d_inflow_0 = d_inflow_1 = spread(ZERO)
                     for k in range(n):
-                        at, now, after = k * CHANNELS, s * size + k * CHANNELS, (s + 1) * size + k * CHANNELS
+                        at, now = k * CHANNELS, s * size + k * CHANNELS
                         B, C = x_dbl[i, rank + k], x_dbl[i, rank + n + k]
                         dh_0, dh_1 = out_0 * C + load(G, at), out_1 * C + load(G, at + LANES)
                         back_0, back_1 = load(a, now) * dh_0, load(a, now + LANES) * dh_1
                         store(G, at, back_0)
                         store(G, at + LANES, back_1)
+                        h_0, h_1 = load(h, now + size), load(h, now + size + LANES)
                         channel_sums[block, i, k] = total(dh_0 * inflow_0 + dh_1 * inflow_1)
-                        channel_sums[block, i, n + k] = total(out_0 * load(h, after) + out_1 * load(h, after + LANES))
-                        if want_inputs or want_coefficients:
+                        channel_sums[block, i, n + k] = total(out_0 * h_0 + out_1 * h_1)
+                        if everything:
                             q_0, q_1 = back_0 * load(h, now), back_1 * load(h, now + LANES)
                             d_Delta_0 = d_Delta_0 + q_0 * load(A, at)
                             d_Delta_1 = d_Delta_1 + q_1 * load(A, at + LANES)
@@ -177,25 +190,27 @@ def selective_scan_backward(
                             if want_coefficients:
                                 store(d_A, at, load(d_A, at) + q_0 * Delta_0)
                                 store(d_A, at + LANES, load(d_A, at + LANES) + q_1 * Delta_1)
-                    store(d_Delta, 0, d_Delta_0)
-                    store(d_Delta, LANES, d_Delta_1)
-                    store(d_inflow, 0, d_inflow_0)
-                    store(d_inflow, LANES, d_inflow_1)
-                    if want_inputs or want_coefficients:
-                        for j in range(width):
-                            c = start + j
-                            d_pre = (d_Delta[j] * LN2 + d_inflow[j] * u[i, c]) * sigmoid(delta[i, c] + coefficients[n + 1, c])
-                            d_bias[j] += d_pre
-                            d_skip[j] += d_out[j] * u[i, c]
-                            if want_inputs:
-                                d_y[i, c] = d_inflow[j] * Delta[row + j] + coefficients[n, c] * d_out[j]
-                                delta[i, c] = d_pre
+                    if everything:
+                        _take(u, i, start, width, u_row)
+                        _take(delta, i, start, width, delta_row)
+                        for v in range(0, CHANNELS, LANES):
+                            d_Delta_v, d_inflow_v = (d_Delta_0, d_inflow_0) if v == 0 else (d_Delta_1, d_inflow_1)
+                            out_v, u_v = load(d_row, v), load(u_row, v)
+                            slope = sigmoid(load(delta_row, v) + load(bias, v))
+                            d_pre = (d_Delta_v * LN2 + d_inflow_v * u_v) * slope
+                            store(d_bias, v, load(d_bias, v) + d_pre)
+                            store(d_skip, v, load(d_skip, v) + out_v * u_v)
+                            store(delta_row, v, d_pre)
+                            store(d_row, v, d_inflow_v * load(Delta, row + v) + load(skip, v) * out_v)
+                        if want_inputs:
+                            _put(d_row, d_y, i, start, width)
+                            _put(delta_row, delta, i, start, width)
             if want_coefficients:
-                sums = partials[blocks * t * 2 * n :].reshape((batch, n + 2, d))
+                sums = partials[blocks * t * 2 * n :].reshape((batch * (n + 2), d))
                 for k in range(n):
-                    sums[b, k, start : start + width] = d_A[k * CHANNELS : k * CHANNELS + width]
-                sums[b, n, start : start + width] = d_skip[:width]
-                sums[b, n + 1, start : start + width] = d_bias[:width]
+                    _put(d_A[k * CHANNELS :], sums, b * (n + 2) + k, start, width)
+                _put(d_skip, sums, b * (n + 2) + n, start, width)
+                _put(d_bias, sums, b * (n + 2) + n + 1, start, width)
 
 
 @kernel

@@ -1,0 +1,78 @@
+"""A model without memory: where every parameter would live, what a mode would train, and what that would cost.
+
+A model on a device is built from one; an estimate needs nothing else, so it can be given before a byte is allocated.
+"""
+
+from __future__ import annotations
+
+from engine.devices.interface import Device
+from engine.errors import ConfigError, InputError
+from engine.graph.parameters import LowRankPair
+from engine.graph.tensor import Kind, Slab
+from engine.model.config import ModelConfig
+from engine.model.layout import ParameterLayout, TrainedSet
+from engine.model.mamba import Network
+from engine.model.selection import DEFAULT_RANK, adapter_names, adapter_shapes, selected_rows
+from engine.model.step import step_program
+
+
+class Blueprint:
+    """The parameters of a configuration laid out for a device, with or without adapters."""
+
+    def __init__(self, config: ModelConfig, device: Device) -> None:
+        self.config = config
+        self._most = device.limits.max_binding_bytes
+        shapes = config.parameter_shapes()
+        self.layout = ParameterLayout(shapes, self._most)
+        self.adapter_layout: ParameterLayout | None = None
+        self.network = Network(config, {name: self.layout.parameters[name] for name in shapes})
+
+    @property
+    def slabs(self) -> list[Slab]:
+        """All memory for weights."""
+        return [*self.layout.slabs, *(self.adapter_layout.slabs if self.adapter_layout else [])]
+
+    def add_adapters(self, rank: int, scale: float) -> ParameterLayout:
+        """Low-rank pairs on in_proj and out_proj of every layer."""
+        if self.adapter_layout is not None:
+            raise InputError("The model has adapters already.", "Merge or discard them first.")
+        if not isinstance(rank, int) or not 1 <= rank <= self.config.hidden_size:
+            raise ConfigError(f"The adapters' rank is {rank!r}; it must lie between 1 and {self.config.hidden_size}.")
+        self.adapter_layout = ParameterLayout(adapter_shapes(self.config, rank), self._most, "adapter parameters")
+        pairs = self.adapter_layout.parameters
+        for weight in self.network.parameters:
+            down, up = adapter_names(weight)
+            if down in pairs:
+                self.network.adapters[weight] = LowRankPair(pairs[down], pairs[up], scale)
+        return self.adapter_layout
+
+    def drop_adapters(self) -> None:
+        """Forget the low-rank pairs."""
+        self.adapter_layout = None
+        self.network.adapters.clear()
+
+    def trained_set(self, mode: str) -> TrainedSet:
+        """Gradients and moments (not allocated) for what `mode` trains."""
+        adapters = self.adapter_layout
+        shapes = {name: p.shape for name, p in adapters.parameters.items()} if adapters else {}
+        layouts = [self.layout, adapters] if adapters else [self.layout]
+        return TrainedSet(layouts, selected_rows(self.config, mode, shapes))
+
+    def estimate(self, device: Device, mode: str, batch: int, length: int) -> dict[Kind, int]:
+        """Bytes by kind that training would hold, weights included, from the same plan that would allocate them."""
+        trained = self.trained_set(mode)
+        plan = device.plan(step_program(self.network, device, trained, batch, length, update=True))
+        by_kind = dict(plan.arena_by_kind)
+        for slab in (*self.slabs, *trained.slabs):
+            by_kind[slab.kind] = by_kind.get(slab.kind, 0) + slab.nbytes
+        return by_kind
+
+
+def estimate_training(
+    config: ModelConfig, device: Device, mode: str, batch: int, length: int, rank: int = DEFAULT_RANK
+) -> dict[Kind, int]:
+    """Bytes by kind that training `config` by `mode` would hold on `device`; nothing is allocated."""
+    blueprint = Blueprint(config, device)
+    if mode == "lora":
+        blueprint.add_adapters(rank, 1.0)
+    return blueprint.estimate(device, mode, batch, length)
