@@ -1,0 +1,78 @@
+"""The command line: `codecoil` and what may follow it.
+
+Every command is a module with `run(arguments) -> exit code`, imported only when it is asked for: `--version` answers
+at once, and a command that needs no window never loads Qt.  Exit codes: 0 good, 1 a check failed, 2 the request cannot
+be met (message and remedy on standard error), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from app import VERSION
+from app.data_folder import VARIABLE
+
+FAILED, REFUSED, INTERRUPTED = 1, 2, 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands and options.  `handler` names the module that runs one."""
+    parser = argparse.ArgumentParser(
+        prog="codecoil",
+        description="Teaches a small code model your repository, on your own machine.",
+        epilog="Without a command the desktop opens.",
+    )
+    parser.add_argument("--version", action="version", version=f"codecoil {VERSION}")
+    parser.add_argument("--data-dir", metavar="FOLDER", help="where Codecoil keeps its state")
+    parser.set_defaults(handler="app.desktop")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+
+    devices = commands.add_parser("devices", help="list where the engine can compute, and which one it takes")
+    devices.add_argument("--json", action="store_true", help="as JSON, with every limit and feature")
+    devices.set_defaults(handler="app.command_line.devices")
+
+    selftest = commands.add_parser("selftest", help="run every kernel of a device and compare the numbers")
+    selftest.add_argument(
+        "--device", default="auto", metavar="NAME", help="as `codecoil devices` prints it (default: auto)"
+    )
+    selftest.set_defaults(handler="app.command_line.selftest")
+
+    tour = commands.add_parser("tour", help="drive the real window and save a picture of every station")
+    tour.add_argument(
+        "--out", default="codecoil-tour", metavar="FOLDER", help="for the pictures (default: %(default)s)"
+    )
+    tour.set_defaults(handler="app.tour")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; errors meant for people become a message, not a traceback."""
+    arguments = build_parser().parse_args(argv)
+    if arguments.data_dir:
+        os.environ[VARIABLE] = arguments.data_dir  # the engine keeps its measurements there as well
+    try:
+        return importlib.import_module(arguments.handler).run(arguments)
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) has gone; Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception as error:
+        if not is_for_people(error):
+            raise
+        print(f"codecoil: {error.message}", file=sys.stderr)
+        if error.remedy:
+            print(f"  {error.remedy}", file=sys.stderr)
+        return REFUSED
+
+
+def is_for_people(error: Exception) -> bool:
+    """True for the engine's own errors.  If the engine is not loaded, the error cannot be one of them."""
+    errors = sys.modules.get("engine.errors")
+    return errors is not None and isinstance(error, errors.CodecoilError)

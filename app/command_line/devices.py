@@ -1,0 +1,41 @@
+"""`codecoil devices`: every adapter, and which one `auto` takes and why."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+
+from app.words import kind_words, limit_words
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the list, for people or as JSON."""
+    from engine.devices import choose_device, list_devices
+
+    devices = list_devices()
+    automatic = choose_device("auto")
+    if arguments.json:
+        listing = {
+            "devices": [dataclasses.asdict(device) for device in devices],
+            "auto": {"name": automatic.info.name, "reason": automatic.reason},
+        }
+        print(json.dumps(listing, indent=2))
+        return 0
+    for device in devices:
+        print("\n".join(lines(device, device.name == automatic.info.name)), end="\n\n")
+    print(f"auto takes {automatic.info.name}, {automatic.reason}.")
+    return 0
+
+
+def lines(device, is_automatic: bool) -> list[str]:
+    """A device as a heading and a few indented facts."""
+    facts = [
+        ("kind", f"{device.kind} ({kind_words(device.kind)})"),
+        ("backend", device.backend),
+        ("driver", device.driver),
+        ("limits", ", ".join(limit_words(name, value) for name, value in device.limits.items())),
+        ("features", ", ".join(device.features)),
+    ]
+    heading = f"{'*' if is_automatic else ' '} {device.name}  {device.description}"
+    return [heading] + [f"    {label:<9}{value}" for label, value in facts if value]

@@ -1,0 +1,113 @@
+"""The desktop: makes the application, the controller and the window, and ends them in the right order."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app import VERSION
+from app.data_folder import data_folder
+from app.display import binding_problem, display_problem
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+    from app.controller import EngineController
+    from app.settings import Settings
+    from app.theme import Theme
+    from app.window.main_window import MainWindow
+
+SIGNAL_POLL = 200  # milliseconds; Python sees Ctrl-C only when some Python runs
+
+
+@dataclass(frozen=True)
+class Desktop:
+    """The running program's parts; `close` ends them."""
+
+    application: QApplication
+    theme: Theme
+    controller: EngineController
+    window: MainWindow
+    settings: Settings
+
+    def close(self) -> None:
+        """Close the window, then wait for the engine's thread."""
+        self.window.close()
+        self.controller.stop()
+
+
+def open_desktop(folder: Path) -> Desktop:
+    """Make and show the window; the engine is loaded behind it, in its own thread."""
+    from PySide6.QtCore import QTimer
+    from PySide6.QtWidgets import QApplication
+
+    problem = binding_problem()
+    if problem:
+        from engine.errors import ConfigError
+
+        raise ConfigError(problem, "Install PySide6-Essentials 6.11, or use Python 3.12 or later.")
+    application = QApplication.instance() or QApplication(["codecoil"])
+    application.setApplicationName("codecoil")
+    application.setApplicationDisplayName("Codecoil")
+    application.setApplicationVersion(VERSION)
+    application.setDesktopFileName("codecoil")
+
+    from app.controller import EngineController
+    from app.settings import Settings
+    from app.theme import Theme
+    from app.window.main_window import MainWindow
+
+    settings = Settings(folder)
+    theme = Theme(application, settings.theme)
+    controller = EngineController(settings.device)
+    window = MainWindow(controller, theme, settings, folder)
+    window.show()
+    # After the first painting: loading the engine would slow it down.
+    QTimer.singleShot(0, controller.start)
+    return Desktop(application, theme, controller, window, settings)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Open the desktop and stay until it is closed."""
+    problem = display_problem()
+    if problem:
+        from engine.errors import ConfigError
+
+        raise ConfigError(
+            problem,
+            "`codecoil devices` and `codecoil selftest` need no screen, and `codecoil tour` draws the window to files.",
+        )
+    folder = data_folder()
+    if sys.stderr is None:  # a windowed build on Windows has no console
+        sys.stderr = sys.stdout = open(folder / "codecoil.log", "a", encoding="utf-8", buffering=1)  # noqa: SIM115
+    desktop = open_desktop(folder)
+    _leave_on_signals(desktop)
+    try:
+        return desktop.application.exec()
+    finally:
+        desktop.close()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The entry of the desktop starter: the same as `codecoil` without a command."""
+    from app.command_line import main as command_line
+
+    return command_line(argv)
+
+
+def _leave_on_signals(desktop: Desktop) -> None:
+    from PySide6.QtCore import QTimer
+
+    def leave(number: int, _frame) -> None:
+        desktop.application.exit(128 + number)
+
+    signal.signal(signal.SIGINT, leave)
+    signal.signal(signal.SIGTERM, leave)
+    poll = QTimer(desktop.window)
+    poll.timeout.connect(lambda: None)
+    poll.start(SIGNAL_POLL)

@@ -1,0 +1,88 @@
+"""The theme of the running program: the system's scheme or the user's choice; restyles everything at once."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication, QStyleFactory
+
+from app.theme.fonts import interface_font, load_fonts
+from app.theme.icons import app_icon
+from app.theme.stylesheet import stylesheet
+from app.theme.tokens import DARK, LIGHT, Tokens
+
+CHOICES = ("system", "dark", "light")
+
+
+class Theme(QObject):
+    """Owns the application's style.  What paints by itself listens to `restyled` and takes the new tokens."""
+
+    restyled = Signal(Tokens)
+
+    def __init__(self, application: QApplication, choice: str = "system") -> None:
+        super().__init__(application)
+        self._application = application
+        self.choice = choice if choice in CHOICES else "system"
+        load_fonts()
+        application.setStyle(QStyleFactory.create("Fusion"))
+        application.setFont(interface_font())
+        application.styleHints().colorSchemeChanged.connect(self.on_system_scheme_changed)
+        self.tokens = self._wanted()
+        self._apply()
+
+    def choose(self, choice: str) -> None:
+        """`system`, `dark` or `light`."""
+        if choice not in CHOICES:
+            raise ValueError(f"no theme {choice!r}")
+        self.choice = choice
+        self._restyle()
+
+    def switch(self) -> None:
+        """From dark to light or back, whatever the system says."""
+        self.choose("light" if self.tokens is DARK else "dark")
+
+    @Slot(Qt.ColorScheme)
+    def on_system_scheme_changed(self, _scheme: Qt.ColorScheme) -> None:
+        self._restyle()
+
+    def _wanted(self) -> Tokens:
+        if self.choice == "system":
+            # A system that does not say gets the dark one.
+            return LIGHT if self._application.styleHints().colorScheme() == Qt.ColorScheme.Light else DARK
+        return DARK if self.choice == "dark" else LIGHT
+
+    def _restyle(self) -> None:
+        wanted = self._wanted()
+        if wanted is not self.tokens:
+            self.tokens = wanted
+            self._apply()
+            self.restyled.emit(wanted)
+
+    def _apply(self) -> None:
+        tokens = self.tokens
+        self._application.setPalette(palette(tokens))
+        self._application.setStyleSheet(stylesheet(tokens))
+        self._application.setWindowIcon(app_icon(tokens.accent))
+
+
+def palette(tokens: Tokens) -> QPalette:
+    """Qt's roles from the tokens, for what no stylesheet reaches: links, tool tips, native dialogs."""
+    result = QPalette()
+    role = QPalette.ColorRole
+    for group, colour in (
+        (role.Window, tokens.background),
+        (role.Base, tokens.panel),
+        (role.AlternateBase, tokens.raised),
+        (role.Button, tokens.raised),
+        (role.ToolTipBase, tokens.raised),
+        (role.WindowText, tokens.ink),
+        (role.Text, tokens.ink),
+        (role.ButtonText, tokens.ink),
+        (role.ToolTipText, tokens.ink),
+        (role.PlaceholderText, tokens.mute),
+        (role.Highlight, tokens.second),
+        (role.HighlightedText, tokens.panel),
+        (role.Link, tokens.second_text),
+    ):
+        result.setColor(group, QColor(colour))
+    return result

@@ -1,0 +1,194 @@
+"""The check of the device in use: the button that starts it, figures while it runs, one line on how it ended."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout
+
+from app.controller import EngineController
+from app.events import CheckEnded, KernelChecked
+from app.window.parts import label, set_tone
+from app.words import duration, percent, share
+
+TICK = 100  # milliseconds between two readings of the clock
+NOTHING = "–"
+
+
+class Figure(QVBoxLayout):
+    """A label, a large number under it, and a small remark beside the number.  Fixed width: nothing jumps."""
+
+    def __init__(self, title: str, width: int, remark_role: str = "unit", remark_width: int = 0) -> None:
+        super().__init__()
+        self.setSpacing(0)
+        self._remark_width = remark_width
+        heading = label(title, "label")
+        heading.setMinimumWidth(width)
+        self.number = label(NOTHING, "figure")
+        self.remark = label("", remark_role)
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        row.addWidget(self.number)
+        row.addWidget(self.remark, 0, Qt.AlignmentFlag.AlignBottom)
+        row.addStretch(1)
+        self.addWidget(heading)
+        self.addLayout(row)
+
+    def show(self, number: str = NOTHING, remark: str = "") -> None:
+        """New words."""
+        self.number.setText(number)
+        metrics = self.remark.fontMetrics()
+        room = self._remark_width or metrics.horizontalAdvance(remark) + 1
+        self.remark.setText(metrics.elidedText(remark, Qt.TextElideMode.ElideRight, room))
+        self.remark.setToolTip(remark)
+
+
+class CheckCard(QFrame):
+    """Runs on whatever device is in use."""
+
+    def __init__(self, controller: EngineController) -> None:
+        super().__init__()
+        self.setProperty("card", "plain")
+        self._controller = controller
+        self._done: list = []
+        self._total = 0
+        self._started = 0.0
+        self._clock = QTimer(self)
+        self._clock.setInterval(TICK)
+        self._clock.timeout.connect(self.on_tick)
+        self._build()
+        controller.state_changed.connect(self.on_state_changed)
+        controller.check_started.connect(self.on_check_started)
+        controller.kernel_checked.connect(self.on_kernel_checked)
+        controller.check_ended.connect(self.on_check_ended)
+        controller.failed.connect(self.on_failed)
+        self.on_state_changed()
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 14, 16, 14)
+        column.setSpacing(12)
+        row = QHBoxLayout()
+        row.setSpacing(24)
+        self.kernels = Figure("Kernels checked", 112)
+        self.wrong = Figure("Wrong", 56)
+        self.closest = Figure("Largest share of its limit", 170, "kernel", 190)
+        self.elapsed = Figure("Time", 64)
+        for figure in (self.kernels, self.wrong, self.elapsed, self.closest):
+            row.addLayout(figure)
+        row.addStretch(1)
+        self.cancel_button = QPushButton("Cancel")
+        self.cancel_button.setToolTip("Ends the check after the kernel it is at (Esc)")
+        self.cancel_button.setAccessibleName("Cancel the check")
+        self.cancel_button.clicked.connect(self._controller.cancel)
+        self.check_button = QPushButton("Check this device")
+        self.check_button.setProperty("role", "primary")
+        self.check_button.setToolTip("Runs every kernel on the device in use and compares the numbers (Ctrl+R)")
+        self.check_button.setAccessibleName("Check this device")
+        self.check_button.clicked.connect(self.on_check_clicked)
+        row.addWidget(self.cancel_button)
+        row.addWidget(self.check_button)
+        column.addLayout(row)
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName("Progress of the check")
+        column.addWidget(self.bar)
+        self.summary = label("", "text", wrap=True)
+        column.addWidget(self.summary)
+
+    # ---- what the user does
+
+    @Slot()
+    def on_check_clicked(self) -> None:
+        self._controller.check()
+
+    # ---- what the controller says
+
+    @Slot()
+    def on_state_changed(self) -> None:
+        phase = self._controller.phase
+        running = phase in ("checking", "cancelling")
+        had_focus = self.check_button.hasFocus() or self.cancel_button.hasFocus()
+        self.cancel_button.setVisible(running)
+        self.cancel_button.setEnabled(phase == "checking")
+        self.check_button.setVisible(not running)
+        self.check_button.setEnabled(phase == "ready" and self._controller.in_use is not None)
+        if had_focus:  # the one that was pressed is gone; without this the focus would jump to some other control
+            (self.cancel_button if running else self.check_button).setFocus()
+        if not running and self._controller.in_use is not None:
+            self._show_last()
+
+    @Slot()
+    def on_check_started(self) -> None:
+        self._done = []
+        self._total = len(self._controller.found.kernels)
+        self._started = time.monotonic()
+        self._clock.start()
+        self._say(f"Opening {self._controller.checking}…")
+        self._show_figures(0.0)
+
+    @Slot(object)
+    def on_kernel_checked(self, event: KernelChecked) -> None:
+        self._done.append(event.check)
+        self._say(f"Checking {event.device}…")
+        self._show_figures(time.monotonic() - self._started)
+
+    @Slot(object)
+    def on_check_ended(self, _event: CheckEnded) -> None:
+        self._clock.stop()
+
+    @Slot(object)
+    def on_failed(self, _failure) -> None:
+        self._clock.stop()
+        if self._controller.found is None:
+            self._say("The engine could not be loaded.", "bad")
+
+    @Slot()
+    def on_tick(self) -> None:
+        self.elapsed.show(duration(time.monotonic() - self._started))
+
+    # ---- what is shown
+
+    def _show_last(self) -> None:
+        """The last check of the device in use, or that there was none."""
+        last = self._controller.checks.get(self._controller.in_use.name)
+        self._total = len(self._controller.found.kernels)
+        self._done = list(last.checks) if last else []
+        self._show_figures(last.seconds if last else None)
+        if last is None:
+            self._say(f"Runs all {self._total} kernels on {self._controller.in_use.name} {self._against()}.")
+        elif last.wrong:
+            names = ", ".join(check.kernel for check in last.wrong)
+            self._say(f"✕ {len(last.wrong)} of {len(last.checks)} kernels give wrong numbers: {names}.", "bad")
+        elif last.cancelled:
+            count = f"{len(last.checks)} of {self._total} kernels"
+            self._say(f"Cancelled after {count}.  Those were within their limits.", "warn")
+        else:
+            self._say(f"✓ All {len(last.checks)} kernels are within their limits.", "good")
+
+    def _against(self) -> str:
+        """What a check compares with; the CPU device is what the others are compared with."""
+        other = "a float64 reference" if self._controller.in_use.kind == "cpu" else "the CPU device"
+        return f"and compares every number with {other}"
+
+    def _show_figures(self, seconds: float | None) -> None:
+        wrong = sum(not check.passed for check in self._done)
+        self.bar.setRange(0, max(1, self._total))
+        self.bar.setValue(min(len(self._done), self._total))
+        set_tone(self.bar, "bad" if wrong else "")
+        if seconds is None:
+            for figure in (self.kernels, self.wrong, self.closest, self.elapsed):
+                figure.show()
+            self.kernels.show("0", f"of {self._total}")
+            return
+        self.kernels.show(str(len(self._done)), f"of {self._total}")
+        self.wrong.show(str(wrong))
+        set_tone(self.wrong.number, "bad" if wrong else "")
+        self.elapsed.show(duration(seconds))
+        closest = max(self._done, key=lambda check: share(check.error, check.limit), default=None)
+        self.closest.show(*(percent(share(closest.error, closest.limit)), closest.kernel) if closest else (NOTHING,))
+
+    def _say(self, words: str, tone: str = "") -> None:
+        self.summary.setText(words)
+        set_tone(self.summary, tone)

@@ -1,0 +1,75 @@
+"""Numbers and states as words for people: the same ones on the command line and in the window.  No Qt, no engine."""
+
+from __future__ import annotations
+
+import math
+
+KINDS = {
+    "cpu": "processor",
+    "discrete": "graphics card",
+    "integrated": "integrated graphics",
+    "software": "software adapter",
+    "unknown": "unknown kind",
+}
+
+
+def kind_words(kind: str) -> str:
+    """What a device is, in a word or two."""
+    return KINDS.get(kind, kind)
+
+
+def small_number(value: float) -> str:
+    """An error or a limit: 0, 1.2e-07, or none where a kernel gave no number."""
+    if math.isnan(value):
+        return "none"
+    return "0" if value == 0 else f"{value:.1e}"
+
+
+def share(error: float, limit: float) -> float:
+    """How much of its limit an error uses up: 1.0 is all of it.  A limit of 0 wants equality."""
+    if limit > 0 and not math.isnan(error):
+        return error / limit
+    return 0.0 if error == 0 else math.inf
+
+
+def percent(fraction: float) -> str:
+    """A share for people, never rounded to the other side of 100 %."""
+    if math.isinf(fraction):
+        return "over"
+    if fraction > 9.99:
+        return "> 999 %"
+    whole = math.floor(fraction * 100) if fraction < 1 else math.ceil(fraction * 100)
+    return "< 1 %" if whole == 0 < fraction else f"{whole} %"
+
+
+def duration(seconds: float) -> str:
+    """0.4 s, 12 s, 2:48."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+
+
+def milliseconds(value: float) -> str:
+    """The time of one kernel: 0.7 ms, 836 ms, 2.6 s."""
+    if value < 100:
+        return f"{value:.1f} ms"
+    return f"{value:.0f} ms" if value < 1000 else f"{value / 1000:.1f} s"
+
+
+def nbytes(count: int) -> str:
+    """128 MiB, 4.0 GiB."""
+    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= size:
+            value = count / size
+            return f"{value:.0f} {unit}" if value == int(value) or value >= 100 else f"{value:.1f} {unit}"
+    return f"{count} B"
+
+
+def limit_words(name: str, value: int) -> str:
+    """One limit of a device: its name in plain words and its value with a unit where it has one."""
+    words = name.replace("_", " ").replace("-", " ")
+    if words.endswith((" bytes", " size")) and "workgroup size" not in words:
+        return f"{words.removesuffix(' bytes').removesuffix(' size')} {nbytes(value)}"
+    return f"{words} {value:,}"
