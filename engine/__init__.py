@@ -21,9 +21,31 @@ A program that uses it:
     loss, gradients = model.loss_and_gradients(ids, trainable="wsla")
 """
 
-from engine.devices import open_device
-from engine.model.blueprint import estimate_training
-from engine.model.config import ModelConfig, preset
-from engine.model.model import Model, create_model, load_model
+from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from engine.devices import open_device
+    from engine.model.blueprint import estimate_training
+    from engine.model.config import ModelConfig, preset
+    from engine.model.model import Model, create_model, load_model
+
+_HOMES = {
+    "Model": "engine.model.model",
+    "ModelConfig": "engine.model.config",
+    "create_model": "engine.model.model",
+    "estimate_training": "engine.model.blueprint",
+    "load_model": "engine.model.model",
+    "open_device": "engine.devices",
+    "preset": "engine.model.config",
+}
 __all__ = ["Model", "ModelConfig", "create_model", "estimate_training", "load_model", "open_device", "preset"]
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are fetched when they are first used: a program that only wants `engine.errors` need not wait for Numba."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'engine' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

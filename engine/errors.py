@@ -33,10 +33,7 @@ class DeviceError(CodecoilError):
 
 
 class DeviceLostError(DeviceError):
-    """The adapter went away (driver reset, unplugged, out of memory):
-
-    open a device again and reload the last checkpoint.
-    """
+    """The adapter went away (driver reset, unplugged): open a device again and reload the last checkpoint."""
 
 
 class KernelMismatchError(DeviceError):
@@ -49,3 +46,11 @@ class KernelMismatchError(DeviceError):
 
 class MemoryCeilingError(CodecoilError):
     """A run or a model needs more memory than the ceiling or the adapter gives."""
+
+
+class CorpusError(CodecoilError):
+    """A folder of source code, or what is stored about it, cannot be used."""
+
+
+class TokenizerError(CodecoilError):
+    """A tokenizer's files are missing, damaged or of another kind, or it cannot be trained."""

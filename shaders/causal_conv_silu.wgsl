@@ -1,6 +1,6 @@
 // y[t] = silu(bias + sum over j of weight[:, j] * x[t - k + 1 + j]); before the start: zero, or history.
-// x: (b*l, d), rows x_stride apart; weight: (d, k), k <= 4; bias: (d)?; history: (b, k-1, d)?; y: (b*l, d).
-// One lane a (sequence, 16 tokens, channel): the last four x stay in registers, so each is loaded once.
+// x: (b*l, d), rows x_stride apart; weight: (d, k); bias: (d)?; history: (b, k-1, d)?; y: (b*l, d).
+// One lane a (sequence, 16 tokens, channel): the last k of x stay in registers, so each is loaded once.
 //! lib: grid activation conv_taps
 
 const RUN = 16u;
@@ -58,15 +58,13 @@ fn main(
     if (p.has_bias != 0u) {
         shift = bias[p.bias_offset + channel];
     }
-    var window = vec4f(
-        0.0,
-        earlier(sequence, begin, 3u, channel),
-        earlier(sequence, begin, 2u, channel),
-        earlier(sequence, begin, 1u, channel),
-    );
+    var window: array<vec4f, QUADS>;
+    for (var back = REACH; back > 0u; back--) {
+        window = moved_on(window, earlier(sequence, begin, back, channel));
+    }
     for (var t = begin; t < min(begin + RUN, p.length); t++) {
         let token = sequence * p.length + t;
-        window = vec4f(window.yzw, x[p.x_offset + token * p.x_stride + channel]);
-        y[p.y_offset + token * p.width + channel] = silu(shift + dot(taps, window));
+        window = moved_on(window, x[p.x_offset + token * p.x_stride + channel]);
+        y[p.y_offset + token * p.width + channel] = silu(shift + taps_dot(taps, window));
     }
 }

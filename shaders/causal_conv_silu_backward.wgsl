@@ -1,9 +1,9 @@
 // Backward of causal_conv_silu: with v the convolution again and dv = d_y * silu'(v),
 //   d_x[t] = sum over j of weight[:, j] * dv[t + k - 1 - j]
 //   d_weight[:, j] = sum over t of dv[t] * x[t - k + 1 + j];  d_bias = sum over t of dv
-// d_y: (b*l, d); x, d_x: (b*l, d), rows apart by their strides; weight: (d, k), k <= 4; d_weight: (b, d, k)?;
-// d_bias: (b, d)?.  One lane a (sequence, channel), tokens in order, x and dv of the last four in registers: everything
-// is loaded once, the sums need no second pass, and d_x may take the place of x, whose last use is three tokens earlier.
+// d_y: (b*l, d); x, d_x: (b*l, d), rows apart by their strides; weight: (d, k); d_weight: (b, d, k)?;
+// d_bias: (b, d)?.  One lane a (sequence, channel), tokens in order, x and dv of the last k in registers: everything
+// is loaded once, the sums need no second pass, and d_x may take the place of x, whose last use was before.
 //! lib: grid activation conv_taps
 
 struct Params {
@@ -53,30 +53,35 @@ fn main(
     if (p.has_bias != 0u) {
         shift = bias[p.bias_offset + channel];
     }
-    var window = vec4f();
-    var dv_window = vec4f();
-    var d_taps = vec4f();
+    var window: array<vec4f, QUADS>;
+    var dv_window: array<vec4f, QUADS>;
+    var d_taps: array<vec4f, QUADS>;
     var d_shift = 0.0;
-    // Three tokens past the end flush the last d_x.
-    for (var t = 0u; t < p.length + 3u; t++) {
+    // REACH tokens past the end flush the last d_x.
+    for (var t = 0u; t < p.length + REACH; t++) {
         var dv = 0.0;
         if (t < p.length) {
             let token = sequence * p.length + t;
-            window = vec4f(window.yzw, x[p.x_offset + token * p.x_stride + channel]);
-            dv = d_y[p.d_y_offset + token * p.width + channel] * silu_derivative(shift + dot(taps, window));
-            d_taps += dv * window;
+            window = moved_on(window, x[p.x_offset + token * p.x_stride + channel]);
+            dv = d_y[p.d_y_offset + token * p.width + channel] * silu_derivative(shift + taps_dot(taps, window));
+            for (var q = 0u; q < QUADS; q++) {
+                d_taps[q] += dv * window[q];
+            }
             d_shift += dv;
         }
-        dv_window = vec4f(dv_window.yzw, dv);
-        if (t >= 3u && p.want_d_x != 0u) {
-            // dv_window holds dv[t-3 .. t], and dv[t-3+i] met x[t-3] through the tap i before the last.
-            let at = p.d_x_offset + (sequence * p.length + t - 3u) * p.d_x_stride + channel;
-            d_x[at] = dot(taps.wzyx, dv_window);
+        dv_window = moved_on(dv_window, dv);
+        if (t >= REACH && p.want_d_x != 0u) {
+            // dv_window holds dv[t-REACH .. t], and dv[t-REACH+i] met x[t-REACH] through the tap i before the last.
+            var sum = 0.0;
+            for (var q = 0u; q < QUADS; q++) {
+                sum += dot(taps[QUADS - 1u - q].wzyx, dv_window[q]);
+            }
+            d_x[p.d_x_offset + (sequence * p.length + t - REACH) * p.d_x_stride + channel] = sum;
         }
     }
     if (p.want_d_weight != 0u) {
         for (var j = 0u; j < p.taps; j++) {
-            d_weight[p.d_weight_offset + (sequence * p.width + channel) * p.taps + j] = d_taps[4u - p.taps + j];
+            d_weight[p.d_weight_offset + (sequence * p.width + channel) * p.taps + j] = d_taps[(REACH + 1u - p.taps + j) / 4u][(REACH + 1u - p.taps + j) % 4u];
         }
     }
     if (p.want_d_bias != 0u) {

@@ -52,24 +52,19 @@ def list_devices() -> list[DeviceInfo]:
     return [cpu, *adapters]
 
 
-def choose_device(name: str = "auto") -> Choice:
-    """The device of that name;
-
-    `auto`, `cpu`, `webgpu` (the best adapter, software ones included) or `webgpu:<number>`.
-    """
-    devices = list_devices()
+def choose_device(name: str = "auto", devices: list[DeviceInfo] | None = None) -> Choice:
+    """The device called `auto`, `cpu`, `webgpu:<number>`, or `webgpu`: the best adapter, software ones included."""
+    devices = devices or list_devices()
     cpu, adapters = devices[0], devices[1:]
     ranked = sorted((a for a in adapters if a.kind in GPU_KINDS), key=lambda a: GPU_KINDS.index(a.kind))
     if name == "auto":
         if ranked:
             return Choice(ranked[0], f"the {ranked[0].kind} GPU that WebGPU reaches")
-        software = ", ".join(a.description for a in adapters)
-        why = (
-            f"the only WebGPU adapter is software ({software}), which is slower"
-            if adapters
-            else "no WebGPU adapter was found"
+        if not adapters:
+            return Choice(cpu, "the processor: no WebGPU adapter was found")
+        return Choice(
+            cpu, f"the processor: WebGPU reaches only a software adapter ({adapters[0].description}), which is slower"
         )
-        return Choice(cpu, f"the processor: {why}")
     if name == "webgpu" and adapters:
         return Choice((ranked or adapters)[0], "asked for by name")
     for info in devices:

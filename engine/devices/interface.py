@@ -15,7 +15,7 @@ import numpy as np
 from engine.devices.ledger import Ledger
 from engine.errors import InputError
 from engine.graph.plan import Plan, make_plan
-from engine.graph.tensor import DTYPE_BYTES, Program, Slab, Tensor
+from engine.graph.tensor import DTYPE_BYTES, KernelCall, Kind, Program, Slab, Tensor
 
 NUMPY_DTYPES = {
     "float32": np.dtype(np.float32),
@@ -85,6 +85,18 @@ class Device(ABC):
     @abstractmethod
     def read(self, tensor: Tensor) -> np.ndarray:
         """A copy of a tensor of a slab, after everything enqueued before."""
+
+    def write_halves(self, tensor: Tensor, halves: np.ndarray) -> None:
+        """Copy float16, or bfloat16 as uint16 bits, into a float32 tensor of a slab: half the bytes travel."""
+        dtype = "float16" if halves.dtype == np.float16 else "bfloat16"
+        source = Tensor("halves", (tensor.size,), dtype, Kind.WORKSPACE)
+        program = Program("loading of weights", inputs={"halves": source})
+        program.calls.append(KernelCall(f"widen_{dtype}", (source.view(), tensor.view(shape=(tensor.size,))), {}))
+        executable = self.compile(program)
+        try:
+            executable.run({"halves": halves.reshape(-1)})
+        finally:
+            executable.close()
 
     # ---- programs
 
@@ -156,9 +168,9 @@ class Executable(ABC):
 
     @abstractmethod
     def read_later(self, name: str) -> Callable[[], np.ndarray]:
-        """Mark an output's value as of now;
+        """Mark an output's value as of now; the function given back waits for it.
 
-        the function given back waits for it. Lets a step be enqueued before the last one is read.
+        So a step can be enqueued before the last one is read.
         """
 
     def close(self) -> None:

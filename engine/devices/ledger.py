@@ -60,10 +60,6 @@ class Ledger:
         for kind, nbytes in nbytes_by_kind.items():
             self._by_kind[kind] -= nbytes
 
-    def reset_peak(self) -> None:
-        """Start a new peak from what is held now."""
-        self._peak = self.total
-
     def snapshot(self) -> MemoryUse:
         """The account as a value that may cross threads."""
         return MemoryUse({kind: n for kind, n in self._by_kind.items() if n}, self._peak, self.ceiling)

@@ -26,10 +26,6 @@ class Operand:
     strided: bool = False
 
     @property
-    def reads(self) -> bool:
-        return self.access in "rx"
-
-    @property
     def writes(self) -> bool:
         return self.access in "wx"
 

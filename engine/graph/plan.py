@@ -40,9 +40,9 @@ class Plan:
 
 
 def lifetimes(program: Program) -> dict[Tensor, tuple[int, int]]:
-    """First and last call that touches each unplaced tensor;
+    """First and last call that touches each unplaced tensor.
 
-    inputs live from before the first call, outputs past the last.
+    Inputs live from before the first call, outputs past the last.
     """
     spans: dict[Tensor, tuple[int, int]] = {
         tensor: (-1, -1) for tensor in program.inputs.values() if tensor.slab is None

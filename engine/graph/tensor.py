@@ -73,10 +73,7 @@ class Tensor:
 
 @dataclass(eq=False)
 class Slab:
-    """A description of memory that outlives a run:
-
-    tensors one after another, each aligned. A device allocates it as one buffer.
-    """
+    """Memory that outlives a run, as a description: aligned tensors one after another, in one buffer."""
 
     name: str
     kind: Kind

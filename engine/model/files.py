@@ -35,9 +35,9 @@ def read_config(folder: Path) -> ModelConfig:
 
 
 def read_parameters(folder: Path, config: ModelConfig) -> Iterator[tuple[str, np.ndarray]]:
-    """Every parameter of `config` by name:
+    """Every parameter of `config` by name, shape checked, none missing and none left over.
 
-    float32, float16 or bfloat16 (as uint16 bits), shape checked, all present, none left over.
+    Arrays are float32, float16, or bfloat16 as uint16 bits.
     """
     expected = config.parameter_shapes()
     with ExitStack() as stack:
@@ -133,10 +133,3 @@ def _read_json(path: Path) -> Any:
         ) from error
     except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{path} is not valid JSON: {error}.", "Copy or download the file again.") from error
-
-
-def as_float32(array: np.ndarray) -> np.ndarray:
-    """float32 from float32, float16 or bfloat16 bits."""
-    if array.dtype == np.uint16:
-        return (array.astype(np.uint32) << 16).view(np.float32)
-    return array.astype(np.float32, copy=False)

@@ -23,13 +23,16 @@ from engine.model.config import ModelConfig
 from engine.model.initialise import initial_adapter, initial_parameters
 from engine.model.layout import TrainedSet
 from engine.model.selection import DEFAULT_RANK
-from engine.model.step import AdamW, TrainingStep, batch_inputs, checked_ids, step_program
+from engine.model.step import AdamW, TrainingStep, batch_inputs, checked_ids, loss_program, step_program
 
 KEPT_PROGRAMS = 4  # compiled shapes that `logits` and `loss_and_gradients` keep for the next call
 
 
 class ParameterMap(MutableMapping[str, np.ndarray]):
-    """Parameters by Hugging Face name: reading copies from the device, assigning writes to it."""
+    """Parameters by Hugging Face name: reading copies from the device, assigning writes to it.
+
+    Assigned are floats of any width, or bfloat16 as uint16 bits.
+    """
 
     def __init__(self, device: Device, parameters: dict[str, Parameter]) -> None:
         self._device, self._parameters = device, parameters
@@ -43,7 +46,11 @@ class ParameterMap(MutableMapping[str, np.ndarray]):
         if tuple(array.shape) != parameter.shape:
             raise InputError(f"{name} has shape {parameter.shape}, not {tuple(array.shape)}.")
         for first, block in zip(parameter.first_rows, parameter.blocks, strict=True):
-            self._device.write(block, np.asarray(array[first : first + block.shape[0]], np.float32))
+            rows = array[first : first + block.shape[0]]
+            if rows.dtype in (np.float16, np.uint16):
+                self._device.write_halves(block, rows)
+            else:
+                self._device.write(block, np.asarray(rows, np.float32))
 
     def __delitem__(self, name: str) -> None:
         raise InputError(f"{name} cannot be taken out of a model.")
@@ -77,6 +84,14 @@ class Model:
         executable.run({"ids": ids.reshape(-1)})
         chunks = [executable.read(name) for name in executable.plan.program.outputs]
         return np.concatenate(chunks).reshape(b, l, v)
+
+    def losses(self, ids: np.ndarray) -> np.ndarray:
+        """float32 (b, l): the loss of each target of ids (b, l+1), with no gradient and no full logits."""
+        ids = checked_ids(ids, self.config, least=2)
+        b, l = ids.shape[0], ids.shape[1] - 1
+        executable, _ = self._keep(("losses", b, l), lambda: (loss_program(self.network, self.device, b, l), None))
+        executable.run(batch_inputs(executable.plan.program, ids, AdamW().scalars(1, b * l)))
+        return executable.read("losses").reshape(b, l)
 
     def loss_and_gradients(self, ids: np.ndarray, trainable: str = "full") -> tuple[float, dict[str, np.ndarray]]:
         """Mean loss of ids (b, l+1) — inputs ids[:, :-1], targets ids[:, 1:] — and the gradient of what `trainable`
@@ -211,7 +226,7 @@ def load_model(folder: str | Path, device: Device | None = None) -> Model:
     model = Model(config, device or open_device())
     try:
         for name, array in files.read_parameters(folder, config):
-            model.parameters[name] = files.as_float32(array)
+            model.parameters[name] = array
     except BaseException:
         model.close()
         raise

@@ -26,10 +26,7 @@ from engine.model.mamba import Network
 
 @dataclass(frozen=True)
 class AdamW:
-    """Options of the optimiser;
-
-    `trust` limits the change of a weight in one step, 0 means no limit (also for `max_norm`).
-    """
+    """Options of the optimiser; 0 means no limit for `max_norm` and for `trust`, the largest change of a weight."""
 
     learning_rate: float = 1e-3
     beta1: float = 0.9

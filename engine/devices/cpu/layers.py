@@ -50,7 +50,7 @@ def rmsnorm(x, scale, y, inverse_rms, epsilon):
 
 @kernel
 def rmsnorm_backward(d_y, x, scale, inverse_rms, d_x, d_scale, accumulate):
-    """d_x (+)= r (w - x r^2 mean(w x)) with w = d_y * scale;
+    """d_x (+)= r (w - x r^2 mean(w x)) with w = d_y * scale.
 
     d_scale (p, m): the sum of d_y x r over each block of rows.
     """

@@ -49,10 +49,7 @@ class Adapter:
 
 @functools.cache
 def list_adapters() -> tuple[Adapter, ...]:
-    """Every adapter, in wgpu's order;
-
-    none where there is no driver. An adapter behind two backends is listed for each.
-    """
+    """Every adapter, in wgpu's order, once for each backend that reaches it; none where there is no driver."""
     with _quiet():
         handles = wgpu.gpu.enumerate_adapters_sync()
     return tuple(_describe(handle) for handle in handles)
@@ -75,10 +72,7 @@ def _describe(handle) -> Adapter:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Drivers write complaints about the window system straight to file descriptor 2 while adapters are looked for:
-
-    not for users.
-    """
+    """Drop what drivers write straight to file descriptor 2 while adapters are looked for: it is not for users."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:

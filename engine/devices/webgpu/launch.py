@@ -23,7 +23,6 @@ class AdapterTraits:
     """What a launch may choose by: nothing here is read from a live device."""
 
     software: bool = False
-    shader_f16: bool = False
     matmul_variants: dict[str, str] = field(default_factory=dict)
 
 
@@ -52,10 +51,7 @@ def pack(*values: float | int | bool) -> bytes:
 
 
 def flat_grid(groups: int) -> tuple[int, int, int]:
-    """`groups` workgroups as a grid within the portable limit;
-
-    the shader finds its number by `flat_group` and checks it.
-    """
+    """`groups` workgroups as a grid within the portable limit; a shader numbers them by `flat_group`."""
     if groups <= MAX_GROUPS:
         return (max(groups, 1), 1, 1)
     columns = -(-groups // -(-groups // MAX_GROUPS))

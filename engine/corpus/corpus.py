@@ -1,0 +1,127 @@
+"""What a scan gives: every file with its verdict, and the documents that the windows read.
+
+A `Corpus` never changes; `Repository.update` gives a new one that shares what is the same.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from engine.corpus.documents import Document
+from engine.corpus.token_cache import TokenCache, tokens_or_raise
+from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.verdict import FileVerdict, Reason, SecretFinding
+from engine.errors import CorpusError
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How much of something there is.  `tokens` counts learned and held-out files only."""
+
+    files: int = 0
+    bytes: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """A corpus in numbers; `learned` has the held-out files in it, as `held_out` says apart."""
+
+    all: Tally
+    learned: Tally
+    held_out: Tally
+    by_language: dict[str, Tally]
+    """Of what is learned, most tokens first."""
+    by_reason: dict[Reason, Tally]
+    """Of what is left out, most files first.  A folder that was not entered counts as one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """The files of a repository at one moment.  Fulfils `DocumentSource` once it has tokens."""
+
+    root: Path
+    files: tuple[FileVerdict, ...]
+    """Every file, by path."""
+    secrets: tuple[SecretFinding, ...]
+    notes: tuple[str, ...]
+    """What a person should know about this scan, in whole sentences."""
+    learned_documents: tuple[Document, ...] = ()
+    held_out_documents: tuple[Document, ...] = ()
+    _tokenizer: Tokenizer | None = None
+    _cache: TokenCache | None = None
+
+    @property
+    def has_tokens(self) -> bool:
+        """False for a mere list of files: nothing is tokenised or held out yet."""
+        return self._cache is not None
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        if self._tokenizer is None:
+            raise CorpusError("This list of files has no tokens yet.", "Give the repository a tokenizer and scan it.")
+        return self._tokenizer
+
+    @functools.cached_property
+    def by_path(self) -> dict[str, FileVerdict]:
+        return {verdict.path: verdict for verdict in self.files}
+
+    @functools.cached_property
+    def _documents_by_path(self) -> dict[str, list[Document]]:
+        parts: dict[str, list[Document]] = {}
+        for document in (*self.learned_documents, *self.held_out_documents):
+            parts.setdefault(document.path, []).append(document)
+        return parts
+
+    def document_tokens(self, document: Document) -> np.ndarray:
+        """(document.tokens,) unsigned, a view of the memory map."""
+        if self._cache is None:
+            raise CorpusError("This list of files has no tokens yet.", "Give the repository a tokenizer and scan it.")
+        return tokens_or_raise(self._cache, bytes.fromhex(document.digest), document.path)
+
+    def tokens(self, path: str) -> np.ndarray:
+        """The tokens of one file, memory-mapped.  A file that is split by lines gives its learned part first."""
+        parts = self._documents_by_path.get(path)
+        if not parts:
+            raise CorpusError(f"{path} has no tokens.", "Only files that are learned or held out are tokenised.")
+        arrays = [self.document_tokens(document) for document in parts]
+        return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+    @functools.cached_property
+    def totals(self) -> Totals:
+        """Counted once, when asked for."""
+        learned = [verdict for verdict in self.files if verdict.learn]
+        return Totals(
+            all=_tally(self.files),
+            learned=_tally(learned),
+            held_out=self._held_out_tally(),
+            by_language=_by((verdict.language, verdict) for verdict in learned),
+            by_reason=_by((verdict.reason, verdict) for verdict in self.files if verdict.reason and not verdict.learn),
+        )
+
+    def _held_out_tally(self) -> Tally:
+        sizes = [self.by_path[document.path].size for document in self.held_out_documents]
+        return Tally(len(sizes), sum(sizes), sum(document.tokens for document in self.held_out_documents))
+
+
+def _tally(verdicts: Iterable[FileVerdict]) -> Tally:
+    files = size = tokens = 0
+    for verdict in verdicts:
+        files += 1
+        size += verdict.size
+        if verdict.learn and verdict.tokens:
+            tokens += verdict.tokens
+    return Tally(files, size, tokens)
+
+
+def _by(pairs: Iterable[tuple[str, FileVerdict]]) -> dict:
+    groups: dict = {}
+    for key, verdict in pairs:
+        groups.setdefault(key, []).append(verdict)
+    tallies = {key: _tally(verdicts) for key, verdicts in groups.items()}
+    return dict(sorted(tallies.items(), key=lambda item: (-item[1].tokens, -item[1].files, item[0])))
