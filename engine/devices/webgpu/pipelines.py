@@ -8,6 +8,7 @@ import wgpu
 
 from engine.devices.webgpu.launch import PARAMETER_BYTES, Launch
 from engine.devices.webgpu.shaders import shader_source
+from engine.errors import DeviceError
 
 
 class Pipelines:
@@ -26,20 +27,25 @@ class Pipelines:
         header = tuple(sorted(launch.header.items()))
         key = (launch.shader, header, tuple(sorted(launch.constants.items())), len(launch.bindings))
         if key not in self._pipelines:
-            label = " ".join([launch.shader, *(f"{name}={value}" for name, value in (*key[1], *key[2]))])
-            layout = self._device.create_pipeline_layout(
-                label=label, bind_group_layouts=[self.layout(len(launch.bindings))]
-            )
-            self._pipelines[key] = self._device.create_compute_pipeline(
-                label=label,
-                layout=layout,
-                compute={
-                    "module": self._module(launch.shader, header),
-                    "entry_point": "main",
-                    "constants": launch.constants,
-                },
-            )
+            try:
+                self._pipelines[key] = self._compile(launch, header)
+            except wgpu.GPUError as error:
+                raise DeviceError(
+                    f"The graphics driver does not take the kernel {launch.shader}: {error}.",
+                    "Update the driver, or use the device 'cpu'.",
+                ) from error
         return self._pipelines[key]
+
+    def _compile(self, launch: Launch, header: tuple) -> wgpu.GPUComputePipeline:
+        values = (*header, *launch.constants.items())
+        label = " ".join([launch.shader, *(f"{name}={value}" for name, value in values)])
+        bindings = [self.layout(len(launch.bindings))]
+        module = self._module(launch.shader, header)
+        return self._device.create_compute_pipeline(
+            label=label,
+            layout=self._device.create_pipeline_layout(label=label, bind_group_layouts=bindings),
+            compute={"module": module, "entry_point": "main", "constants": launch.constants},
+        )
 
     def add_shader(self, stem: str, code: str) -> None:
         """Make a shader that is not one of ours known under a name (the benchmarks' yardsticks)."""

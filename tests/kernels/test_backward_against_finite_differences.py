@@ -1,0 +1,171 @@
+"""Every backward of the float64 reference against central differences of its forward.
+
+The other tests compare the kernels with the reference; an equation that is wrong in both is found here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.devices.reference import reference
+from engine.devices.samples import Sample, Sizes, make_sample
+from engine.graph.kernels import Scalars
+from tests.kernels.comparison import with_operands
+
+LIMIT = 1e-6  # relative to the largest gradient
+STEP = 1e-5
+ELEMENTS = 60  # of each input, chosen at random where there are more
+
+Inputs = dict[str, np.ndarray]
+
+
+def float64_sample(kernel: str, sizes: Sizes, seed: int = 0, **numbers: float) -> Sample:
+    """A sample whose floats are float64, so that a step of 1e-5 is seen."""
+    sample = make_sample(kernel, sizes, seed, **numbers)
+    widened = {
+        name: array.astype(np.float64) if array is not None and array.dtype == np.float32 else array
+        for name, array in sample.operands.items()
+    }
+    return replace(sample, operands=widened)
+
+
+def check_gradients(loss: Callable[[Inputs], float], inputs: Inputs, gradients: Inputs) -> None:
+    """`gradients` of `loss` at `inputs`, element by element."""
+    random = np.random.default_rng(0)
+    for name, gradient in gradients.items():
+        assert gradient.shape == inputs[name].shape, name
+        largest = np.abs(gradient).max()
+        assert largest > 0, name
+        chosen = random.permutation(gradient.size)[:ELEMENTS]
+        for index in (np.unravel_index(i, gradient.shape) for i in chosen):
+            sides = []
+            for step in (STEP, -STEP):
+                moved = inputs[name].copy()
+                moved[index] += step
+                sides.append(loss({**inputs, name: moved}))
+            slope = (sides[0] - sides[1]) / (2 * STEP)
+            assert abs(slope - gradient[index]) <= LIMIT * largest, f"d_{name}{list(map(int, index))}"
+
+
+def weighted(sample: Sample, output: str, weights: np.ndarray) -> Callable[[Inputs], float]:
+    """The loss whose gradient of `output` is `weights`."""
+    return lambda inputs: float((reference(with_operands(sample, **inputs))[output] * weights).sum())
+
+
+def test_a_wrong_gradient_is_found():
+    with pytest.raises(AssertionError, match="d_x"):
+        check_gradients(lambda inputs: float((inputs["x"] ** 2).sum()), {"x": np.ones(3)}, {"x": np.full(3, 2.00001)})
+
+
+def test_embedding():
+    sizes = Sizes(b=2, l=5, m=3, v=8)
+    forward, backward = float64_sample("embedding_gather", sizes), float64_sample("embedding_scatter", sizes)
+    ids, table = backward.operands["ids"], forward.operands["table"]
+    d_y = backward.operands["d_y"]
+    d_table = reference(with_operands(backward, d_table=np.zeros_like(table)))["d_table"]
+    check_gradients(weighted(with_operands(forward, ids=ids), "y", d_y), {"table": table}, {"table": d_table})
+
+
+@pytest.mark.parametrize("m", [1, 2, 7])
+def test_rmsnorm(m):
+    sizes = Sizes(b=2, l=5, m=m)
+    forward, backward = float64_sample("rmsnorm", sizes), float64_sample("rmsnorm_backward", sizes, accumulate=0)
+    inputs = {name: forward.operands[name] for name in ("x", "scale")}
+    d_y = backward.operands["d_y"]
+    inverse_rms = reference(forward)["inverse_rms"]
+    found = reference(with_operands(backward, **inputs, inverse_rms=inverse_rms))
+    gradients = {"x": found["d_x"], "scale": found["d_scale"].sum(axis=0)}
+    check_gradients(weighted(forward, "y", d_y), inputs, gradients)
+
+
+@pytest.mark.parametrize("layout", ["nt", "nn", "tn"])
+def test_products(layout):
+    """The gradients of a product are the two other layouts: what a linear layer and its transpose use."""
+    forward = float64_sample(f"matmul_{layout}", Sizes(b=1, l=4, d=3, v=5), alpha=1.0, accumulate=0)
+    a, b = forward.operands["a"], forward.operands["b"]
+    d_c = float64_sample("matmul_nn", Sizes(b=1, l=4, d=3, v=5), seed=1).operands["c"]
+
+    def product(other: str, left: np.ndarray, right: np.ndarray, like: np.ndarray) -> np.ndarray:
+        numbers = {"alpha": 1.0, "accumulate": 0}
+        operands = {"a": left, "b": right, "c": np.zeros_like(like), "addend": None, "bias": None}
+        return reference(Sample(f"matmul_{other}", operands, numbers))["c"]
+
+    gradients = {
+        "nt": lambda: (product("nn", d_c, b, a), product("tn", d_c, a, b)),
+        "nn": lambda: (product("nt", d_c, b, a), product("tn", a, d_c, b)),
+        "tn": lambda: (product("nt", b, d_c, a), product("nn", a, d_c, b)),
+    }[layout]()
+    inputs = {"a": a, "b": b, "addend": forward.operands["addend"], "bias": forward.operands["bias"]}
+    others = {"addend": d_c, "bias": d_c.sum(axis=0)}
+    check_gradients(weighted(forward, "c", d_c), inputs, {"a": gradients[0], "b": gradients[1], **others})
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("length", [2, 6])
+def test_causal_conv_silu(k, length):
+    sizes = Sizes(b=2, l=length, d=3, k=k)
+    forward = with_operands(float64_sample("causal_conv_silu", sizes), history=None)
+    backward = float64_sample("causal_conv_silu_backward", sizes)
+    inputs = {name: forward.operands[name] for name in ("x", "weight", "bias")}
+    found = reference(with_operands(backward, **inputs))
+    gradients = {"x": found["d_x"], "weight": found["d_weight"].sum(axis=0), "bias": found["d_bias"].sum(axis=0)}
+    check_gradients(weighted(forward, "y", backward.operands["d_y"]), inputs, gradients)
+
+
+@pytest.mark.parametrize("carry", [0, 1])
+@pytest.mark.parametrize(
+    "sizes", [Sizes(b=2, l=5, d=3, n=2, r=2), Sizes(b=1, l=67, d=2, n=3, r=1)], ids=["short", "long"]
+)
+def test_selective_scan(sizes, carry):
+    """From A_log, D, dt_bias, B, C, delta and u, through the coefficients, over more than one kept state."""
+    coefficients = float64_sample("scan_coefficients", sizes)
+    forward = float64_sample("selective_scan", sizes, carry=carry)
+    backward = float64_sample("selective_scan_backward", sizes)
+    of_coefficients = float64_sample("scan_coefficients_backward", sizes, accumulate=0)
+    inputs = {name: coefficients.operands[name] for name in ("A_log", "D", "dt_bias")}
+    inputs["dt_bias"] = inputs["dt_bias"] - 2
+    inputs |= {name: forward.operands[name] for name in ("u", "delta", "x_dbl")}
+    d_y = backward.operands["d_y"]
+
+    def run_forward(values: Inputs) -> tuple[Inputs, Inputs]:
+        leaves = {name: values[name] for name in ("A_log", "D", "dt_bias")}
+        rows = {name: values[name] for name in ("u", "delta", "x_dbl")}
+        rows["coefficients"] = reference(with_operands(coefficients, **leaves))["coefficients"]
+        return rows, reference(with_operands(forward, **rows))
+
+    rows, after = run_forward(inputs)
+    found = reference(with_operands(backward, **rows, states=after["states"]))
+    d_leaves = reference(
+        with_operands(of_coefficients, d_coefficients=found["d_coefficients"], coefficients=rows["coefficients"])
+    )
+    gradients = {
+        **{name: d_leaves[f"d_{name}"] for name in ("A_log", "D", "dt_bias")},
+        "u": found["d_y"],
+        "delta": found["delta"],
+        "x_dbl": np.pad(found["d_BC"], ((0, 0), (sizes.r, 0))),  # the rank's columns do not count
+    }
+    check_gradients(lambda values: float((run_forward(values)[1]["y"] * d_y).sum()), inputs, gradients)
+
+
+def test_gate():
+    sizes = Sizes(b=2, l=3, d=4)
+    forward, backward = float64_sample("gate", sizes), float64_sample("gate_backward", sizes)
+    inputs = {name: forward.operands[name] for name in ("y", "z")}
+    d_g = backward.operands["d_g"]
+    found = reference(with_operands(backward, **inputs))
+    check_gradients(weighted(forward, "g", d_g), inputs, {"y": found["d_g"], "z": found["d_z"]})
+    assert np.array_equal(found["y"], reference(forward)["g"])
+
+
+def test_cross_entropy():
+    sample = float64_sample("cross_entropy", Sizes(b=2, l=4, v=6))
+    assert (sample.operands["targets"] < 0).any()
+    assert (sample.operands["targets"] >= 0).any()
+    scale = sample.operands["scalars"][Scalars.GRADIENT_SCALE]
+    weights = np.full(8, scale)
+    logits = sample.operands["logits"]
+    check_gradients(weighted(sample, "losses", weights), {"logits": logits}, {"logits": reference(sample)["logits"]})

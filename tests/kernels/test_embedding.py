@@ -1,0 +1,40 @@
+"""embedding_gather and embedding_scatter against float64."""
+
+import numpy as np
+import pytest
+
+from engine.devices.samples import Sizes, make_sample, run_sample
+from tests.kernels.comparison import ODD_SIZES, check, size_name, with_operands
+
+KERNELS = ("embedding_gather", "embedding_scatter")
+
+
+@pytest.mark.parametrize("sizes", ODD_SIZES, ids=size_name)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_rows_of_a_block_of_the_table(device, kernel, sizes):
+    check(device, make_sample(kernel, sizes))
+
+
+@pytest.mark.parametrize("first_row", [0, 131, 1000])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_block_at_the_start_at_the_end_and_beyond_all_ids(device, kernel, first_row):
+    check(device, make_sample(kernel, first_row=first_row))
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_one_id_for_all_tokens(device, kernel):
+    sample = make_sample(kernel, first_row=0)
+    ids = np.full_like(sample.operands["ids"], 5)
+    order = {"order": np.arange(ids.size, dtype=np.int32)} if kernel == "embedding_scatter" else {}
+    check(device, with_operands(sample, ids=ids, **order))
+
+
+def test_equal_ids_are_added_in_order_of_position(device):
+    """1e8 + 1 - 1e8 is 0 in float32 in this order, and 1 where the 1 comes last."""
+    sample = make_sample("embedding_scatter", Sizes(b=1, l=4, m=1, v=4), first_row=0)
+    ids = np.array([1, 0, 1, 1], np.int32)
+    d_y = np.array([[1e8], [3.0], [1.0], [-1e8]], np.float32)
+    d_table = np.zeros_like(sample.operands["d_table"])
+    order = np.array([1, 0, 2, 3], np.int32)
+    found = run_sample(device, with_operands(sample, ids=ids, order=order, d_y=d_y, d_table=d_table))
+    assert found["d_table"].ravel().tolist() == [3.0, 0.0, 0.0]
