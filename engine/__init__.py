@@ -45,7 +45,7 @@ __all__ = ["Model", "ModelConfig", "create_model", "estimate_training", "load_mo
 
 
 def __getattr__(name: str) -> Any:
-    """Public names are fetched when they are first used: a program that only wants `engine.errors` need not wait for Numba."""
+    """Public names are fetched when first used: a program that only wants `engine.errors` need not wait for Numba."""
     if name not in _HOMES:
         raise AttributeError(f"module 'engine' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -15,7 +15,8 @@ import numpy as np
 
 from engine.devices import Device, open_device
 from engine.devices.reference import reference
-from engine.devices.samples import Sample, Sizes, make_sample, run_sample
+from engine.devices.samples import Sample, Sizes, make_sample
+from engine.devices.single_kernel import run_sample
 from engine.errors import CodecoilError, KernelMismatchError
 from engine.graph.kernels import KERNELS
 

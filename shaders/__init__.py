@@ -1,1 +1,1 @@
-"""WGSL, one operation a file; `lib/` holds functions that several files share.  Loaded by engine.devices.webgpu.shaders."""
+"""WGSL, one operation a file; `lib/` holds what several share.  Loaded by engine.devices.webgpu.shaders."""

@@ -1,4 +1,4 @@
-"""Small inputs for every kernel, and a way to run one kernel alone on a device.
+"""Small inputs for every kernel; `single_kernel` runs one on a device.
 
 The self-test runs them on an adapter and on the CPU device, the tests also in float64, and the CPU device runs them
 once to have its kernels compiled. Sizes are odd on purpose: what only works for multiples of a tile shows.
@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.devices.interface import Device
-from engine.graph.kernels import KERNELS, NORM_PARTS, STATE_INTERVAL, Scalars, Statistics
-from engine.graph.tensor import KernelCall, Kind, Program, Tensor, View
+from engine.graph.kernels import NORM_PARTS, STATE_INTERVAL, Scalars, Statistics
 
 
 @dataclass(frozen=True)
@@ -48,73 +46,9 @@ class Sample:
     sizes: Sizes = Sizes()
 
 
-def make_sample(kernel: str, sizes: Sizes = Sizes(), seed: int = 0, **numbers: float) -> Sample:
+def make_sample(kernel: str, sizes: Sizes | None = None, seed: int = 0, **numbers: float) -> Sample:
     """A sample of `kernel`; `numbers` override the usual ones (flags such as accumulate)."""
-    return _MAKERS[kernel](np.random.default_rng((seed, *kernel.encode())), sizes, numbers)
-
-
-def run_sample(device: Device, sample: Sample) -> dict[str, np.ndarray]:
-    """Run the kernel alone on `device`: every operand that it writes, as it is afterwards.
-
-    Partial sums over blocks of channels come summed, as `d_BC` (t, 2n): devices differ in how wide a block is.
-    """
-    signature = KERNELS[sample.kernel]
-    program = Program(sample.kernel)
-    views: list[View | None] = []
-    inputs: dict[str, np.ndarray] = {}
-    for spec in signature.operands:
-        array = _sized(device, sample, spec.name)
-        if array is None:
-            views.append(None)
-            continue
-        left, right = sample.beside.get(spec.name, (0, 0))
-        whole = np.pad(array, ((0, 0), (left, right)), constant_values=7) if left or right else array
-        tensor = Tensor(spec.name, whole.shape, spec.dtype, Kind.WORKSPACE)
-        program.inputs[spec.name] = tensor
-        inputs[spec.name] = whole
-        if spec.writes:
-            program.outputs[spec.name] = tensor
-        views.append(tensor.columns(left, left + array.shape[1]) if left or right else tensor.view())
-    program.calls.append(KernelCall(sample.kernel, tuple(views), sample.numbers))
-    executable = device.compile(program)
-    try:
-        executable.run(inputs)
-        results = {name: executable.read(name) for name in program.outputs}
-    finally:
-        executable.close()
-    return _comparable(device, sample, results)
-
-
-def _sized(device: Device, sample: Sample, name: str) -> np.ndarray | None:
-    """The operand's array; scratch and partial sums of the scan have the size that the device wants."""
-    s = sample.sizes
-    if name == "workspace":
-        elements = device.workspace_elements(sample.kernel, s.b, s.l, s.d, s.n)
-        return np.zeros(elements, np.float32) if elements else None
-    if sample.kernel == "selective_scan_backward" and name == "partials":
-        blocks = -(-s.d // device.scan_channel_block)
-        return np.zeros(blocks * s.t * 2 * s.n + s.b * (s.n + 2) * s.d, np.float32)
-    return sample.operands[name]
-
-
-def _comparable(device: Device, sample: Sample, results: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    results.pop("workspace", None)
-    for name, (left, right) in sample.beside.items():
-        if name in results:
-            sides = np.concatenate(
-                [results[name][:, :left], results[name][:, results[name].shape[1] - right :]], axis=1
-            )
-            results[f"beside {name}"] = sides
-            results[name] = results[name][:, left : results[name].shape[1] - right]
-    if sample.kernel == "selective_scan_backward":
-        s = sample.sizes
-        channel_sums, sequence_sums = np.split(results.pop("partials"), [-s.b * (s.n + 2) * s.d])
-        results["d_BC"] = channel_sums.reshape(-1, s.t, 2 * s.n).sum(0)
-        if sample.numbers["want_coefficients"]:
-            results["d_coefficients"] = sequence_sums.reshape(s.b, s.n + 2, s.d)
-        if not sample.numbers["want_inputs"]:
-            del results["d_y"], results["delta"]
-    return results
+    return _MAKERS[kernel](np.random.default_rng((seed, *kernel.encode())), sizes or Sizes(), numbers)
 
 
 # ---- one maker a kernel: (random, sizes, numbers) -> Sample
@@ -225,8 +159,10 @@ def _make_causal_conv_silu(random, s, given):
 def _make_causal_conv_silu_backward(random, s, given):
     return _sample(
         "causal_conv_silu_backward", s, given, {"length": s.l}, {"x": (0, s.d), "d_x": (0, s.d)},
-        d_y=_normal(random, s.t, s.d), x=_normal(random, s.t, s.d), weight=_normal(random, s.d, s.k), bias=_normal(random, s.d),
-        d_x=np.zeros((s.t, s.d), np.float32), d_weight=np.zeros((s.b, s.d, s.k), np.float32), d_bias=np.zeros((s.b, s.d), np.float32),
+        d_y=_normal(random, s.t, s.d), x=_normal(random, s.t, s.d),
+        weight=_normal(random, s.d, s.k), bias=_normal(random, s.d),
+        d_x=np.zeros((s.t, s.d), np.float32), d_weight=np.zeros((s.b, s.d, s.k), np.float32),
+        d_bias=np.zeros((s.b, s.d), np.float32),
     )  # fmt: skip
 
 
@@ -265,7 +201,8 @@ def _make_selective_scan(random, s, given):
     chunks = -(-s.l // STATE_INTERVAL)
     return _sample(
         "selective_scan", s, given, {"length": s.l, "rank": s.r, "carry": 1},
-        **_scan_inputs(random, s), states=_normal(random, s.b, chunks + 1, s.n, s.d), y=np.zeros((s.t, s.d), np.float32), workspace=None,
+        **_scan_inputs(random, s), states=_normal(random, s.b, chunks + 1, s.n, s.d),
+        y=np.zeros((s.t, s.d), np.float32), workspace=None,
     )  # fmt: skip
 
 
@@ -312,7 +249,8 @@ def _make_cross_entropy(random, s, given):
     targets[:: max(2, s.t // 5)] = -1
     return _sample(
         "cross_entropy", s, given, {"want_gradient": 1},
-        logits=_normal(random, s.t, s.v, scale=4), targets=targets, losses=np.zeros(s.t, np.float32), scalars=_scalars(),
+        logits=_normal(random, s.t, s.v, scale=4), targets=targets, losses=np.zeros(s.t, np.float32),
+        scalars=_scalars(),
     )  # fmt: skip
 
 
@@ -356,7 +294,8 @@ def _make_adamw(random, s, given):
     statistics[Statistics.CLIP_FACTOR] = 0.5
     return _sample(
         "adamw", s, given, {"decay": 1},
-        parameter=_normal(random, size), gradient=_normal(random, size), first=_normal(random, size), second=np.abs(_normal(random, size)),
+        parameter=_normal(random, size), gradient=_normal(random, size),
+        first=_normal(random, size), second=np.abs(_normal(random, size)),
         scalars=_scalars(), statistics=statistics,
     )  # fmt: skip
 
@@ -392,7 +331,8 @@ _MAKERS |= {name: _make_narrow(name) for name in ("narrow_float16", "narrow_bflo
 def _scalars() -> np.ndarray:
     values = np.zeros(Scalars.COUNT, np.float32)
     for slot, value in {
-        Scalars.GRADIENT_SCALE: 0.01, Scalars.LEARNING_RATE: 1e-2, Scalars.BETA1: 0.9, Scalars.BETA2: 0.99, Scalars.EPSILON: 1e-8,
+        Scalars.GRADIENT_SCALE: 0.01, Scalars.LEARNING_RATE: 1e-2, Scalars.BETA1: 0.9, Scalars.BETA2: 0.99,
+        Scalars.EPSILON: 1e-8,
         Scalars.WEIGHT_DECAY: 0.1, Scalars.CORRECTION1: 0.19, Scalars.CORRECTION2: 0.02, Scalars.MAX_NORM: 1.0,
     }.items():  # fmt: skip
         values[slot] = value

@@ -1,6 +1,6 @@
 """What is to be computed, written down before it is computed.
 
-    Tape ──operations emit kernel calls──▶ Program ──who lives when──▶ Plan ──device.compile──▶ Executable ──▶ run, run, run
+    Tape ──operations emit kernel calls──▶ Program ──who lives when──▶ Plan ──device.compile──▶ Executable ──▶ run, run
 
 A training step is the same few hundred kernel calls every time. So the tape does not compute: its operations write
 kernel calls on symbolic tensors into a `Program`, once per shape. The `Plan` then gives every activation an offset in

@@ -123,16 +123,16 @@ KERNELS: dict[str, Kernel] = {
             "selective_scan",
             "u:r2 delta:r2 x_dbl:r2 coefficients:r2 states:x4 y:w2 workspace:x1?",
             "length rank carry",
-            "y of the scan with Delta = softplus(delta + dt_bias), skip D*u included; states (b, ceil(l/64)+1, n, d): the "
-            "state before each 64 tokens and, last, the final one; slot 0 is read where carry, else set to zero",
+            "y of the scan with Delta = softplus(delta + dt_bias), skip D*u included; states (b, ceil(l/64)+1, n, d): "
+            "the state before each 64 tokens and, last, the final one; slot 0 is read where carry, else set to zero",
         ),
         _kernel(
             "selective_scan_backward",
             "u:r2 delta:x2 x_dbl:r2 coefficients:r2 states:r4 d_y:x2 partials:w1 workspace:x1?",
             "length rank want_inputs want_coefficients",
-            "in place: d_y becomes d_u and delta becomes d_delta (before the bias) where want_inputs; partials = (blocks, "
-            "t, 2n) sums of d_B|d_C over each block of channels (device.scan_channel_block wide), then (b, n+2, d) sums of "
-            "d_A, d_D, d_dt_bias over each sequence where want_coefficients",
+            "in place: d_y becomes d_u and delta becomes d_delta (before the bias) where want_inputs; partials = "
+            "(blocks, t, 2n) sums of d_B|d_C over each block of channels (device.scan_channel_block wide), then "
+            "(b, n+2, d) sums of d_A, d_D, d_dt_bias over each sequence where want_coefficients",
         ),
         _kernel("gate", "y:r2 z:r2s g:w2", "", "g = y * silu(z)"),
         _kernel(
@@ -145,7 +145,8 @@ KERNELS: dict[str, Kernel] = {
             "cross_entropy",
             "logits:x2 targets:r1i losses:w1 scalars:r1",
             "want_gradient",
-            "losses per row (0 where the target is negative); logits become (softmax - onehot) * scalars[0] where want_gradient",
+            "losses per row (0 where the target is negative); where want_gradient, logits become "
+            "(softmax - onehot) * scalars[0]",
         ),
         _kernel(
             "sum_rows",
@@ -161,7 +162,8 @@ KERNELS: dict[str, Kernel] = {
             "clip_factor",
             "partials:r1 scalars:r1 statistics:x1",
             "",
-            "statistics[1] = gradient norm, statistics[2] = min(1, max_norm / norm), or 0 where the norm or the loss is not finite",
+            "statistics[1] = gradient norm, statistics[2] = min(1, max_norm / norm), or 0 where the norm or the loss "
+            "is not finite",
         ),
         _kernel(
             "adamw",

@@ -1,4 +1,4 @@
-"""The CPU device at config S: a step against its matrix products, the modes against each other, length, memory, kernels."""
+"""The CPU device at config S: a step against its products, modes against each other, length, memory, kernels."""
 
 from __future__ import annotations
 

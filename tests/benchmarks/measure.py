@@ -1,6 +1,7 @@
 """What the benchmarks share: config S, timing that survives a busy machine, and `name=value` lines.
 
-Times are the shortest of several, and what is compared is measured in turns, so that a neighbour's load falls on both sides.
+Times are the shortest of several, and what is compared is measured in turns, so that a neighbour's load falls on both
+sides.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from engine.model.step import AdamW  # noqa: E402
 
 
 def peak_bytes() -> int:
-    """The largest resident size of this process (Linux's getrusage would also count the parent that it was forked from)."""
+    """The largest resident size of this process (Linux's getrusage also counts the parent that it was forked from)."""
     status = Path("/proc/self/status")
     if status.exists():
         return next(int(line.split()[1]) * 1024 for line in status.read_text().splitlines() if line.startswith("VmHWM"))

@@ -12,7 +12,8 @@ import numpy as np
 
 from engine.devices import Device
 from engine.devices.reference import reference
-from engine.devices.samples import Sample, _comparable, _sized
+from engine.devices.samples import Sample
+from engine.devices.single_kernel import comparable_results, sized_operand
 from engine.graph.kernels import KERNELS, Operand
 from engine.graph.tensor import KernelCall, Kind, Program, Tensor, View
 from tests.kernels.comparison import compare
@@ -41,7 +42,7 @@ def check_inside(device: Device, sample: Sample, grid: OnGrid, at_least: float =
     signature = KERNELS[sample.kernel]
     program, views, inputs = Program(sample.kernel), [], {}
     for spec in signature.operands:
-        array = _sized(device, sample, spec.name)
+        array = sized_operand(device, sample, spec.name)
         if array is None:
             views.append(None)
             continue
@@ -66,7 +67,7 @@ def check_inside(device: Device, sample: Sample, grid: OnGrid, at_least: float =
                 _elements(after, view)[...] = _elements(inputs[spec.name], view)
             assert np.array_equal(after.view(np.uint8), inputs[spec.name].view(np.uint8)), f"around {spec.name}"
     bare = Sample(sample.kernel, sample.operands, sample.numbers, {}, sample.sizes)
-    compare(sample, _comparable(device, bare, dict(found)), reference(bare), at_least)
+    compare(sample, comparable_results(device, bare, dict(found)), reference(bare), at_least)
     return found
 
 

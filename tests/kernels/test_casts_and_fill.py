@@ -4,7 +4,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from engine.devices.samples import Sizes, make_sample, run_sample
+from engine.devices.samples import Sizes, make_sample
+from engine.devices.single_kernel import run_sample
 from tests.kernels.comparison import check, with_operands
 
 COUNTS = (1, 2, 3, 63, 65, 511, 513, 2049)

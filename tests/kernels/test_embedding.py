@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.devices.samples import Sizes, make_sample, run_sample
+from engine.devices.samples import Sizes, make_sample
+from engine.devices.single_kernel import run_sample
 from tests.kernels.comparison import ODD_SIZES, check, size_name, with_operands
 
 KERNELS = ("embedding_gather", "embedding_scatter")

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.devices.samples import Sizes, make_sample, run_sample
+from engine.devices.samples import Sizes, make_sample
+from engine.devices.single_kernel import run_sample
 from engine.graph.kernels import KERNELS
 
 # More than one task, workgroup and piece of a product.

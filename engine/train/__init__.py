@@ -1,1 +1,0 @@
-"""Training: from a batch of tokens to better weights."""
