@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from engine.model.blueprint import estimate_training
     from engine.model.config import ModelConfig, preset
     from engine.model.model import Model, create_model, load_model
+    from engine.model.step import AdamW
 
 _HOMES = {
+    "AdamW": "engine.model.step",
     "Model": "engine.model.model",
     "ModelConfig": "engine.model.config",
     "create_model": "engine.model.model",
@@ -41,7 +43,7 @@ _HOMES = {
     "open_device": "engine.devices",
     "preset": "engine.model.config",
 }
-__all__ = ["Model", "ModelConfig", "create_model", "estimate_training", "load_model", "open_device", "preset"]
+__all__ = ["AdamW", "Model", "ModelConfig", "create_model", "estimate_training", "load_model", "open_device", "preset"]
 
 
 def __getattr__(name: str) -> Any:
