@@ -1,5 +1,7 @@
 // Backward of the selective scan for software adapters: one lane a (sequence, four channels), 16 lanes and 64 channels
 // a workgroup. Why four: see selective_scan_wide.wgsl; here the sums over channels shrink to a quarter too.
+// A dispatch takes a range of chunks, since llvmpipe ends all loops of a lane after 65,535 turns: it leaves G in the slot
+// of `states` that it has used up, and its sums over tokens in `partials`, for the next one to go on from.
 // Equations, shapes and bindings: lib/scan_backward.wgsl.
 //! lib: activation scan_backward
 
@@ -41,6 +43,11 @@ fn store_d_coefficients(sequence: u32, row: u32, channel: vec4u, live: vec4<bool
     if (live.y) { partials[at.y] = value.y; }
     if (live.z) { partials[at.z] = value.z; }
     if (live.w) { partials[at.w] = value.w; }
+}
+
+fn load_d_coefficients(sequence: u32, row: u32, channel: vec4u) -> vec4f {
+    let at = d_coefficient_index(sequence, row, 0u) + channel;
+    return vec4f(partials[at.x], partials[at.y], partials[at.z], partials[at.w]);
 }
 
 // Leaves w = a * h of the tokens begin..stop-1 in the strip.
@@ -87,8 +94,21 @@ fn walk_pair(sequence: u32, block: u32, strip: u32, lane: u32) {
     let dt_bias = coefficient(N + 1u, channel);
     var d_D = vec4f();
     var d_dt_bias = vec4f();
+    if (p.last_chunk < p.chunks) {
+        for (var n = 0u; n < N; n++) {
+            let at = state_index(sequence, p.last_chunk, n, 0u) + channel;
+            G[n] = select(vec4f(), vec4f(states[at.x], states[at.y], states[at.z], states[at.w]), live);
+        }
+        if (p.want_coefficients != 0u) {
+            for (var n = 0u; n < N; n++) {
+                d_A[n] = load_d_coefficients(sequence, n, channel);
+            }
+            d_D = load_d_coefficients(sequence, N, channel);
+            d_dt_bias = load_d_coefficients(sequence, N + 1u, channel);
+        }
+    }
 
-    for (var chunk = p.chunks; chunk > 0u; chunk--) {
+    for (var chunk = p.last_chunk; chunk > p.first_chunk; chunk--) {
         let begin = sequence * p.length + (chunk - 1u) * 64u;
         let stop = min((sequence + 1u) * p.length, begin + 64u);
         rerun(sequence, chunk - 1u, begin, stop, channel, dt_bias, strip);
@@ -134,6 +154,15 @@ fn walk_pair(sequence: u32, block: u32, strip: u32, lane: u32) {
                 if (live.z) { d_y[d_y_at.z] = d_u.z; delta[delta_at.z] = d_before.z; }
                 if (live.w) { d_y[d_y_at.w] = d_u.w; delta[delta_at.w] = d_before.w; }
             }
+        }
+    }
+    if (p.first_chunk > 0u) {
+        for (var n = 0u; n < N; n++) {
+            let at = state_index(sequence, p.first_chunk, n, 0u) + channel;
+            if (live.x) { states[at.x] = G[n].x; }
+            if (live.y) { states[at.y] = G[n].y; }
+            if (live.z) { states[at.z] = G[n].z; }
+            if (live.w) { states[at.w] = G[n].w; }
         }
     }
     if (p.want_coefficients != 0u) {

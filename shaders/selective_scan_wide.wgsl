@@ -1,7 +1,8 @@
 // The selective scan for software adapters: one lane a (sequence, four channels), 16 lanes and 64 channels a workgroup.
 // There a load costs far more than an exp (every lane fetches for itself, behind a bounds check), and B and C are the
 // same for all channels: four channels a lane quarter those loads.  Hardware wants the lanes instead, see
-// selective_scan.wgsl.
+// selective_scan.wgsl.  A dispatch takes a range of chunks, since llvmpipe ends all loops of a lane after 65,535 turns;
+// the next one goes on from the state that this one leaves.
 //! lib: grid activation scan_forward
 
 const LOG2E = 1.4426950408889634;
@@ -35,15 +36,15 @@ fn main(
     var h: array<vec4f, N>;
     for (var n = 0u; n < N; n++) {
         A[n] = LOG2E * coefficient(n, channel);
-        if (p.carry != 0u) {
-            let at = state_index(sequence, 0u, n, 0u) + channel;
+        if (p.carry != 0u || p.first_chunk > 0u) {
+            let at = state_index(sequence, p.first_chunk, n, 0u) + channel;
             h[n] = vec4f(states[at.x], states[at.y], states[at.z], states[at.w]);
         }
     }
     let D = coefficient(N, channel);
     let dt_bias = coefficient(N + 1u, channel);
 
-    for (var chunk = 0u; chunk <= p.chunks; chunk++) {
+    for (var chunk = p.first_chunk; chunk <= p.last_chunk; chunk++) {
         for (var n = 0u; n < N; n++) {
             let at = state_index(sequence, chunk, n, 0u) + channel;
             if (live.x) { states[at.x] = h[n].x; }
@@ -51,7 +52,7 @@ fn main(
             if (live.z) { states[at.z] = h[n].z; }
             if (live.w) { states[at.w] = h[n].w; }
         }
-        let stop = min(p.length, (chunk + 1u) * 64u);
+        let stop = min(p.length, min(p.last_chunk, chunk + 1u) * 64u);
         for (var t = chunk * 64u; t < stop; t++) {
             let token = sequence * p.length + t;
             let at = token * p.width + channel;

@@ -7,14 +7,14 @@ and binds its calls, `run` enqueues it. Reading waits for what was enqueued befo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from engine.devices.ledger import Ledger
 from engine.errors import InputError
-from engine.graph.plan import Plan, make_plan
+from engine.graph.plan import Plan, make_plan, shared_arena
 from engine.graph.tensor import DTYPE_BYTES, KernelCall, Kind, Program, Slab, Tensor
 
 NUMPY_DTYPES = {
@@ -45,6 +45,7 @@ class Device(ABC):
     def __init__(self, ledger: Ledger | None = None) -> None:
         self.ledger = ledger or Ledger()
         self._slabs: dict[Slab, object] = {}
+        self.arenas: list[Arena] = []
 
     # ---- memory
 
@@ -54,19 +55,22 @@ class Device(ABC):
         try:
             for slab in slabs:
                 self.ledger.reserve({slab.kind: slab.nbytes}, f"{slab.name} ({slab.kind})")
+                try:
+                    self._slabs[slab] = self._create_buffer(slab.nbytes, slab.name)
+                except BaseException:
+                    self.ledger.release({slab.kind: slab.nbytes})
+                    raise
                 done.append(slab)
-                self._slabs[slab] = self._create_buffer(slab.nbytes, slab.name)
         except BaseException:
             self.release(done)
             raise
 
     def release(self, slabs: Iterable[Slab]) -> None:
-        """Take the memory of `slabs` back; their tensors may no longer be used."""
+        """Take the memory of `slabs` back; their tensors may no longer be used.  One that has none is passed over."""
         for slab in slabs:
-            buffer = self._slabs.pop(slab, None)
-            if buffer is not None:
-                self._destroy_buffer(buffer)
-            self.ledger.release({slab.kind: slab.nbytes})
+            if slab in self._slabs:
+                self._destroy_buffer(self._slabs.pop(slab))
+                self.ledger.release({slab.kind: slab.nbytes})
 
     def buffer_of(self, slab: Slab) -> object:
         """The memory behind a slab."""
@@ -104,9 +108,22 @@ class Device(ABC):
         """The arena that `program` would take here."""
         return make_plan(program, self.limits.max_binding_bytes, self.limits.max_buffer_bytes)
 
-    @abstractmethod
     def compile(self, program: Program) -> Executable:
         """Allocate the program's arena and bind its calls."""
+        (executable,) = self.compile_together([program])
+        return executable
+
+    def compile_together(self, programs: Sequence[Program]) -> list[Executable]:
+        """Bind programs that run one after the other to one arena; what a run leaves there ends with the next run."""
+        arena = Arena(self, [self.plan(program) for program in programs])
+        try:
+            return [self._bind(plan, arena) for plan in arena.plans]
+        except BaseException:
+            arena.close()
+            raise
+
+    @abstractmethod
+    def _bind(self, plan: Plan, arena: Arena) -> Executable: ...
 
     @abstractmethod
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
@@ -118,30 +135,54 @@ class Device(ABC):
 
     def close(self) -> None:
         """Give all memory back."""
+        for arena in list(self.arenas):
+            arena.close()
         self.release(list(self._slabs))
+
+
+class Arena:
+    """The pages that programs of one group work in; given back with the last of them."""
+
+    def __init__(self, device: Device, plans: list[Plan]) -> None:
+        self.plans, self._device = plans, device
+        page_bytes, self._by_kind = shared_arena(plans)
+        names = " and ".join(dict.fromkeys(plan.program.name for plan in plans))
+        device.ledger.reserve(self._by_kind, f"The working memory of the {names}")
+        self.pages: list[object] = []
+        self.users: set[Executable] = set()
+        device.arenas.append(self)
+        try:
+            for index, nbytes in enumerate(page_bytes):
+                self.pages.append(device._create_buffer(nbytes, f"{names}, arena {index}"))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the programs that use it, and give the pages back."""
+        if self not in self._device.arenas:
+            return
+        self._device.arenas.remove(self)
+        for executable in list(self.users):
+            executable.close()
+        for page in self.pages:
+            self._device._destroy_buffer(page)
+        self._device.ledger.release(self._by_kind)
 
 
 class Executable(ABC):
     """A program bound to memory: write the inputs, run, read the outputs."""
 
-    def __init__(self, device: Device, plan: Plan) -> None:
-        self.device = device
-        self.plan = plan
-        device.ledger.reserve(plan.arena_by_kind, f"The working memory of the {plan.program.name}")
-        self._pages: list[object] = []
-        try:
-            for index, nbytes in enumerate(plan.page_bytes):
-                self._pages.append(device._create_buffer(nbytes, f"{plan.program.name}, arena {index}"))
-        except BaseException:
-            self._give_back()
-            raise
+    def __init__(self, device: Device, plan: Plan, arena: Arena) -> None:
+        self.device, self.plan, self._arena = device, plan, arena
+        arena.users.add(self)
 
     def locate(self, tensor: Tensor) -> tuple[object, int]:
         """The buffer that holds `tensor`, and its byte offset there."""
         if tensor.slab is not None:
             return self.device.buffer_of(tensor.slab), tensor.offset
         placement = self.plan.placements[tensor]
-        return self._pages[placement.page], placement.offset
+        return self._arena.pages[placement.page], placement.offset
 
     def run(self, inputs: dict[str, np.ndarray]) -> None:
         """Write `inputs` by name, then enqueue every call."""
@@ -174,11 +215,7 @@ class Executable(ABC):
         """
 
     def close(self) -> None:
-        """Give the arena back."""
-        self._give_back()
-
-    def _give_back(self) -> None:
-        for page in self._pages:
-            self.device._destroy_buffer(page)
-        self._pages = []
-        self.device.ledger.release(self.plan.arena_by_kind)
+        """Let go of the arena."""
+        self._arena.users.discard(self)
+        if not self._arena.users:
+            self._arena.close()

@@ -128,11 +128,11 @@ KERNELS: dict[str, Kernel] = {
         ),
         _kernel(
             "selective_scan_backward",
-            "u:r2 delta:x2 x_dbl:r2 coefficients:r2 states:r4 d_y:x2 partials:w1 workspace:x1?",
+            "u:r2 delta:x2 x_dbl:r2 coefficients:r2 states:x4 d_y:x2 partials:w1 workspace:x1?",
             "length rank want_inputs want_coefficients",
             "in place: d_y becomes d_u and delta becomes d_delta (before the bias) where want_inputs; partials = "
             "(blocks, t, 2n) sums of d_B|d_C over each block of channels (device.scan_channel_block wide), then "
-            "(b, n+2, d) sums of d_A, d_D, d_dt_bias over each sequence where want_coefficients",
+            "(b, n+2, d) sums of d_A, d_D, d_dt_bias over each sequence where want_coefficients; states are used up",
         ),
         _kernel("gate", "y:r2 z:r2s g:w2", "", "g = y * silu(z)"),
         _kernel(

@@ -8,10 +8,12 @@ cent of its peak. The same plan is the memory estimate: what it says is what a d
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from engine.errors import MemoryCeilingError
-from engine.graph.tensor import Kind, Program, Tensor, aligned
+from engine.graph.tensor import Kind, Program, Tensor
 
 
 @dataclass(frozen=True)
@@ -72,20 +74,28 @@ def make_plan(program: Program, max_binding_bytes: int, max_buffer_bytes: int) -
         placement = _place(tensor, *spans[tensor], pages, max_buffer_bytes)
         placements[tensor] = placement
         pages[placement.page].append(placement)
-    page_bytes = tuple(max((p.offset + aligned(p.tensor.nbytes) for p in page), default=0) for page in pages)
+    page_bytes = tuple(max((p.offset + p.tensor.footprint for p in page), default=0) for page in pages)
     return Plan(program, placements, page_bytes, _by_kind_at_peak(list(placements.values()), sum(page_bytes)))
+
+
+def shared_arena(plans: Sequence[Plan]) -> tuple[tuple[int, ...], dict[Kind, int]]:
+    """Pages, and bytes by kind, of one arena for programs that never run at the same time."""
+    page_bytes = tuple(map(max, zip_longest(*(plan.page_bytes for plan in plans), fillvalue=0)))
+    by_kind = dict(max(plans, key=lambda plan: plan.arena_bytes).arena_by_kind)
+    by_kind[Kind.ACTIVATIONS] = by_kind.get(Kind.ACTIVATIONS, 0) + sum(page_bytes) - sum(by_kind.values())
+    return page_bytes, by_kind
 
 
 def _place(tensor: Tensor, first: int, last: int, pages: list[list[Placement]], page_limit: int) -> Placement:
     """The lowest offset, in the first page that has room, free for the whole lifetime."""
-    size = max(aligned(tensor.nbytes), aligned(1))
+    size = tensor.footprint
     for number, page in enumerate(pages):
         offset = 0
         neighbours = [p for p in page if p.first <= last and first <= p.last]
         for other in sorted(neighbours, key=lambda p: p.offset):
             if offset + size <= other.offset:
                 break
-            offset = max(offset, other.offset + max(aligned(other.tensor.nbytes), aligned(1)))
+            offset = max(offset, other.offset + other.tensor.footprint)
         if offset + size <= page_limit:
             return Placement(tensor, number, offset, first, last)
     pages.append([])

@@ -53,6 +53,11 @@ class Tensor:
     def nbytes(self) -> int:
         return self.size * DTYPE_BYTES[self.dtype]
 
+    @property
+    def footprint(self) -> int:
+        """Bytes that it takes up in a slab or an arena; an empty one is bound all the same."""
+        return aligned(max(self.nbytes, 1))
+
     def view(self, offset: int = 0, shape: tuple[int, ...] | None = None, stride: int | None = None) -> View:
         """A part of this tensor: `offset` and `stride` in elements."""
         shape = self.shape if shape is None else shape
@@ -84,7 +89,7 @@ class Slab:
         """Append a tensor at the next aligned offset."""
         tensor = Tensor(name, tuple(shape), dtype, self.kind, self, self.nbytes)
         self.tensors.append(tensor)
-        self.nbytes += max(aligned(tensor.nbytes), ALIGNMENT)
+        self.nbytes += tensor.footprint
         return tensor
 
     def flat(self) -> Tensor:

@@ -5,15 +5,18 @@ A model on a device is built from one; an estimate needs nothing else, so it can
 
 from __future__ import annotations
 
+import math
+
 from engine.devices.interface import Device
-from engine.errors import ConfigError, InputError
+from engine.errors import ConfigError, InputError, MemoryCeilingError
 from engine.graph.parameters import LowRankPair
+from engine.graph.plan import shared_arena
 from engine.graph.tensor import Kind, Slab
 from engine.model.config import ModelConfig
 from engine.model.layout import ParameterLayout, TrainedSet
 from engine.model.mamba import Network
 from engine.model.selection import DEFAULT_RANK, adapter_names, adapter_shapes, selected_rows
-from engine.model.step import step_program
+from engine.model.step import step_program, step_roles
 
 
 class Blueprint:
@@ -24,6 +27,13 @@ class Blueprint:
         self._most = device.limits.max_binding_bytes
         shapes = config.parameter_shapes()
         self.layout = ParameterLayout(shapes, self._most)
+        for name, parameter in self.layout.parameters.items():
+            if len(parameter.blocks) > 1 and name not in ("backbone.embeddings.weight", "lm_head.weight"):
+                raise MemoryCeilingError(
+                    f"{name} needs {4 * math.prod(parameter.shape) / 2**20:.1f} MiB in one piece; "
+                    f"this device binds at most {self._most / 2**20:.1f} MiB.",
+                    "Use a smaller model or the CPU device.",
+                )
         self.adapter_layout: ParameterLayout | None = None
         self.network = Network(config, {name: self.layout.parameters[name] for name in shapes})
 
@@ -58,21 +68,30 @@ class Blueprint:
         layouts = [self.layout, adapters] if adapters else [self.layout]
         return TrainedSet(layouts, selected_rows(self.config, mode, shapes))
 
-    def estimate(self, device: Device, mode: str, batch: int, length: int) -> dict[Kind, int]:
+    def estimate(self, device: Device, mode: str, batch: int, length: int, micro_batches: int = 1) -> dict[Kind, int]:
         """Bytes by kind that training would hold, weights included, from the same plan that would allocate them."""
         trained = self.trained_set(mode)
-        plan = device.plan(step_program(self.network, device, trained, batch, length, update=True))
-        by_kind = dict(plan.arena_by_kind)
+        programs = [
+            step_program(self.network, device, trained, batch, length, **vars(role))
+            for role in set(step_roles(micro_batches))
+        ]
+        _, by_kind = shared_arena([device.plan(program) for program in programs])
         for slab in (*self.slabs, *trained.slabs):
             by_kind[slab.kind] = by_kind.get(slab.kind, 0) + slab.nbytes
         return by_kind
 
 
 def estimate_training(
-    config: ModelConfig, device: Device, mode: str, batch: int, length: int, rank: int = DEFAULT_RANK
+    config: ModelConfig,
+    device: Device,
+    mode: str,
+    batch: int,
+    length: int,
+    micro_batches: int = 1,
+    rank: int = DEFAULT_RANK,
 ) -> dict[Kind, int]:
     """Bytes by kind that training `config` by `mode` would hold on `device`; nothing is allocated."""
     blueprint = Blueprint(config, device)
     if mode == "lora":
         blueprint.add_adapters(rank, 1.0)
-    return blueprint.estimate(device, mode, batch, length)
+    return blueprint.estimate(device, mode, batch, length, micro_batches)

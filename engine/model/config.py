@@ -99,6 +99,12 @@ class ModelConfig:
             _need_whole(name, getattr(self, name), 0)
         if not (isinstance(self.layer_norm_epsilon, int | float) and 0 < self.layer_norm_epsilon < 1):
             raise ConfigError(f"layer_norm_epsilon is {self.layer_norm_epsilon!r}; it must lie between 0 and 1.")
+        for name in ("use_bias", "use_conv_bias", "tie_word_embeddings"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be true or false.")
+        for name in ("time_step_min", "time_step_max", "time_step_floor"):
+            if isinstance(getattr(self, name), bool) or not isinstance(getattr(self, name), int | float):
+                raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be a number.")
         if not 0 < self.time_step_min <= self.time_step_max:
             raise ConfigError(
                 f"time_step_min and time_step_max are {self.time_step_min!r} and {self.time_step_max!r}; "
@@ -212,9 +218,11 @@ def _from_legacy(keys: dict[str, Any]) -> dict[str, Any]:
             f"ssm_cfg has keys that this engine does not know: {', '.join(unknown)}.", "Only Mamba-1 can be used."
         )
     for old, new in LEGACY_SSM_KEYS.items():
-        if old in inner:
-            keys.setdefault(new, inner[old])
+        if old in inner and keys.setdefault(new, inner[old]) != inner[old]:
+            raise ConfigError(f"{old} in ssm_cfg is {inner[old]!r} but {new} is {keys[new]!r}; they must agree.")
     if "pad_vocab_size_multiple" in keys and "vocab_size" in keys and "model_type" not in keys:
-        multiple = int(keys["pad_vocab_size_multiple"])
+        multiple = keys["pad_vocab_size_multiple"]
+        _need_whole("pad_vocab_size_multiple", multiple, 1)
+        _need_whole("vocab_size", keys["vocab_size"], 1)
         keys["vocab_size"] = -(-keys["vocab_size"] // multiple) * multiple
     return keys

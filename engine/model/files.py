@@ -62,15 +62,16 @@ def read_parameters(folder: Path, config: ModelConfig) -> Iterator[tuple[str, np
 
 def write_model(folder: Path, config: ModelConfig, parameters: dict[str, np.ndarray]) -> None:
     """Write a folder that `load_model` and transformers read."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / CONFIG_FILE).write_text(
-        json.dumps({**config.to_hugging_face(), "dtype": "float32"}, indent=2) + "\n", encoding="utf-8"
-    )
-    save_file(
-        {name: np.ascontiguousarray(array) for name, array in parameters.items()},
-        folder / WEIGHTS_FILE,
-        {"format": "pt"},
-    )
+    keys = {**config.to_hugging_face(), "dtype": "float32"}
+    keys.pop("torch_dtype", None)  # the older name of the same key, with what the file was before
+    arrays = {name: np.ascontiguousarray(array) for name, array in parameters.items()}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(keys, indent=2, sort_keys=True) + "\n"
+        (folder / CONFIG_FILE).write_text(text, encoding="utf-8")
+        save_file(arrays, folder / WEIGHTS_FILE, {"format": "pt"})
+    except (OSError, SafetensorError) as error:
+        raise ModelFileError(f"{folder} cannot be written: {error}.", "Choose another folder or make room.") from error
 
 
 def _open_tensors(folder: Path, stack: ExitStack) -> dict[str, tuple[Any, str]]:
@@ -78,7 +79,10 @@ def _open_tensors(folder: Path, stack: ExitStack) -> dict[str, tuple[Any, str]]:
     if (folder / WEIGHTS_FILE).is_file():
         paths = [folder / WEIGHTS_FILE]
     elif (folder / INDEX_FILE).is_file():
-        weight_map = _read_json(folder / INDEX_FILE).get("weight_map", {})
+        index = _read_json(folder / INDEX_FILE)
+        weight_map = index.get("weight_map") if isinstance(index, dict) else None
+        if not isinstance(weight_map, dict) or not all(isinstance(name, str) for name in weight_map.values()):
+            raise ModelFileError(f"{folder / INDEX_FILE} has no weight_map.", "Copy or download the file again.")
         names = sorted(set(weight_map.values()))
         if any(Path(name).name != name for name in names):
             raise ModelFileError(f"{folder / INDEX_FILE} names a file outside of its folder.", "Do not use this model.")

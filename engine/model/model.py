@@ -120,11 +120,11 @@ class Model:
         """Working memory and programs for training by `mode`; close it when done."""
         return TrainingStep(self.network, self.device, self.trained_set(mode), batch, length, micro_batches)
 
-    def estimate(self, mode: str, batch: int, length: int) -> dict[Kind, int]:
+    def estimate(self, mode: str, batch: int, length: int, micro_batches: int = 1) -> dict[Kind, int]:
         """Bytes by kind that training by `mode` would hold on this device, before anything is allocated."""
         if mode == "lora" and not self.adapters:
-            return estimate_training(self.config, self.device, mode, batch, length)
-        return self._blueprint.estimate(self.device, mode, batch, length)
+            return estimate_training(self.config, self.device, mode, batch, length, micro_batches)
+        return self._blueprint.estimate(self.device, mode, batch, length, micro_batches)
 
     # ---- adapters and selections
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.devices.interface import Device, Executable
+from engine.devices.interface import Device
 from engine.errors import InputError
 from engine.graph import operations as op
 from engine.graph.kernels import Scalars, Statistics
@@ -38,6 +38,8 @@ class AdamW:
 
     def scalars(self, step: int, targets: int) -> np.ndarray:
         """The numbers that change from step to step (the first is 1), for a step over `targets` tokens in all."""
+        if step < 1:
+            raise InputError(f"The optimisation step has number {step}; the first is 1.")
         values = np.zeros(Scalars.COUNT, np.float32)
         values[Scalars.GRADIENT_SCALE] = 1.0 / max(targets, 1)
         values[Scalars.LEARNING_RATE] = self.learning_rate
@@ -99,7 +101,10 @@ def loss_program(network: Network, device: Device, batch: int, length: int) -> P
 
 def checked_ids(ids: Any, config: ModelConfig, least: int) -> np.ndarray:
     """`ids` as int32 (batch, length), or an error that says what is wrong with them."""
-    array = np.asarray(ids)
+    try:
+        array = np.asarray(ids)
+    except ValueError as error:  # rows of different lengths
+        raise InputError("Token ids have no shape: their rows differ in length.", "Pad or cut them.") from error
     if array.ndim != 2 or array.shape[0] == 0 or array.shape[1] < least:
         raise InputError(f"Token ids have shape {array.shape}; they must be (batch >= 1, length >= {least}).")
     if not np.issubdtype(array.dtype, np.integer):
@@ -122,6 +127,19 @@ def batch_inputs(program: Program, ids: np.ndarray, scalars: np.ndarray) -> dict
     return inputs
 
 
+@dataclass(frozen=True)
+class StepRole:
+    """What a micro-batch does with the gradients: add to those that are there, and update at the end."""
+
+    accumulate: bool
+    update: bool
+
+
+def step_roles(micro_batches: int) -> list[StepRole]:
+    """The first overwrites the gradients, the others add, the last updates."""
+    return [StepRole(accumulate=i > 0, update=i == micro_batches - 1) for i in range(micro_batches)]
+
+
 class TrainingStep:
     """Steps over batches of one shape.
 
@@ -132,18 +150,20 @@ class TrainingStep:
         self, network: Network, device: Device, trained: TrainedSet, batch: int, length: int, micro_batches: int = 1
     ) -> None:
         self.device, self.trained, self.config = device, trained, network.config
+        for name, value in (("batch", batch), ("length", length), ("micro_batches", micro_batches)):
+            if not isinstance(value, int) or value < 1:
+                raise InputError(f"{name} of a training step is {value!r}; it must be a whole number of at least 1.")
         self.batch, self.length, self.micro_batches = batch, length, micro_batches
-        roles = [(i > 0, i == micro_batches - 1) for i in range(micro_batches)]
-        self._by_role: dict[tuple[bool, bool], Executable] = {}
         trained.allocate(device, moments=True)
         try:
-            for accumulate, update in dict.fromkeys(roles):
-                program = step_program(network, device, trained, batch, length, accumulate=accumulate, update=update)
-                self._by_role[accumulate, update] = device.compile(program)
+            roles = step_roles(micro_batches)
+            distinct = list(dict.fromkeys(roles))
+            programs = [step_program(network, device, trained, batch, length, **vars(role)) for role in distinct]
+            by_role = dict(zip(distinct, device.compile_together(programs), strict=True))
         except BaseException:
-            self.close()
+            trained.release(device, moments=True)
             raise
-        self.executables: list[Executable] = [self._by_role[role] for role in roles]
+        self.executables = [by_role[role] for role in roles]
 
     def run(self, ids: np.ndarray, optimiser: AdamW, step: int) -> Callable[[], StepResult]:
         """Enqueue step number `step` (from 1) over ids (micro_batches * batch, length + 1).
@@ -171,6 +191,6 @@ class TrainingStep:
 
     def close(self) -> None:
         """Give all memory back."""
-        for executable in self._by_role.values():
+        for executable in self.executables:
             executable.close()
         self.trained.release(self.device, moments=True)

@@ -31,6 +31,8 @@ struct Params {
     partials_offset: u32,
     d_coefficients_offset: u32,  // in partials
     workspace_offset: u32,  // in quads
+    first_chunk: u32,  // the wide variant takes the chunks from last_chunk - 1 ...
+    last_chunk: u32,  // ... down to first_chunk
 }
 
 @group(0) @binding(0) var<uniform> p: Params;

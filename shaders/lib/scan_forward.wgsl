@@ -22,6 +22,8 @@ struct Params {
     states_offset: u32,
     y_offset: u32,
     workspace_offset: u32,
+    first_chunk: u32,  // the wide variant takes the chunks from here ...
+    last_chunk: u32,  // ... up to, not including, here
 }
 
 @group(0) @binding(0) var<uniform> p: Params;

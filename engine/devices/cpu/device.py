@@ -9,12 +9,12 @@ import numpy as np
 
 from engine.devices.cpu import layers, loss, scan, updates
 from engine.devices.cpu.products import Products
-from engine.devices.interface import NUMPY_DTYPES, Device, Executable, Limits
+from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Executable, Limits
 from engine.devices.ledger import Ledger
 from engine.errors import MemoryCeilingError
 from engine.graph.kernels import KERNELS
 from engine.graph.plan import Plan
-from engine.graph.tensor import KernelCall, Program, Tensor, View
+from engine.graph.tensor import KernelCall, Tensor, View
 
 _CACHE_LINE = 64
 _NOTHING = np.empty(0, np.float32)
@@ -74,8 +74,8 @@ class CpuDevice(Device):
         """The function of that name."""
         return getattr(self._products, name) if name in PRODUCTS else KERNEL_FUNCTIONS[name]
 
-    def compile(self, program: Program) -> CpuExecutable:
-        return CpuExecutable(self, self.plan(program))
+    def _bind(self, plan: Plan, arena: Arena) -> CpuExecutable:
+        return CpuExecutable(self, plan, arena)
 
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
         return scan.backward_workspace(n, self.threads) if kernel == "selective_scan_backward" else 0
@@ -91,8 +91,8 @@ class CpuDevice(Device):
 class CpuExecutable(Executable):
     """Kernel functions with their arrays, in order."""
 
-    def __init__(self, device: CpuDevice, plan: Plan) -> None:
-        super().__init__(device, plan)
+    def __init__(self, device: CpuDevice, plan: Plan, arena: Arena) -> None:
+        super().__init__(device, plan, arena)
         self.bound = [(device.kernel(call.kernel), self._arguments(call)) for call in plan.program.calls]
 
     def _arguments(self, call: KernelCall) -> tuple:
@@ -136,8 +136,8 @@ class CpuExecutable(Executable):
         return lambda: value
 
     def close(self) -> None:
-        super().close()
         self.bound = []
+        super().close()
 
 
 def _as_array(buffer: np.ndarray, offset: int, tensor: Tensor) -> np.ndarray:

@@ -76,12 +76,13 @@ def _cuts(size: int, pieces: int) -> list[tuple[int, int]]:
 
 def _piece(a, b, c, addend, bias, alpha, accumulate) -> None:
     """c = alpha * a @ b + addend + bias (+ c); absent operands have no elements."""
-    product = np.matmul(a, b) if accumulate else np.matmul(a, b, out=c)
-    if alpha != 1.0:
-        product *= np.float32(alpha)
-    if bias.size:
-        product += bias
-    if addend.size:
-        product += addend
-    if accumulate:
-        c += product
+    with np.errstate(all="ignore"):  # what is not finite shows in the loss, not as a warning
+        product = np.matmul(a, b) if accumulate else np.matmul(a, b, out=c)
+        if alpha != 1.0:
+            product *= np.float32(alpha)
+        if bias.size:
+            product += bias
+        if addend.size:
+            product += addend
+        if accumulate:
+            c += product

@@ -8,6 +8,7 @@ before the queue has drained, and a buffer is never mapped while a submit that u
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import wgpu
 
-from engine.devices.interface import NUMPY_DTYPES, Device, Limits
+from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Limits
 from engine.devices.ledger import Ledger
 from engine.devices.webgpu.adapters import PORTABLE_LIMITS, Adapter
 from engine.devices.webgpu.autotune import tuned_variants
@@ -24,7 +25,8 @@ from engine.devices.webgpu.launch import AdapterTraits
 from engine.devices.webgpu.launches import scan
 from engine.devices.webgpu.pipelines import Pipelines
 from engine.errors import DeviceError, DeviceLostError
-from engine.graph.tensor import Program, Tensor, aligned
+from engine.graph.plan import Plan
+from engine.graph.tensor import Tensor, aligned
 
 _LARGER_LIMITS = ("max-storage-buffer-binding-size", "max-buffer-size")
 STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
@@ -62,6 +64,7 @@ class WebGpuDevice(Device):
         try:
             self.gpu = adapter.handle.request_device_sync(label="codecoil", required_limits=limits)
         except (wgpu.GPUError, RuntimeError) as error:
+            logging.getLogger("wgpu").removeHandler(self._watch)
             raise DeviceError(
                 f"{adapter.description} could not be opened: {error}.", "Choose another device."
             ) from error
@@ -79,13 +82,16 @@ class WebGpuDevice(Device):
         try:
             return self._raw_buffer(nbytes, label)
         except wgpu.GPUError as error:
+            if "lost" in str(error).lower():
+                raise self.failure("allocating", error) from error
             raise DeviceError(
                 f"{self.description} gives no {nbytes / 2**20:.0f} MiB for {label}: {error}.",
                 "Lower the memory ceiling.",
             ) from error
 
     def _destroy_buffer(self, buffer: wgpu.GPUBuffer) -> None:
-        self.synchronize()
+        with contextlib.suppress(DeviceLostError):  # then nothing uses it any more
+            self.synchronize()
         buffer.destroy()
 
     def write(self, tensor: Tensor, array: np.ndarray) -> None:
@@ -115,8 +121,8 @@ class WebGpuDevice(Device):
 
     # ---- programs
 
-    def compile(self, program: Program) -> WebGpuExecutable:
-        return WebGpuExecutable(self, self.plan(program))
+    def _bind(self, plan: Plan, arena: Arena) -> WebGpuExecutable:
+        return WebGpuExecutable(self, plan, arena)
 
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
         return scan.workspace_elements(kernel, b, l, d, n)
@@ -134,7 +140,10 @@ class WebGpuDevice(Device):
         if not self._watch.lost:
             # The queue works in order, so a read waits for all before it (wgpu 0.32's own call for this
             # raises a TypeError).
-            self.gpu.queue.read_buffer(self.nothing, 0, 4)
+            try:
+                self.gpu.queue.read_buffer(self.nothing, 0, 4)
+            except (wgpu.GPUError, RuntimeError) as error:
+                raise self.failure("waiting", error) from error
 
     def tune(self, folder: Path) -> None:
         """Choose among the variants of the matrix product, from the cache in `folder` or by a short race."""

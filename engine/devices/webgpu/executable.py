@@ -8,6 +8,7 @@ submit of its own and may come a step late.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections import deque
@@ -17,9 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import wgpu
 
-from engine.devices.interface import Executable
+from engine.devices.interface import Arena, Executable
 from engine.devices.webgpu.launch import PARAMETER_BYTES, Launch
 from engine.devices.webgpu.launches import LAUNCHES
+from engine.errors import DeviceLostError
 from engine.graph.plan import Plan
 from engine.graph.tensor import Tensor, View
 
@@ -109,8 +111,12 @@ class WebGpuExecutable(Executable):
 
     device: WebGpuDevice
 
-    def __init__(self, device: WebGpuDevice, plan: Plan) -> None:
-        super().__init__(device, plan)
+    def __init__(self, device: WebGpuDevice, plan: Plan, arena: Arena) -> None:
+        super().__init__(device, plan, arena)
+        self._ring: list[wgpu.GPUBuffer] = []
+        self._readings: deque[_Reading] = deque()
+        self._dispatches: Dispatches | None = None
+        self._runs = 0
         self.launches = [
             launch
             for call in plan.program.calls
@@ -125,8 +131,6 @@ class WebGpuExecutable(Executable):
             device.gpu.create_buffer(label=f"read back {i}", size=small.nbytes, usage=usage)
             for i in range(RING if small else 0)
         ]
-        self._readings: deque[_Reading] = deque()
-        self._runs = 0
 
     # ---- running
 
@@ -175,10 +179,16 @@ class WebGpuExecutable(Executable):
         return self._readings[-1].collect
 
     def close(self) -> None:
-        self.device.synchronize()
+        with contextlib.suppress(DeviceLostError):
+            for reading in self._readings:  # whoever waits for one still gets its value
+                reading.collect()
+            self.device.synchronize()
         for buffer in self._ring:
             buffer.destroy()
-        self._dispatches.close()
+        self._ring, self._readings = [], deque()
+        if self._dispatches is not None:
+            self._dispatches.close()
+            self._dispatches = None
         super().close()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import wgpu
 
 from engine.devices.webgpu.launch import PARAMETER_BYTES, Launch
@@ -17,6 +15,7 @@ class Pipelines:
     def __init__(self, device: wgpu.GPUDevice) -> None:
         self._device = device
         self._pipelines: dict[tuple, wgpu.GPUComputePipeline] = {}
+        self._layouts: dict[int, wgpu.GPUBindGroupLayout] = {}
         self._modules: dict[tuple, wgpu.GPUShaderModule] = {}
 
     def __len__(self) -> int:
@@ -58,9 +57,13 @@ class Pipelines:
             )
         return self._modules[stem, header]
 
-    @functools.cache  # noqa: B019  (lives and dies with the device)
     def layout(self, storages: int) -> wgpu.GPUBindGroupLayout:
         """Parameters with a dynamic offset, then `storages` storage buffers."""
+        if storages not in self._layouts:
+            self._layouts[storages] = self._make_layout(storages)
+        return self._layouts[storages]
+
+    def _make_layout(self, storages: int) -> wgpu.GPUBindGroupLayout:
         uniform = {"type": "uniform", "has_dynamic_offset": True, "min_binding_size": PARAMETER_BYTES}
         entries = [{"binding": 0, "visibility": "COMPUTE", "buffer": uniform}]
         entries += [{"binding": i + 1, "visibility": "COMPUTE", "buffer": {"type": "storage"}} for i in range(storages)]

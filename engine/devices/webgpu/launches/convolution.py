@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from engine.devices.webgpu.launch import AdapterTraits, Launch, ceil_div, flat_grid, pack
 from engine.devices.webgpu.launches.operands import Views, start, whole
+from engine.errors import InputError
 from engine.graph.tensor import View
 
 RUN = 16  # tokens that a lane of the forward takes
+LONGEST = 60_000  # tokens that a lane of the backward takes on a software adapter, whose loops end after 65,535 turns
 
 
 def causal_conv_silu(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
@@ -24,6 +26,10 @@ def causal_conv_silu(views: Views, numbers: dict[str, float], traits: AdapterTra
 def causal_conv_silu_backward(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
     d_y, x, weight, bias, d_x, d_weight, d_bias = views
     length = int(numbers["length"])
+    if traits.software and length > LONGEST:
+        raise InputError(
+            f"A software adapter trains on sequences of at most {LONGEST} tokens.", "Use the device 'cpu'."
+        )
     (tokens, width), taps = x.shape, weight.shape[-1]
     wanted = (d_x is not None, d_weight is not None, d_bias is not None)
     parameters = pack(

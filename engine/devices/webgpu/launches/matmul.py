@@ -26,6 +26,7 @@ REGISTER_BLOCKS = {"registers_16": 16, "registers_32": 32}
 TILES = {"tiled_32": 32, "tiled_64": 64}
 VARIANTS = (*REGISTER_BLOCKS, *TILES)
 FEW_ROWS, ROWS_COLUMNS = 4, 8  # most rows that matmul_rows takes, columns a workgroup of it computes
+LONGEST_SUM = 32_768  # terms that a software adapter adds up in one dispatch
 CPU_LANES = 8  # lanes of a workgroup for CPU drivers: one 256-bit vector
 HAS_ADDEND, HAS_BIAS, ACCUMULATE = 1, 2, 4  # flags of lib/matmul_epilogue.wgsl
 
@@ -138,12 +139,39 @@ def choose_variant(product: Product, traits: AdapterTraits) -> str:
     return chosen or default_variant(product.m, product.n, traits.software)
 
 
+def _pieces(layout: str, views: Views, k: int) -> Iterator[tuple[Views, dict[str, float]]]:
+    """A long sum in parts that add up in c: llvmpipe ends all loops of a lane after 65,535 turns, silently."""
+    a, b, c, addend, bias = views
+    for first in range(0, k, LONGEST_SUM):
+        last = min(first + LONGEST_SUM, k)
+        part_a = _rows(a, first, last) if layout == "tn" else _columns(a, first, last)
+        part_b = _columns(b, first, last) if layout == "nt" else _rows(b, first, last)
+        if first == 0:
+            yield (part_a, part_b, c, addend, bias), {}
+        else:
+            yield (part_a, part_b, c, None, None), {"accumulate": 1}
+
+
+def _rows(view: View, first: int, last: int) -> View:
+    return View(view.tensor, view.offset + first * view.stride, (last - first, view.shape[1]), view.stride)
+
+
+def _columns(view: View, first: int, last: int) -> View:
+    return View(view.tensor, view.offset + first, (view.shape[0], last - first), view.stride)
+
+
 def _launcher(layout: str) -> LaunchFunction:
     def launch(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
         product = Product.of(layout, *views[:3])
         if product.m == 0 or product.n == 0:
             return []
-        return [product_launch(choose_variant(product, traits), product, views, numbers, traits.software)]
+        variant = choose_variant(product, traits)
+        if not traits.software or product.k <= LONGEST_SUM:
+            return [product_launch(variant, product, views, numbers, traits.software)]
+        return [
+            product_launch(variant, Product.of(layout, *piece[:3]), piece, numbers | later, traits.software)
+            for piece, later in _pieces(layout, views, product.k)
+        ]
 
     launch.__name__ = f"matmul_{layout}"
     return launch

@@ -20,6 +20,7 @@ from engine.graph.kernels import STATE_INTERVAL
 CHANNEL_BLOCK = 64  # channels of a workgroup, hence of a row of the partial sums of d_B and d_C
 FEW_LANES = 4096  # below, one lane a channel leaves most of a GPU idle
 LONG = 256  # tokens from which on the chunks are worth twice the work
+MOST_TURNS = 60_000  # of the loops of a lane in one dispatch, on a software adapter
 WIDE_STATES = 128  # more would not fit the workgroup memory of the wide backward
 STRIP_BYTES = 64 << 20  # of workspace for the backward: more would not run at once anyway
 
@@ -56,15 +57,16 @@ def selective_scan(
     sequences, blocks, chunks = tokens // length, ceil_div(width, CHANNEL_BLOCK), ceil_div(length, STATE_INTERVAL)
     sizes = (sequences, length, width, blocks, chunks, int(numbers["rank"]), x_dbl.stride, bool(numbers["carry"]))
     offsets = (whole(u), whole(delta), start(x_dbl), whole(coefficients), whole(states), whole(y), whole(workspace))
-    parameters = pack(*sizes, *offsets)
 
-    def launch(shader: str, groups: int) -> Launch:
+    def launch(shader: str, groups: int, first_chunk: int = 0, last_chunk: int = chunks) -> Launch:
+        parameters = pack(*sizes, *offsets, first_chunk, last_chunk)
         return Launch(shader, views, parameters, flat_grid(groups), header={"N": n})
 
     if variant == "lanes":
         return [launch("selective_scan", sequences * blocks)]
     if variant == "wide":
-        return [launch("selective_scan_wide", sequences * blocks)]
+        ranges = _chunk_ranges(chunks, turns=n + 3)
+        return [launch("selective_scan_wide", sequences * blocks, first, last) for first, last in ranges]
     if variant == "kogge_stone":
         return [launch("selective_scan_kogge_stone", sequences * width)]
     if variant == "chunked":
@@ -95,15 +97,30 @@ def selective_scan_backward(
             f"The scan's backward needs a workspace of {_strip_elements(n)} elements a strip, aligned to 16 bytes.",
             "Ask workspace_elements for its size.",
         )
-    parameters = pack(
+    parameters = (
         *(sequences, length, width, blocks, chunks, int(numbers["rank"]), x_dbl.stride),
         *(bool(numbers["want_inputs"]), bool(numbers["want_coefficients"])),
         *(whole(u), whole(delta), start(x_dbl), whole(coefficients), whole(states), whole(d_y), whole(partials)),
         *(partials.offset + blocks * tokens * 2 * n, workspace.offset // 4),
     )
     groups = min(sequences * blocks, strips, 65_535)
-    shader = "selective_scan_backward_wide" if variant == "wide" else "selective_scan_backward"
-    return [Launch(shader, views, parameters, (groups, 1, 1), header={"N": n})]
+    if variant == "lanes":
+        shader, ranges = "selective_scan_backward", [(0, chunks)]
+    else:
+        shader = "selective_scan_backward_wide"
+        ranges = reversed(_chunk_ranges(chunks, turns=(3 * n + 8) * ceil_div(sequences * blocks, groups)))
+    return [
+        Launch(shader, views, pack(*parameters, first, last), (groups, 1, 1), header={"N": n}) for first, last in ranges
+    ]
+
+
+def _chunk_ranges(chunks: int, turns: int) -> list[tuple[int, int]]:
+    """Chunks that one dispatch takes: on a software adapter the loops of a lane end after 65,535 turns, silently.
+
+    `turns`: loop turns that a lane makes for a token.
+    """
+    step = max(1, MOST_TURNS // (turns * STATE_INTERVAL))
+    return [(first, min(first + step, chunks)) for first in range(0, chunks, step)]
 
 
 def _prefers_chunks(b: int, l: int, d: int) -> bool:
