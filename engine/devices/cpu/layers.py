@@ -9,6 +9,8 @@ from engine.devices.cpu.compile import kernel
 from engine.devices.cpu.simd import LANES, load, spread, store
 from engine.devices.cpu.vector_math import ONE, ZERO, f32, sigmoid
 
+RUN = 64  # tokens that a task of the convolution's backward fetches at a time
+
 
 @kernel
 def embedding_gather(ids, table, y, first_row):
@@ -103,17 +105,19 @@ def causal_conv_silu(x, x_stride, weight, bias, history, y, length):
 def causal_conv_silu_backward(d_y, x, x_stride, weight, bias, d_x, d_x_stride, d_weight, d_bias, length):
     """d_x (t, d), d_weight (b, d, k) and d_bias (b, d); absent outputs have no elements.
 
-    A task is a sequence and sixteen channels.  x and d_v of the last k tokens are kept in rings: token s in row s % k.
+    A task is a sequence and sixteen channels; x and d_v of the last k tokens are kept in two windows, newest last.
     """
     t, d = d_y.shape
     taps = weight.shape[1]
     blocks = (d + LANES - 1) // LANES
+    newest = (taps - 1) * LANES
     for task in prange(t // length * blocks):
         b, start = task // blocks, (task % blocks) * LANES
         width = min(LANES, d - start)
         w, shift = np.zeros(taps * LANES, f32), np.zeros(LANES, f32)
-        x_ring, d_ring = np.zeros(taps * LANES, f32), np.zeros(taps * LANES, f32)
+        x_window, d_window = np.zeros(taps * LANES, f32), np.zeros(taps * LANES, f32)
         sums = np.zeros((taps + 1) * LANES, f32)
+        x_rows, d_rows = np.zeros(RUN * LANES, f32), np.zeros(RUN * LANES, f32)
         row = np.zeros(LANES, f32)
         for j in range(width):
             for k in range(taps):
@@ -121,26 +125,32 @@ def causal_conv_silu_backward(d_y, x, x_stride, weight, bias, d_x, d_x_stride, d
             if bias.size:
                 shift[j] = bias[start + j]
         for s in range(length + taps - 1):
-            newest = s % taps
+            for k in range(0, newest, LANES):
+                store(x_window, k, load(x_window, k + LANES))
+                store(d_window, k, load(d_window, k + LANES))
             d_v = spread(ZERO)
             if s < length:
-                i = b * length + s
-                for j in range(width):
-                    x_ring[newest * LANES + j] = x[i * x_stride + start + j]
-                    row[j] = d_y[i, start + j]
+                if s % RUN == 0:  # rows lie pages apart: fetched many at a time, they are waited for together
+                    for r in range(min(RUN, length - s)):
+                        for j in range(width):
+                            x_rows[r * LANES + j] = x[(b * length + s + r) * x_stride + start + j]
+                    for r in range(min(RUN, length - s)):
+                        for j in range(width):
+                            d_rows[r * LANES + j] = d_y[b * length + s + r, start + j]
+                store(x_window, newest, load(x_rows, s % RUN * LANES))
                 v = load(shift, 0)
-                for k in range(taps):
-                    v = v + load(w, k * LANES) * load(x_ring, (newest + 1 + k) % taps * LANES)
+                for k in range(0, taps * LANES, LANES):
+                    v = v + load(w, k) * load(x_window, k)
                 gate = sigmoid(v)
-                d_v = load(row, 0) * gate * (v * (ONE - gate) + ONE)
-                for k in range(taps):
-                    store(sums, k * LANES, load(sums, k * LANES) + d_v * load(x_ring, (newest + 1 + k) % taps * LANES))
+                d_v = load(d_rows, s % RUN * LANES) * gate * (v * (ONE - gate) + ONE)
+                for k in range(0, taps * LANES, LANES):
+                    store(sums, k, load(sums, k) + d_v * load(x_window, k))
                 store(sums, taps * LANES, load(sums, taps * LANES) + d_v)
-            store(d_ring, newest * LANES, d_v)
+            store(d_window, newest, d_v)
             if d_x.size and s >= taps - 1:
                 d_x_v = spread(ZERO)
                 for k in range(taps):
-                    d_x_v = d_x_v + load(w, k * LANES) * load(d_ring, (newest + taps - k) % taps * LANES)
+                    d_x_v = d_x_v + load(w, k * LANES) * load(d_window, newest - k * LANES)
                 store(row, 0, d_x_v)
                 for j in range(width):
                     d_x[(b * length + s - taps + 1) * d_x_stride + start + j] = row[j]

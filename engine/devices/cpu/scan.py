@@ -53,17 +53,22 @@ def scan_coefficients_backward(d_coefficients, coefficients, d_A_log, d_D, d_dt_
 
 
 @njit(cache=True)
-def _take(source, row, start, width, target):
-    """target[:width] = source[row, start : start + width]; beyond, target keeps its zeros."""
-    for j in range(width):
-        target[j] = source[row, start + j]
+def _take(source, row, rows, start, width, target):
+    """target (rows of CHANNELS) = source[row : row + rows, start : start + width]; beyond the width it keeps its zeros.
+
+    Rows of a wide matrix lie pages apart, and a single one is a long wait; many in one loop wait at the same time.
+    """
+    for r in range(rows):
+        for j in range(width):
+            target[r * CHANNELS + j] = source[row + r, start + j]
 
 
 @njit(cache=True)
-def _put(source, target, row, start, width):
-    """target[row, start : start + width] = source[:width]."""
-    for j in range(width):
-        target[row, start + j] = source[j]
+def _put(source, target, row, rows, start, width):
+    """target[row : row + rows, start : start + width] = source (rows of CHANNELS)."""
+    for r in range(rows):
+        for j in range(width):
+            target[row + r, start + j] = source[r * CHANNELS + j]
 
 
 @kernel
@@ -78,34 +83,34 @@ def selective_scan(u, delta, x_dbl, coefficients, states, y, workspace, length, 
         A = np.zeros(n * CHANNELS, f32)  # times log2(e): decays are powers of two
         h = np.zeros(n * CHANNELS, f32)
         skip, bias = np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32)
-        u_row, delta_row, y_row = np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32)
-        _take(coefficients, n, start, width, skip)
-        _take(coefficients, n + 1, start, width, bias)
-        for k in range(n):
-            for j in range(width):
-                A[k * CHANNELS + j] = coefficients[k, start + j] * LOG2_E
-            if carry:
-                _take(states[b, 0], k, start, width, h[k * CHANNELS :])
-        for s in range(length):
-            i = b * length + s
-            if s % STATE_INTERVAL == 0:
-                for k in range(n):
-                    _put(h[k * CHANNELS :], states[b, s // STATE_INTERVAL], k, start, width)
-            _take(u, i, start, width, u_row)
-            _take(delta, i, start, width, delta_row)
-            for v in range(0, CHANNELS, LANES):
-                u_v = load(u_row, v)
-                Delta = softplus(load(delta_row, v) + load(bias, v))
-                inflow, y_v = Delta * u_v, load(skip, v) * u_v
-                for k in range(n):
-                    at = k * CHANNELS + v
-                    h_v = decay(Delta * load(A, at)) * load(h, at) + inflow * x_dbl[i, rank + k]
-                    store(h, at, h_v)
-                    y_v = y_v + h_v * x_dbl[i, rank + n + k]
-                store(y_row, v, y_v)
-            _put(y_row, y, i, start, width)
-        for k in range(n):
-            _put(h[k * CHANNELS :], states[b, states.shape[1] - 1], k, start, width)
+        u_rows, delta_rows = np.zeros(STATE_INTERVAL * CHANNELS, f32), np.zeros(STATE_INTERVAL * CHANNELS, f32)
+        y_rows = np.zeros(STATE_INTERVAL * CHANNELS, f32)
+        _take(coefficients, 0, n, start, width, A)
+        _take(coefficients, n, 1, start, width, skip)
+        _take(coefficients, n + 1, 1, start, width, bias)
+        for j in range(n * CHANNELS):
+            A[j] *= LOG2_E
+        if carry:
+            _take(states[b, 0], 0, n, start, width, h)
+        for chunk in range((length + STATE_INTERVAL - 1) // STATE_INTERVAL):
+            first = b * length + chunk * STATE_INTERVAL
+            count = min(STATE_INTERVAL, length - chunk * STATE_INTERVAL)
+            _put(h, states[b, chunk], 0, n, start, width)
+            _take(u, first, count, start, width, u_rows)
+            _take(delta, first, count, start, width, delta_rows)
+            for s in range(count):
+                for v in range(0, CHANNELS, LANES):
+                    u_v = load(u_rows, s * CHANNELS + v)
+                    Delta = softplus(load(delta_rows, s * CHANNELS + v) + load(bias, v))
+                    inflow, y_v = Delta * u_v, load(skip, v) * u_v
+                    for k in range(n):
+                        at = k * CHANNELS + v
+                        h_v = decay(Delta * load(A, at)) * load(h, at) + inflow * x_dbl[first + s, rank + k]
+                        store(h, at, h_v)
+                        y_v = y_v + h_v * x_dbl[first + s, rank + n + k]
+                    store(y_rows, s * CHANNELS + v, y_v)
+            _put(y_rows, y, first, count, start, width)
+        _put(h, states[b, states.shape[1] - 1], 0, n, start, width)
 
 
 @kernel
@@ -129,7 +134,8 @@ def selective_scan_backward(
         d_A = np.zeros(size, f32)
         Delta = np.zeros(STATE_INTERVAL * CHANNELS, f32)
         inflow = np.zeros(STATE_INTERVAL * CHANNELS, f32)
-        u_row, delta_row, d_row = np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32)
+        u_rows, delta_rows = np.zeros(STATE_INTERVAL * CHANNELS, f32), np.zeros(STATE_INTERVAL * CHANNELS, f32)
+        d_rows = np.zeros(STATE_INTERVAL * CHANNELS, f32)
         skip, bias = np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32)
         d_skip, d_bias = np.zeros(CHANNELS, f32), np.zeros(CHANNELS, f32)
         for task in range(thread, batch * blocks, threads):
@@ -138,25 +144,27 @@ def selective_scan_backward(
             width = min(CHANNELS, d - start)
             for j in range(size):
                 A[j] = G[j] = d_A[j] = h[j] = ZERO
+            for j in range(STATE_INTERVAL * CHANNELS):
+                u_rows[j] = delta_rows[j] = d_rows[j] = ZERO
             for j in range(CHANNELS):
-                u_row[j] = delta_row[j] = d_row[j] = skip[j] = bias[j] = d_skip[j] = d_bias[j] = ZERO
-            for k in range(n):
-                for j in range(width):
-                    A[k * CHANNELS + j] = coefficients[k, start + j] * LOG2_E
-            _take(coefficients, n, start, width, skip)
-            _take(coefficients, n + 1, start, width, bias)
+                skip[j] = bias[j] = d_skip[j] = d_bias[j] = ZERO
+            _take(coefficients, 0, n, start, width, A)
+            _take(coefficients, n, 1, start, width, skip)
+            _take(coefficients, n + 1, 1, start, width, bias)
+            for j in range(size):
+                A[j] *= LOG2_E
             for chunk in range((length - 1) // STATE_INTERVAL, -1, -1):
                 first = b * length + chunk * STATE_INTERVAL
                 count = min(STATE_INTERVAL, length - chunk * STATE_INTERVAL)
-                for k in range(n):
-                    _take(states[b, chunk], k, start, width, h[k * CHANNELS :])
+                _take(states[b, chunk], 0, n, start, width, h)
+                _take(u, first, count, start, width, u_rows)
+                _take(delta, first, count, start, width, delta_rows)
+                _take(d_y, first, count, start, width, d_rows)
                 for s in range(count):  # forward again, keeping states and decays
                     i, row = first + s, s * CHANNELS
-                    _take(u, i, start, width, u_row)
-                    _take(delta, i, start, width, delta_row)
                     for v in range(0, CHANNELS, LANES):
-                        Delta_v = softplus(load(delta_row, v) + load(bias, v))
-                        inflow_v = Delta_v * load(u_row, v)
+                        Delta_v = softplus(load(delta_rows, row + v) + load(bias, v))
+                        inflow_v = Delta_v * load(u_rows, row + v)
                         store(Delta, row + v, Delta_v)
                         store(inflow, row + v, inflow_v)
                         for k in range(n):
@@ -166,8 +174,7 @@ def selective_scan_backward(
                             store(h, now + size, a_v * load(h, now) + inflow_v * x_dbl[i, rank + k])
                 for s in range(count - 1, -1, -1):
                     i, row = first + s, s * CHANNELS
-                    _take(d_y, i, start, width, d_row)
-                    out_0, out_1 = load(d_row, 0), load(d_row, LANES)
+                    out_0, out_1 = load(d_rows, row), load(d_rows, row + LANES)
                     inflow_0, inflow_1 = load(inflow, row), load(inflow, row + LANES)
                     Delta_0, Delta_1 = load(Delta, row), load(Delta, row + LANES)
                     d_Delta_0 = d_Delta_1 = d_inflow_0 = d_inflow_1 = spread(ZERO)
@@ -191,26 +198,23 @@ def selective_scan_backward(
                                 store(d_A, at, load(d_A, at) + q_0 * Delta_0)
                                 store(d_A, at + LANES, load(d_A, at + LANES) + q_1 * Delta_1)
                     if everything:
-                        _take(u, i, start, width, u_row)
-                        _take(delta, i, start, width, delta_row)
                         for v in range(0, CHANNELS, LANES):
                             d_Delta_v, d_inflow_v = (d_Delta_0, d_inflow_0) if v == 0 else (d_Delta_1, d_inflow_1)
-                            out_v, u_v = load(d_row, v), load(u_row, v)
-                            slope = sigmoid(load(delta_row, v) + load(bias, v))
+                            out_v, u_v = load(d_rows, row + v), load(u_rows, row + v)
+                            slope = sigmoid(load(delta_rows, row + v) + load(bias, v))
                             d_pre = (d_Delta_v * LN2 + d_inflow_v * u_v) * slope
                             store(d_bias, v, load(d_bias, v) + d_pre)
                             store(d_skip, v, load(d_skip, v) + out_v * u_v)
-                            store(delta_row, v, d_pre)
-                            store(d_row, v, d_inflow_v * load(Delta, row + v) + load(skip, v) * out_v)
-                        if want_inputs:
-                            _put(d_row, d_y, i, start, width)
-                            _put(delta_row, delta, i, start, width)
+                            store(delta_rows, row + v, d_pre)
+                            store(d_rows, row + v, d_inflow_v * load(Delta, row + v) + load(skip, v) * out_v)
+                if want_inputs:
+                    _put(d_rows, d_y, first, count, start, width)
+                    _put(delta_rows, delta, first, count, start, width)
             if want_coefficients:
                 sums = partials[blocks * t * 2 * n :].reshape((batch * (n + 2), d))
-                for k in range(n):
-                    _put(d_A[k * CHANNELS :], sums, b * (n + 2) + k, start, width)
-                _put(d_skip, sums, b * (n + 2) + n, start, width)
-                _put(d_bias, sums, b * (n + 2) + n + 1, start, width)
+                _put(d_A, sums, b * (n + 2), n, start, width)
+                _put(d_skip, sums, b * (n + 2) + n, 1, start, width)
+                _put(d_bias, sums, b * (n + 2) + n + 1, 1, start, width)
 
 
 @kernel
