@@ -16,14 +16,22 @@ from engine.graph import operations as op
 from engine.graph.kernels import Statistics
 from engine.graph.parameters import Parameter
 from engine.graph.tape import Tape
-from engine.graph.tensor import Kind, Program
+from engine.graph.tensor import Kind, Program, Slab
 from engine.model import files
 from engine.model.blueprint import Blueprint, estimate_training
 from engine.model.config import ModelConfig
 from engine.model.initialise import initial_adapter, initial_parameters
 from engine.model.layout import TrainedSet
 from engine.model.selection import DEFAULT_RANK
-from engine.model.step import AdamW, TrainingStep, batch_inputs, checked_ids, loss_program, step_program
+from engine.model.step import (
+    AdamW,
+    TrainingStep,
+    batch_inputs,
+    checked_counted,
+    checked_ids,
+    loss_program,
+    step_program,
+)
 
 KEPT_PROGRAMS = 4  # compiled shapes that `logits` and `loss_and_gradients` keep for the next call
 
@@ -85,12 +93,16 @@ class Model:
         chunks = [executable.read(name) for name in executable.plan.program.outputs]
         return np.concatenate(chunks).reshape(b, l, v)
 
-    def losses(self, ids: np.ndarray) -> np.ndarray:
-        """float32 (b, l): the loss of each target of ids (b, l+1), with no gradient and no full logits."""
+    def losses(self, ids: np.ndarray, counted: np.ndarray | None = None) -> np.ndarray:
+        """float32 (b, l): the loss of each target of ids (b, l+1), with no gradient and no full logits.
+
+        `counted`: how many targets of each row count, from the left; the others give 0.
+        """
         ids = checked_ids(ids, self.config, least=2)
         b, l = ids.shape[0], ids.shape[1] - 1
         executable, _ = self._keep(("losses", b, l), lambda: (loss_program(self.network, self.device, b, l), None))
-        executable.run(batch_inputs(executable.plan.program, ids, AdamW().scalars(1, b * l)))
+        scalars = AdamW().scalars(1, b * l)
+        executable.run(batch_inputs(executable.plan.program, ids, scalars, checked_counted(counted, ids)))
         return executable.read("losses").reshape(b, l)
 
     def loss_and_gradients(self, ids: np.ndarray, trainable: str = "full") -> tuple[float, dict[str, np.ndarray]]:
@@ -159,6 +171,11 @@ class Model:
     def save(self, folder: str | Path) -> None:
         """Write `config.json` and `model.safetensors` (float32) as transformers has them, without adapters."""
         files.write_model(Path(folder), self.config, dict(self.parameters))
+
+    @property
+    def weight_slabs(self) -> list[Slab]:
+        """The memory that holds the weights."""
+        return self._blueprint.slabs
 
     def close(self) -> None:
         """Give all memory back."""

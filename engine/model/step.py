@@ -118,10 +118,26 @@ def checked_ids(ids: Any, config: ModelConfig, least: int) -> np.ndarray:
     return np.ascontiguousarray(array, np.int32)
 
 
-def batch_inputs(program: Program, ids: np.ndarray, scalars: np.ndarray) -> dict[str, np.ndarray]:
-    """The inputs of a step for ids (b, l + 1): inputs ids[:, :-1], targets ids[:, 1:]."""
+def checked_counted(counted: Any, ids: np.ndarray) -> np.ndarray:
+    """How many targets of each row count, from the left; all of them where `counted` is None."""
+    length = ids.shape[1] - 1
+    if counted is None:
+        return np.full(ids.shape[0], length)
+    array = np.asarray(counted)
+    if array.shape != (ids.shape[0],) or array.min() < 0 or array.max() > length:
+        raise InputError(f"The counts of targets have shape {array.shape}; there must be one a row, 0 to {length}.")
+    return array
+
+
+def batch_inputs(
+    program: Program, ids: np.ndarray, scalars: np.ndarray, counted: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
+    """The inputs of a step for ids (b, l + 1): inputs ids[:, :-1], targets ids[:, 1:], -1 where one does not count."""
     flat = np.ascontiguousarray(ids[:, :-1], np.int32).reshape(-1)
-    inputs = {"ids": flat, "targets": np.ascontiguousarray(ids[:, 1:], np.int32).reshape(-1), "scalars": scalars}
+    targets = np.ascontiguousarray(ids[:, 1:], np.int32)
+    if counted is not None:
+        targets = np.where(np.arange(targets.shape[1]) < counted[:, None], targets, np.int32(-1))
+    inputs = {"ids": flat, "targets": targets.reshape(-1), "scalars": scalars}
     if "order" in program.inputs:
         inputs["order"] = np.argsort(flat, kind="stable").astype(np.int32)
     return inputs
@@ -165,20 +181,25 @@ class TrainingStep:
             raise
         self.executables = [by_role[role] for role in roles]
 
-    def run(self, ids: np.ndarray, optimiser: AdamW, step: int) -> Callable[[], StepResult]:
+    def run(
+        self, ids: np.ndarray, optimiser: AdamW, step: int, counted: np.ndarray | None = None
+    ) -> Callable[[], StepResult]:
         """Enqueue step number `step` (from 1) over ids (micro_batches * batch, length + 1).
 
-        The function given back waits for the result, so that the next step can be enqueued first.
+        `counted`: how many targets of each row count, from the left.  The function given back waits for the result, so
+        that the next step can be enqueued first.
         """
         ids = checked_ids(ids, self.config, least=2)
         expected = (self.micro_batches * self.batch, self.length + 1)
         if ids.shape != expected:
             raise InputError(f"Token ids have shape {ids.shape}; this training step takes {expected}.")
-        tokens = self.micro_batches * self.batch * self.length
+        counted = checked_counted(counted, ids)
+        tokens = max(1, int(counted.sum()))
         scalars = optimiser.scalars(step, tokens)
         waiting = []
-        for part, executable in zip(np.split(ids, self.micro_batches), self.executables, strict=True):
-            executable.run(batch_inputs(executable.plan.program, part, scalars))
+        parts = zip(np.split(ids, self.micro_batches), np.split(counted, self.micro_batches), strict=True)
+        for (part, part_counted), executable in zip(parts, self.executables, strict=True):
+            executable.run(batch_inputs(executable.plan.program, part, scalars, part_counted))
             waiting.append(executable.read_later("statistics"))
 
         def result() -> StepResult:

@@ -1,0 +1,20 @@
+"""The learning rate over a run."""
+
+from __future__ import annotations
+
+import math
+
+from engine.train.options import TrainingOptions
+
+LAST_SHARE = 0.05  # of the peak rate, at the end of a decaying schedule
+
+
+def learning_rate(options: TrainingOptions, step: int) -> float:
+    """The rate of step number `step` (from 1): a straight rise over `warm_up` steps, then the schedule."""
+    if step <= options.warm_up:
+        return options.learning_rate * step / options.warm_up
+    passed = min(1.0, (step - options.warm_up) / max(1, options.steps - options.warm_up))
+    if options.schedule == "constant":
+        return options.learning_rate
+    falling = 1.0 - passed if options.schedule == "linear" else 0.5 * (1.0 + math.cos(math.pi * passed))
+    return options.learning_rate * (LAST_SHARE + (1.0 - LAST_SHARE) * falling)

@@ -1,0 +1,194 @@
+"""The training loop on a tiny model: evaluation, the best weights, roll-back, guards, pause and stop."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from engine.errors import ConfigError, InputError
+from engine.train.events import EvaluationEvent, FinishedEvent, NoteEvent, PlanEvent, StepEvent
+from engine.train.options import PRESETS, RANGES, TrainingOptions, preset
+from engine.train.schedule import learning_rate
+from engine.train.trainer import Trainer
+from tests.model.tiny import open_model
+
+LENGTH, BATCH = 16, 2
+OPTIONS = TrainingOptions(
+    mode="full", steps=12, batch_size=BATCH, sequence_length=LENGTH, learning_rate=1e-2, warm_up=2, evaluations=4
+)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    tokens: np.ndarray
+    counted: np.ndarray
+
+
+def tokens(model, seed: int = 0, rows: int = BATCH) -> Tokens:
+    drawn = np.random.default_rng(seed).integers(0, model.config.vocab_size, (rows, LENGTH + 1), dtype=np.int32)
+    return Tokens(drawn, np.full(rows, LENGTH))
+
+
+def trained(model, options, train_on=0, measure_on=0):
+    """All events of a run that repeats one batch, and the trainer."""
+    trainer = Trainer(model, lambda: tokens(model, train_on), [tokens(model, measure_on)], options)
+    try:
+        return list(trainer.run()), trainer
+    finally:
+        trainer.close()
+
+
+def of(events, kind):
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_a_run_plans_evaluates_before_and_regularly_and_ends_with_the_best(device):
+    with open_model(device) as model:
+        events, trainer = trained(model, OPTIONS)
+        assert isinstance(events[0], PlanEvent)
+        assert [e.step for e in of(events, EvaluationEvent)] == [0, 3, 6, 9, 12]
+        assert [e.step for e in of(events, StepEvent)] == list(range(1, 13))
+        finished = events[-1]
+        assert isinstance(finished, FinishedEvent) and finished.reason == "all steps done"
+        assert finished.held_out_after < finished.held_out_before and not finished.rolled_back
+        assert trainer.held_out_loss() == pytest.approx(finished.held_out_after, rel=1e-5)
+
+
+def test_training_that_makes_held_out_code_worse_ends_with_the_starting_weights(device):
+    with open_model(device) as model:
+        before = {name: model.parameters[name] for name in model.parameters}
+        events, _ = trained(model, OPTIONS.changed(learning_rate=0.5, warm_up=0), train_on=1, measure_on=2)
+        assert events[-1].rolled_back and events[-1].best_step == 0
+        assert any("starting weights" in note.text for note in of(events, NoteEvent))
+        for name, array in before.items():
+            assert np.array_equal(model.parameters[name], array), name
+
+
+@pytest.mark.parametrize("mode", ["wsla", "lora"])
+def test_a_mode_changes_only_what_it_trains(mode, cpu):
+    with open_model(cpu) as model:
+        before = {name: model.parameters[name] for name in model.parameters}
+        events, _ = trained(model, OPTIONS.changed(mode=mode, rank=2))
+        assert not events[-1].rolled_back
+        rows = slice(model.config.time_step_rank, None)
+        for name, array in before.items():
+            now = model.parameters[name]
+            if mode == "wsla" and name.endswith("x_proj.weight"):
+                assert not np.array_equal(now[rows], array[rows])
+                now[rows] = array[rows]
+            assert np.array_equal(now, array), name
+
+
+def test_early_stopping_says_so(cpu):
+    with open_model(cpu) as model:
+        options = OPTIONS.changed(patience=1, learning_rate=0.5, warm_up=0)
+        events, _ = trained(model, options, train_on=1, measure_on=2)
+        assert events[-1].reason == "no longer improving" and events[-1].step < options.steps
+        assert any("over-fitting" in note.text for note in of(events, NoteEvent))
+
+
+def test_numbers_that_are_not_finite_are_skipped_then_roll_back(device):
+    with open_model(device) as model:
+        name = "backbone.norm_f.weight"
+        trainer = Trainer(model, lambda: tokens(model), [tokens(model)], OPTIONS)
+        try:
+            events = [event for _ in range(2) for event in trainer.advance()]  # plan and first evaluation
+            whole = model.parameters[name]
+            model.parameters[name] = np.full_like(whole, np.nan)
+            while trainer.finished is None:
+                events += trainer.advance()
+        finally:
+            trainer.close()
+        steps = of(events, StepEvent)
+        assert [step.applied for step in steps] == [False] * 3
+        assert steps[2].learning_rate < steps[1].learning_rate  # halved twice against a warm-up that doubles once
+        assert events[-1].rolled_back and "not finite" in events[-1].reason
+        assert np.array_equal(model.parameters[name], whole)
+
+
+def test_stop_ends_after_the_running_step_and_keeps_the_best(cpu):
+    with open_model(cpu) as model:
+        trainer = Trainer(model, lambda: tokens(model), [tokens(model)], OPTIONS)
+        events = []
+        for event in trainer.run():
+            events.append(event)
+            if isinstance(event, StepEvent) and event.step == 5:
+                trainer.stop()
+        trainer.close()
+        assert events[-1].reason == "stopped" and events[-1].step == 5 and events[-1].best_step == 5
+
+
+def test_a_pause_takes_no_step_and_resume_goes_on(cpu):
+    with open_model(cpu) as model:
+        trainer = Trainer(model, lambda: tokens(model), [tokens(model)], OPTIONS)
+        running = trainer.run()
+        assert isinstance(next(running), PlanEvent)
+        trainer.pause()
+        assert trainer.paused
+        trainer.resume()
+        assert isinstance(list(running)[-1], FinishedEvent)
+        trainer.close()
+
+
+def test_a_low_ceiling_makes_the_micro_batch_smaller_instead_of_failing(cpu):
+    with open_model(cpu) as model:
+        options = OPTIONS.changed(batch_size=8, steps=1)
+        whole = sum(model.estimate("full", 8, LENGTH).values())
+        smaller = sum(model.estimate("full", 2, LENGTH, 4).values())
+        assert smaller < whole
+        cpu.ledger.ceiling = smaller + 100_000  # and some for the evaluation
+        events, _ = trained_with(model, options)
+        assert 1 < events[0].micro_batches <= 4
+        assert isinstance(events[-1], FinishedEvent)
+
+
+def trained_with(model, options):
+    trainer = Trainer(model, lambda: tokens(model, rows=options.batch_size), [tokens(model)], options)
+    try:
+        return list(trainer.run()), trainer
+    finally:
+        trainer.close()
+
+
+def test_nothing_held_out_is_an_error_with_a_remedy(cpu):
+    with open_model(cpu) as model:
+        trainer = Trainer(model, lambda: tokens(model), [], OPTIONS)
+        with pytest.raises(InputError, match="held-out"):
+            list(trainer.run())
+        trainer.close()
+
+
+def test_events_are_one_line_of_json_each():
+    line = StepEvent(3, float("nan"), 1e-3, 1.0, 10.0, 2.0, {"weights": 5}, False).to_json()
+    assert line["event"] == "step" and line["loss"] is None and line["memory"] == {"weights": 5}
+
+
+@pytest.mark.parametrize("name", sorted(RANGES))
+def test_an_option_out_of_range_is_named_with_its_value_and_range(name):
+    with pytest.raises(ConfigError) as refused:
+        TrainingOptions(**{name: -1})
+    assert name in str(refused.value) and "-1" in str(refused.value) and f"{RANGES[name].high:g}" in str(refused.value)
+
+
+def test_options_that_do_not_exist_or_do_not_fit_are_named():
+    with pytest.raises(ConfigError, match="no option pace"):
+        OPTIONS.changed(pace=1)
+    with pytest.raises(ConfigError, match="mode is 'quick'"):
+        TrainingOptions(mode="quick")
+    with pytest.raises(ConfigError, match="must divide batch_size"):
+        TrainingOptions(batch_size=8, micro_batch=3)
+    with pytest.raises(ConfigError, match="no preset 'fast'"):
+        preset("fast")
+    assert all(options.evaluations >= 10 for options in PRESETS.values())
+
+
+def test_the_rate_rises_then_follows_its_schedule():
+    options = TrainingOptions(steps=100, warm_up=10, learning_rate=1.0, schedule="cosine")
+    rates = [learning_rate(options, step) for step in range(1, 101)]
+    assert rates[:10] == pytest.approx([i / 10 for i in range(1, 11)])
+    assert all(a >= b for a, b in zip(rates[9:], rates[10:], strict=False))
+    assert rates[-1] == pytest.approx(0.05)
+    constant = options.changed(schedule="constant")
+    assert learning_rate(constant, 100) == 1.0
+    linear = options.changed(schedule="linear")
+    assert learning_rate(linear, 55) == pytest.approx(0.05 + 0.95 * 0.5)
