@@ -16,11 +16,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from engine.errors import InputError
+from engine.graph.tensor import Slab
 from engine.model.model import Model
 from engine.model.step import AdamW, StepResult
 from engine.train.events import EvaluationEvent, Event, FinishedEvent, NoteEvent, PlanEvent, StepEvent
@@ -29,6 +31,26 @@ from engine.train.schedule import learning_rate
 
 MOST_FAILURES = 3  # skipped steps in a row after which a run rolls back
 SPEED_STEPS = 20  # steps that the speed, and with it the time left, is averaged over
+
+
+_KEPT_NUMBERS = {
+    "step": "step",
+    "rate_factor": "_rate_factor",
+    "failures": "_failures",
+    "evaluated_at": "_evaluated_at",
+    "held_out_before": "_begin_loss",
+    "held_out_best": "_best_loss",
+    "best_step": "_best_step",
+    "not_better": "_not_better",
+}
+
+
+@dataclass(frozen=True)
+class TrainerState:
+    """Where a run is: arrays by name, and numbers that JSON can hold."""
+
+    arrays: dict[str, np.ndarray]
+    numbers: dict[str, float]
 
 
 class TokenBatch(Protocol):
@@ -121,6 +143,36 @@ class Trainer:
         if self.options.minutes and self._elapsed() >= self.options.minutes * 60:
             return self._finish("time is up")
         return self._take_step()
+
+    # ---- going on after an interruption
+
+    def state(self) -> TrainerState:
+        """All that is needed to go on exactly: weights, moments, and where the run is."""
+        arrays = {f"now.{name}": array for name, array in self._read_trained().items()}
+        arrays |= {f"best.{name}": array for name, array in self._best.items()}
+        for slab in self._moment_slabs():
+            arrays[f"moment.{slab.name}"] = self.model.device.read(slab.flat())
+        numbers = {name: getattr(self, attribute) for name, attribute in _KEPT_NUMBERS.items()}
+        return TrainerState(arrays, numbers | {"elapsed": self._elapsed()})
+
+    def restore(self, state: TrainerState) -> None:
+        """Go on from `state`, made by a trainer of the same model and options."""
+        wanted = {f"{part}.{name}" for part in ("now", "best") for name in self._training.trained.rows}
+        wanted |= {f"moment.{slab.name}" for slab in self._moment_slabs()}
+        if wanted != set(state.arrays) or set(state.numbers) != {*_KEPT_NUMBERS, "elapsed"}:
+            odd = sorted(wanted ^ set(state.arrays))[:3]
+            raise InputError(f"The saved run does not fit this model and mode: {', '.join(odd)}.", "Start a new run.")
+        self._best = {name: state.arrays[f"best.{name}"] for name in self._training.trained.rows}
+        self._write_trained({name: state.arrays[f"now.{name}"] for name in self._training.trained.rows})
+        for slab in self._moment_slabs():
+            self.model.device.write(slab.flat(), state.arrays[f"moment.{slab.name}"])
+        for name, attribute in _KEPT_NUMBERS.items():
+            setattr(self, attribute, state.numbers[name])
+        self._started = time.monotonic() - state.numbers["elapsed"]
+        self._planned = False
+
+    def _moment_slabs(self) -> list[Slab]:
+        return [*self._training.trained.first_slabs, *self._training.trained.second_slabs]
 
     def close(self) -> None:
         """Give the gradients, moments and working memory back."""

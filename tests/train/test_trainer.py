@@ -1,6 +1,7 @@
 """The training loop on a tiny model: evaluation, the best weights, roll-back, guards, pause and stop."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -186,7 +187,7 @@ def test_the_rate_rises_then_follows_its_schedule():
     options = TrainingOptions(steps=100, warm_up=10, learning_rate=1.0, schedule="cosine")
     rates = [learning_rate(options, step) for step in range(1, 101)]
     assert rates[:10] == pytest.approx([i / 10 for i in range(1, 11)])
-    assert all(a >= b for a, b in zip(rates[9:], rates[10:], strict=False))
+    assert all(a >= b for a, b in pairwise(rates[9:]))
     assert rates[-1] == pytest.approx(0.05)
     constant = options.changed(schedule="constant")
     assert learning_rate(constant, 100) == 1.0
