@@ -54,3 +54,7 @@ class CorpusError(CodecoilError):
 
 class TokenizerError(CodecoilError):
     """A tokenizer's files are missing, damaged or of another kind, or it cannot be trained."""
+
+
+class CheckpointError(CodecoilError):
+    """A checkpoint is missing, damaged, of another kind or not allowed, or the store cannot be written."""

@@ -35,6 +35,12 @@ def build_parser() -> argparse.ArgumentParser:
     devices.add_argument("--json", action="store_true", help="as JSON, with every limit and feature")
     devices.set_defaults(handler="app.command_line.devices")
 
+    scan = commands.add_parser("scan", help="list what of a folder would be learned, what is left out, and why")
+    scan.add_argument("path", metavar="PATH", help="the folder of source code")
+    scan.add_argument("--json", action="store_true", help="as JSON, with every file")
+    scan.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
+    scan.set_defaults(handler="app.command_line.scan")
+
     selftest = commands.add_parser("selftest", help="run every kernel of a device and compare the numbers")
     selftest.add_argument(
         "--device", default="auto", metavar="NAME", help="as `codecoil devices` prints it (default: auto)"

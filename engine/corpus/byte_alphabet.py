@@ -1,6 +1,7 @@
 """The byte-level alphabet of GPT-2: one printable character for each of the 256 bytes.
 
-Vocabularies are written in it (a space is `Ġ`, a newline `Ċ`), so that a token may hold any bytes, also half a character.
+Vocabularies are written in it (a space is `Ġ`, a newline `Ċ`), so that a token may hold any bytes, also half a
+character.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Rule:
 
 
 def parse_line(text: str, number: int) -> Rule | None:
-    """The rule in one line (without its line break), None for a comment, an empty line or a pattern that never matches."""
+    """The rule in one line (without its line break); None for comments, empty lines and patterns that never match."""
     if not text or text.startswith("#"):
         return None
     pattern = _without_trailing_spaces(text)
@@ -102,17 +102,20 @@ def _without_trailing_spaces(text: str) -> str:
 
 
 def _expression(pattern: str, on_path: bool) -> str:
-    """A regular expression for git's wildmatch.  Within one part of a path, what stands between two stars is matched
-    as early as it can be and never again (an atomic group): no pattern takes more than a moment."""
-    out: list[str] = []
+    """A regular expression for git's wildmatch that no name keeps busy.
+
+    What stands between two stars, and between two double stars, is matched as early as it can be and never again (in
+    atomic groups), since the next star takes all the rest.
+    """
+    stretches: list[list[str]] = [[]]  # between "**/" and "**/"
     chunk: list[str] | None = None  # what follows the last star, in the same part of the path
     star = "[^/]*" if on_path else ".*"
 
-    def flush(more_stars: bool) -> None:
+    def end_chunk(more_stars: bool) -> None:
         nonlocal chunk
         if chunk is not None:
             body = "".join(chunk)
-            out.append(f"(?>{star}?{body})" if more_stars else f"{star}{body}")
+            stretches[-1].append(f"(?>{star}?{body})" if more_stars else f"{star}{body}")
             chunk = None
 
     i = 0
@@ -123,16 +126,17 @@ def _expression(pattern: str, on_path: bool) -> str:
             while i < len(pattern) and pattern[i] == "*":
                 i += 1
             rest = pattern[i:]
-            whole_part = (begin == 0 or pattern[begin - 1] == "/") and (not rest or rest[0] == "/" or rest[:2] == "\\/")
+            whole_part = (begin == 0 or pattern[begin - 1] == "/") and (not rest or rest.startswith(("/", "\\/")))
             if on_path and i - begin > 1 and whole_part:
-                flush(more_stars=False)
+                end_chunk(more_stars=False)
                 if rest[:1] == "/":
-                    out.append("(?:.*/)?")
+                    if stretches[-1] or len(stretches) == 1:
+                        stretches.append([])
                     i += 1
                 else:
-                    out.append(".*")
+                    stretches[-1].append(".*")
             else:
-                flush(more_stars=True)
+                end_chunk(more_stars=True)
                 chunk = []
             continue
         if c == "\\":
@@ -146,10 +150,13 @@ def _expression(pattern: str, on_path: bool) -> str:
         else:
             atom, i = re.escape(c), i + 1
         if atom == "/":
-            flush(more_stars=False)
-        (out if chunk is None else chunk).append(atom)
-    flush(more_stars=False)
-    return "".join(out)
+            end_chunk(more_stars=False)
+        (stretches[-1] if chunk is None else chunk).append(atom)
+    end_chunk(more_stars=False)
+    first, *middle = ("".join(stretch) for stretch in stretches)
+    if not middle:
+        return first
+    return first + "".join(f"(?>(?:[^/]*/)*?{body})" for body in middle[:-1]) + f"(?:.*/)?{middle[-1]}"
 
 
 def _bracket(pattern: str, i: int) -> tuple[str, int]:

@@ -1,10 +1,23 @@
-"""The user's own choices for one repository."""
+"""The user's own choices for one repository: learn this, leave that, this is no secret.
+
+One JSON file under the data folder, found by the repository's place on disk, replaced as a whole. A file that cannot be
+understood is never written over: it is put aside first, so that nothing is lost.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
+
+from engine.errors import CorpusError
+
+SCHEMA = 1
+FILE_NAME = "overrides.json"
 
 
 class Choice(StrEnum):
@@ -14,30 +27,162 @@ class Choice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """The user's choices: by path, by folder ("a/b", "" for the root) and by language.  The nearest one wins."""
+    """The user's choices: by path, by folder ("a/b", "" for the root) and by language; `with_…` gives changed ones.
+
+    A path decides before its nearest folder, and that before the language. A path that is to be learned is, whatever
+    else is said about it, as long as it is text; a folder lifts what is said about files by their place, name and
+    shape, but not that they are duplicates or hold secrets; a language only switches that language on or off.
+    """
 
     paths: dict[str, Choice] = field(default_factory=dict)
     folders: dict[str, Choice] = field(default_factory=dict)
     languages: dict[str, Choice] = field(default_factory=dict)
     not_secrets: frozenset[str] = frozenset()
-    """Fingerprints of lines that the user said hold no secret."""
+    """Fingerprints (`secrets.fingerprint`) of lines that the user said hold no secret."""
 
-    def for_path(self, path: str) -> Choice | None: ...
-    def for_folder_of(self, path: str) -> Choice | None: ...
-    def reaches_into(self, folder: str) -> bool: ...
-    def key(self) -> str: ...
+    def for_path(self, path: str) -> Choice | None:
+        """What was chosen for this file or folder itself."""
+        if path.endswith("/"):
+            return self.folders.get(path[:-1])
+        return self.paths.get(path)
+
+    def for_folder_of(self, path: str) -> Choice | None:
+        """What was chosen for the nearest folder that holds this path."""
+        if not self.folders:
+            return None
+        folder = path.rstrip("/")
+        while folder:
+            folder = folder.rpartition("/")[0]
+            if folder in self.folders:
+                return self.folders[folder]
+        return None
+
+    def reaches_into(self, folder: str) -> bool:
+        """True if something in this folder may be learned by the user's choice, so that a walk must enter it."""
+        lead = folder + "/"
+        for chosen in (self.paths, self.folders):
+            if any(choice is Choice.LEARN and path.startswith(lead) for path, choice in chosen.items()):
+                return True
+        own = self.for_path(lead)
+        return (own or self.for_folder_of(folder)) is Choice.LEARN
+
+    def with_path(self, path: str, choice: Choice | None) -> Overrides:
+        """The same with another choice for one file, or a folder if the path ends with "/" ("./" is the root).
+
+        None takes a choice back.
+        """
+        if path.endswith("/"):
+            return replace(self, folders=_changed(self.folders, "" if path == "./" else path[:-1], choice))
+        return replace(self, paths=_changed(self.paths, path, choice))
+
+    def with_language(self, language: str, choice: Choice | None) -> Overrides:
+        """The same with another choice for a language; None takes it back."""
+        return replace(self, languages=_changed(self.languages, language, choice))
+
+    def with_not_secret(self, fingerprint: str, no_secret: bool = True) -> Overrides:
+        """The same, with a line marked as holding no secret, or no longer."""
+        return replace(
+            self, not_secrets=self.not_secrets | {fingerprint} if no_secret else self.not_secrets - {fingerprint}
+        )
+
+    def key(self) -> str:
+        """The same text for equal choices, in every process: for caches."""
+        return hashlib.sha256(_as_json(self).encode()).hexdigest()[:32]
+
+
+def _changed(choices: dict[str, Choice], key: str, choice: Choice | None) -> dict[str, Choice]:
+    rest = {name: value for name, value in choices.items() if name != key}
+    return rest if choice is None else rest | {key: choice}
 
 
 def repository_folder(data_folder: Path, root: Path) -> Path:
     """Where everything about the repository at `root` is kept: data_folder/repositories/<hash of the resolved root>."""
-    raise NotImplementedError
+    name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
+    return Path(data_folder) / "repositories" / name
 
 
 def load_overrides(data_folder: Path, root: Path) -> Overrides:
     """The stored choices, none if nothing is stored; CorpusError (with a remedy) if the file is damaged."""
-    raise NotImplementedError
+    path = repository_folder(data_folder, root) / FILE_NAME
+    try:
+        stored = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return Overrides()
+    except OSError as error:
+        raise CorpusError(
+            f"Your choices for {root} cannot be read: {path}: {error.strerror}.",
+            "Make the file readable, then try again.",
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, root, str(error)) from error
+    if not isinstance(stored, dict) or not isinstance(stored.get("schema"), int):
+        raise _damaged(path, root, "it holds no choices")
+    if stored["schema"] > SCHEMA:
+        raise CorpusError(
+            f"Your choices for {root} were stored by a newer version of Codecoil ({path}).", "Update Codecoil."
+        )
+    try:
+        return Overrides(
+            *(
+                {str(key): Choice(value) for key, value in stored[name].items()}
+                for name in ("paths", "folders", "languages")
+            ),
+            frozenset(map(str, stored["not_secrets"])),
+        )
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise _damaged(path, root, f"{type(error).__name__}: {error}") from error
 
 
 def save_overrides(data_folder: Path, root: Path, overrides: Overrides) -> None:
-    """Replace the stored choices, all at once."""
-    raise NotImplementedError
+    """Replace the stored choices, all at once; a damaged file is put aside as overrides.json.damaged-N."""
+    folder = repository_folder(data_folder, root)
+    path = folder / FILE_NAME
+    temporary = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            load_overrides(data_folder, root)
+        except CorpusError:
+            os.replace(path, _aside(path))
+        descriptor, temporary = tempfile.mkstemp(prefix=".overrides-", dir=folder)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(_as_json(overrides, str(root)))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise CorpusError(
+            f"Your choices for {root} cannot be stored in {folder}: {error.strerror}.",
+            "Make room or make the folder writable; the choices stored before are untouched.",
+        ) from error
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _aside(path: Path) -> Path:
+    number = 1
+    while (aside := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        number += 1
+    return aside
+
+
+def _damaged(path: Path, root: Path, why: str) -> CorpusError:
+    return CorpusError(
+        f"Your choices for {root} cannot be understood: {path}: {why}.",
+        "Repair the file, or rename it to begin with no choices; storing new choices keeps it beside them.",
+    )
+
+
+def _as_json(overrides: Overrides, root: str = "") -> str:
+    """JSON in ASCII: names that are not UTF-8 hold lone surrogates, which come back only when escaped."""
+    document = {
+        "schema": SCHEMA,
+        "root": root,
+        "paths": dict(sorted(overrides.paths.items())),
+        "folders": dict(sorted(overrides.folders.items())),
+        "languages": dict(sorted(overrides.languages.items())),
+        "not_secrets": sorted(overrides.not_secrets),
+    }
+    return json.dumps(document, indent=1, ensure_ascii=True) + "\n"

@@ -9,9 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from engine.corpus.similarity import SIGNATURE_BYTES
-
-LANES = SIGNATURE_BYTES // 4
+from engine.corpus.similarity import BINS, SIGNATURE_BYTES
 
 
 class Resemblance:
@@ -22,7 +20,7 @@ class Resemblance:
         self._rows: dict[str, int] = {}
         self._paths: list[str | None] = []
         self._free: list[int] = []
-        self._matrix = np.zeros((64, LANES), np.uint32)
+        self._matrix = np.zeros((64, BINS), "<u2")
         self._digests: dict[str, set[str]] = {}
         self._digest_of: dict[str, str] = {}
 
@@ -41,7 +39,7 @@ class Resemblance:
             self._paths.append(path)
             if row == len(self._matrix):
                 self._matrix = np.concatenate([self._matrix, np.zeros_like(self._matrix)])
-        self._matrix[row] = np.frombuffer(signature, np.uint32)
+        self._matrix[row] = np.frombuffer(signature, "<u2")
         self._rows[path] = row
 
     def drop(self, path: str) -> None:
@@ -67,8 +65,7 @@ class Resemblance:
         if row is not None:
             used = self._matrix[: len(self._paths)]
             equal = np.count_nonzero(used == used[row], axis=1)
-            # A hair below, so that rounding never parts what `near_duplicates` joins.
-            near = np.flatnonzero(equal >= self.threshold * LANES - 1e-6)
+            near = np.flatnonzero(equal >= np.ceil(self.threshold * BINS))
             found.update(name for name in (self._paths[index] for index in near) if name is not None)
         return found
 

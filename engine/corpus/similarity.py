@@ -2,8 +2,8 @@
 
 One-permutation hashing: a shingle's hash names one of 256 bins and is the candidate for the least value in it, so a
 shingle costs one comparison instead of 256. Empty bins borrow from a bin that is not empty, found by a sequence that
-depends on the empty bin only ("optimal densification"): the share of equal bins stays an unbiased estimate of the Jaccard
-similarity, with a standard error of 2 points at 85 %.
+depends on the empty bin only ("optimal densification"): the share of equal bins stays an unbiased estimate of the
+Jaccard similarity, with a standard error of 2 points at 85 %.
 
 Tokens are words and single signs; white space does not count, so a file that was only indented again is the same.
 """
@@ -14,17 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-BINS = 256
+from engine.corpus.sweep import BINS, FEWEST_SHINGLES, compiled, fill_bins
+
 SIGNATURE_BYTES = 2 * BINS
 BAND = 8  # bins a band: at 85 % the chance that none of the 32 bands agrees is 4 in 100,000
-SHINGLE = 5
-FEWEST_SHINGLES = 32
 THRESHOLD = 0.85
 
 u64 = np.uint64
-compiled = njit(nogil=True, cache=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,7 @@ def signature(text: str | bytes) -> bytes:
     """The MinHash signature (SIGNATURE_BYTES), empty for a text too short to judge.  Releases the GIL."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     bins = np.empty(BINS, np.uint64)
-    if _fill_bins(np.frombuffer(data, np.uint8), bins) < FEWEST_SHINGLES:
+    if fill_bins(np.frombuffer(data, np.uint8), bins) < FEWEST_SHINGLES:
         return b""
     return bins.astype("<u2").tobytes()
 
@@ -74,62 +71,6 @@ def near_duplicates(signatures: Sequence[bytes], threshold: float = THRESHOLD) -
     for member, (kept, _) in found.items():
         groups.setdefault(kept, [kept]).append(member)
     return NearDuplicates(found, tuple(tuple(groups[kept]) for kept in sorted(groups)))
-
-
-@compiled
-def _mix(x):
-    """A 64-bit finaliser (splitmix64): every bit of the result depends on every bit of x."""
-    x ^= x >> u64(30)
-    x *= u64(0xBF58476D1CE4E5B9)
-    x ^= x >> u64(27)
-    x *= u64(0x94D049BB133111EB)
-    return x ^ (x >> u64(31))
-
-
-@compiled
-def _fill_bins(data, bins):
-    """The least hash of every bin (256,); returns the number of shingles.  data: (n,) bytes."""
-    empty = u64(0xFFFFFFFFFFFFFFFF)
-    bins[:] = empty
-    prime, step = u64(0x100000001B3), u64(0x9E3779B97F4A7C15)
-    a = b = c = d = u64(0)  # the hashes of the four tokens before this one
-    tokens = 0
-    i, n = 0, data.size
-    while i < n:
-        ch = data[i]
-        i += 1
-        if ch <= 32:
-            continue
-        word = u64(ch)
-        if _in_word(ch):
-            while i < n and _in_word(data[i]):
-                word = (word ^ u64(data[i])) * prime
-                i += 1
-        tokens += 1
-        if tokens >= SHINGLE:
-            x = _mix((((a * step + b) * step + c) * step + d) * step + word)
-            # The highest bits name the bin, the others are compared: the lowest 16 are kept in the signature.
-            bin = x >> u64(56)
-            if x < bins[bin]:
-                bins[bin] = x
-        a, b, c, d = b, c, d, word
-    shingles = tokens - SHINGLE + 1
-    if shingles < FEWEST_SHINGLES:
-        return shingles
-    filled = bins != empty
-    for k in range(BINS):
-        attempt = u64(k)
-        while bins[k] == empty:
-            attempt = _mix(attempt + step)
-            source = attempt >> u64(56)
-            if filled[source]:
-                bins[k] = bins[source]
-    return shingles
-
-
-@compiled
-def _in_word(ch):
-    return (48 <= ch <= 57) or (97 <= (ch | 32) <= 122) or ch == 95 or ch >= 128
 
 
 @compiled

@@ -78,6 +78,11 @@ def place_of(path: str) -> float:
     return int.from_bytes(digest, "big") / 2.0**64
 
 
+def is_held_out_by_hash(file: Candidate, total: int, portion: Portion) -> bool:
+    """The side of a file that is new and resembles no other; `total`: the tokens of all files."""
+    return place_of(file.path) < portion.share and file.tokens <= MOST_TOKENS * total
+
+
 def split_by_path(candidates: Iterable[Candidate], previous: Sides, portion: Portion) -> dict[str, bool]:
     """The side of every candidate: True for held out.  `previous`: where they stood before, so that they stay."""
     units = _units(candidates, previous)
@@ -173,8 +178,8 @@ def line_to_split_at(text: str, portion: Portion) -> int | None:
     return cut if 0 < cut < len(text) else None
 
 
-def newest_paths(root: Path, wanted: Callable[[str], bool], enough: int) -> Newest | None:
-    """What the newest commits touch, at most `enough` files that are `wanted`; None without git or history.
+def newest_paths(root: Path, wanted: Callable[[str], bool]) -> Newest | None:
+    """What the newest commits touch, of the files that are `wanted`; None without git or history.
 
     Files of one commit come in the order of their hash, so that a commit that touches everything gives a fair sample.
     """
@@ -197,9 +202,7 @@ def newest_paths(root: Path, wanted: Callable[[str], bool], enough: int) -> Newe
     for _, names in commits:
         for name in sorted(filter(wanted, names), key=place_of):
             found.setdefault(name)
-        if len(found) >= enough:
-            break
-    return Newest(commits[0][0], tuple(found)[:enough])
+    return Newest(commits[0][0], tuple(found))
 
 
 def _commits(output: bytes) -> list[tuple[str, list[str]]]:

@@ -84,8 +84,3 @@ def notebook_code(text: str) -> str | None:
 def _source(cell: dict) -> str:
     source = cell.get("source", cell.get("input", ""))
     return source if isinstance(source, str) else "".join(source)
-
-
-def longest_line(text: str) -> int:
-    """The number of characters in the longest line."""
-    return max(map(len, text.split("\n")))

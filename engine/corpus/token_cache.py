@@ -54,12 +54,13 @@ class Place:
 class Shard:
     """What this process knows of a shard: how much of its index is read, and the mapping of its tokens."""
 
+    file: int = 0  # the inode of its index
     read: int = 0
     mapped: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint8))
 
 
 class TokenCache:
-    """The tokens of texts under 16-byte keys.  One object belongs to one thread."""
+    """The tokens of texts under 16-byte keys.  One thread adds; any may read."""
 
     def __init__(self, folder: Path, vocabulary: int) -> None:
         self.folder = Path(folder)
@@ -76,14 +77,16 @@ class TokenCache:
         kept = self._memory.get(key)
         if kept is not None:
             return len(kept)
-        return self._places[key].count if self._check(key) else None
+        place = self._places.get(key)
+        return place.count if place is not None and self._check(key) else None
 
     def tokens(self, key: bytes) -> np.ndarray | None:
         """The tokens of a text, mapped and read-only; None if they are not there or damaged."""
         kept = self._memory.get(key)
         if kept is not None:
             return kept
-        return self._view(self._places[key]) if self._check(key) else None
+        place = self._places.get(key)
+        return self._view(place) if place is not None and self._check(key) else None
 
     def add(self, texts: Mapping[bytes, np.ndarray]) -> None:
         """Keep the tokens of texts; those that another process has added meanwhile are not written twice."""
@@ -103,8 +106,11 @@ class TokenCache:
             self._remember(texts)
 
     def refresh(self) -> None:
-        """Learn what other processes have added since."""
-        for number in self._numbers():
+        """Learn what other processes have added, or removed, since."""
+        numbers = self._numbers()
+        for number in self._shards.keys() - set(numbers):
+            self._forget(number)
+        for number in numbers:
             self._read_index(number)
 
     def _remember(self, texts: Mapping[bytes, np.ndarray]) -> None:
@@ -129,16 +135,16 @@ class TokenCache:
         return self.folder / f"{number:04d}.u{8 * self.dtype.itemsize}"
 
     def _read_index(self, number: int) -> None:
-        """Take in the records that are new.  An index that has become shorter is read again from its start."""
-        shard = self._shards.setdefault(number, Shard())
+        """Take in the records that are new.  An index that was replaced or cut is read from its start."""
+        shard = self._shards.get(number)
         try:
             with open(self._index_path(number), "rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                if size < shard.read:
+                found = os.fstat(file.fileno())
+                if shard is None or found.st_ino != shard.file or found.st_size < shard.read:
                     self._forget(number)
-                    shard = self._shards[number] = Shard()
+                    shard = self._shards[number] = Shard(found.st_ino)
                 file.seek(shard.read)
-                content = file.read(size - shard.read)
+                content = file.read(found.st_size - shard.read)
             room = os.stat(self._shard_path(number)).st_size
         except OSError:
             return
@@ -174,23 +180,27 @@ class TokenCache:
             return True
         view = self._view(place)
         if view is None or zlib.crc32(view) != place.data_sum:
-            del self._places[key]
+            self._places.pop(key, None)
             return False
         self._whole.add(key)
         return True
 
     def _view(self, place: Place) -> np.ndarray | None:
         end = place.offset + place.count * self.dtype.itemsize
-        shard = self._shards[place.shard]
-        if end > len(shard.mapped):
+        shard = self._shards.get(place.shard)
+        if shard is None:
+            return None
+        mapped = shard.mapped
+        if end > len(mapped):
             # The shard has grown since it was mapped; views of the old mapping stay good.
             try:
-                shard.mapped = np.memmap(self._shard_path(place.shard), np.uint8, mode="r").view(np.ndarray)
+                mapped = np.memmap(self._shard_path(place.shard), np.uint8, mode="r").view(np.ndarray)
             except (OSError, ValueError):
                 return None
-            if end > len(shard.mapped):
+            if end > len(mapped):
                 return None
-        return shard.mapped[place.offset : end].view(self.dtype)
+            shard.mapped = mapped
+        return mapped[place.offset : end].view(self.dtype)
 
     def _append(self, texts: dict[bytes, np.ndarray]) -> None:
         """Write tokens, then their records.  The lock is held."""

@@ -155,6 +155,10 @@ def _check_ids(vocab: dict[str, Any], added: list[Any], name: str) -> None:
             raise TokenizerError(
                 f"{name} is damaged: id {number} stands for both {holder[number]!r} and {content!r}.", "Fetch it again."
             )
+        if vocab.get(content, number) != number:
+            raise TokenizerError(
+                f"{name} is damaged: {content!r} has the ids {vocab[content]} and {number}.", "Fetch it again."
+            )
 
 
 def _pre_tokenizer_kinds(step: Any, name: str) -> set[str]:

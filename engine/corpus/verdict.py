@@ -81,6 +81,8 @@ class FileVerdict:
     """For duplicates and near-duplicates: the file that is learned in place of this one."""
     overridden: bool = False
     """The user's own choice decided this verdict."""
+    learned_digest: str = ""
+    """Hash of the text that is learned: `digest`, unless lines are masked, the file is a notebook or not in UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,4 +93,6 @@ class SecretFinding:
     line: int
     kind: str
     masked: bool = True
-    """False where the user said that this one is no secret, or wants the file left out as a whole."""
+    """False where the user said that this one is no secret."""
+    fingerprint: str = ""
+    """Names the lines' content without telling it: what `Overrides.with_not_secret` takes."""

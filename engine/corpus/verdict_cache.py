@@ -28,6 +28,7 @@ HEADER = struct.Struct("<4sIII")  # magic, bytes of facts, bytes of signature, c
 NAMES = tuple(field.name for field in fields(FileVerdict) if field.name != "path")
 REASON, MASKED = NAMES.index("reason"), NAMES.index("masked_lines")
 LARGEST_FACTS = 16 << 20
+MOST_STALE = 1000  # records out of date, beyond one a file, before the journal is rewritten
 FORMAT = f"{RULES_VERSION}/{','.join(NAMES)}"
 
 
@@ -94,7 +95,7 @@ class VerdictCache:
 
     def tidy(self) -> None:
         """Rewrite the journal if most of it is out of date."""
-        if self._stale > 1000 + len(self.files):
+        if self._stale > MOST_STALE + len(self.files):
             self._write(self._rewrite)
 
     def load_sides(self, basis: str) -> dict[str, bool]:
@@ -171,6 +172,7 @@ class VerdictCache:
             )
 
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps would make a new one every time
 FORMAT_KEY = zlib.crc32(FORMAT.encode())
 
 
@@ -180,6 +182,6 @@ def _pack(path: str, known: Remembered | None) -> bytes:
         values = [getattr(known.verdict, name) for name in NAMES]
         secrets = [[getattr(secret, field.name) for field in fields(secret)] for secret in known.secrets]
         stored = [FORMAT_KEY, known.stamp, known.context, values, secrets]
-    facts = json.dumps([path, stored], separators=(",", ":")).encode()
+    facts = _encode([path, stored]).encode()
     signature = known.signature if known is not None else b""
     return HEADER.pack(MAGIC, len(facts), len(signature), zlib.crc32(facts + signature)) + facts + signature

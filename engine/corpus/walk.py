@@ -1,8 +1,8 @@
 """One walk over a folder: every file in it once, with the rule that leaves it out if one does.
 
-Follows the project's own rules: `.gitignore` at every level, `.git/info/exclude`, and `.codecoilignore`, which is written
-for this program and therefore decides before the other two. Of files of one kind the deeper one decides. Where the folder
-is a part of a git repository, the ignore files above it count too.
+Follows the project's own rules: `.gitignore` at every level, `.git/info/exclude`, and `.codecoilignore`, which is
+written for this program and therefore decides before the other two. Of files of one kind the deeper one decides. Where
+the folder is a part of a git repository, the ignore files above it count too.
 
 Never enters `.git`, never leaves the root, and nothing that it meets ends it: what cannot be listed is an entry with an
 error. A link to a file inside the root is an entry of its own; a linked folder is entered only if it was not met in its
@@ -19,17 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.corpus.gitignore import IgnoreFile, as_bytes_text
+from engine.corpus.opening import read_file
 from engine.errors import CorpusError
 
 ANY_CASE = sys.platform in ("win32", "darwin")
 LARGEST_IGNORE_FILE = 4 << 20
 NEVER_ENTERED = frozenset({".git", ".hg", ".svn", ".jj"})
 PROGRESS_EVERY = 500
-# Not through a link, and without waiting where a pipe took the file's place.
-OPEN_FLAGS = (
-    os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-) | getattr(os, "O_BINARY", 0)
-
+NO_FILE = "not a file but a pipe, a socket or a device"
+BROKEN_LINK = "a link that leads nowhere"
 Progress = Callable[[int], None]
 EnterIgnored = Callable[[str], bool]
 
@@ -65,12 +63,12 @@ class _Level:
     # (rules, number of characters of `above + path` that lead to their folder), the one that decides first in front
     git: tuple[tuple[IgnoreFile, int], ...]
     own: tuple[tuple[IgnoreFile, int], ...]
+    # The same in one row, each with the way from its folder to this one; filled in when the folder is listed.
+    asked: tuple[tuple[IgnoreFile, str], ...] = ()
     ignored: str = ""  # the rule that leaves the whole folder out, when it is entered all the same
 
 
-def walk(
-    root: Path, progress: Progress | None = None, *, enter_ignored: EnterIgnored | None = None
-) -> Iterator[Entry]:
+def walk(root: Path, progress: Progress | None = None, *, enter_ignored: EnterIgnored | None = None) -> Iterator[Entry]:
     """Every file under `root`, folder by folder, names in order; raises CorpusError only if root is no folder.
 
     `progress` is called now and then with the number of entries so far. `enter_ignored(folder)` says whether an ignored
@@ -94,7 +92,7 @@ def walk_some(root: Path, paths: Iterable[str], *, enter_ignored: EnterIgnored |
     """
     walker = _Walker(root, enter_ignored)
     given: set[str] = set()
-    levels: dict[str, _Level | None] = {"": walker.top()}
+    levels: dict[str, _Level | None] = {"": walker.with_own_rules(walker.top())}
     for path in sorted({path.strip("/") for path in paths}):
         for entry in walker.at(path, levels):
             if entry.path not in given:
@@ -136,11 +134,11 @@ class _Walker:
         if stopped is not None:
             yield stopped
         if level is not None:
-            for found in self._only(level, name):
-                if isinstance(found, _Level):
-                    yield from self.below(found)
-                else:
-                    yield found
+            found = self._only(level, name)
+            if isinstance(found, Entry):
+                yield found
+            elif found is not None:
+                yield from self._folders([found])
         while self.linked:
             level, name, target = self.linked.pop(0)
             inside = self._inside(target) or ""
@@ -156,22 +154,20 @@ class _Walker:
         for name in folder.split("/") if folder else ():
             done += name + "/"
             if done not in levels:
-                found = next(self._only(level, name), None) if level is not None else None
-                levels[done] = found if isinstance(found, _Level) else None
-                stopped = found if isinstance(found, Entry) else stopped
+                found = self._only(level, name) if level is not None else None
+                levels[done] = self.with_own_rules(found) if isinstance(found, _Level) else None
+                stopped = found if isinstance(found, Entry) and found.is_folder else stopped
             level = levels[done]
         return stopped
 
-    def _only(self, parent: _Level, name: str) -> Iterator[Entry | _Level]:
+    def _only(self, level: _Level, name: str) -> Entry | _Level | None:
         """What the walk finds under this name in a folder."""
-        level = self._with_own_rules(parent)
         if name in NEVER_ENTERED or name in (".", ".."):
-            return
+            return None
         try:
-            item = _Item(os.path.join(level.real, name), name)
+            return self._judge(level, _Item(os.path.join(level.real, name), name))
         except OSError:
-            return  # gone, or the way to it is
-        yield from self._judge(level, item)
+            return None  # gone, or the way to it is
 
     def _folders(self, stack: list[_Level]) -> Iterator[Entry]:
         while stack:
@@ -186,63 +182,56 @@ class _Walker:
             except OSError as error:
                 yield Entry(level.path or "./", error=_words(error), ignored=level.ignored)
                 continue
-            level = self._with_own_rules(level, {item.name for item in items})
+            level = self.with_own_rules(level, {item.name for item in items})
             folders = []
             for item in items:
                 if item.name in NEVER_ENTERED:
                     continue
-                for found in self._judge(level, item):
-                    if isinstance(found, _Level):
-                        folders.append(found)
-                    else:
-                        yield found
+                found = self._judge(level, item)
+                if isinstance(found, Entry):
+                    yield found
+                elif found is not None:
+                    folders.append(found)
             stack.extend(reversed(folders))
 
-    def _judge(self, level: _Level, item: os.DirEntry) -> Iterator[Entry | _Level]:
-        """One name in a folder: an entry, or a folder to enter."""
+    def _judge(self, level: _Level, item: os.DirEntry | _Item) -> Entry | _Level | None:
+        """One name in a folder: an entry, a folder to enter, or nothing yet (a linked folder waits in `linked`)."""
         path = level.path + item.name
         try:
             if item.is_symlink():
-                yield from self._link(level, item.name)
-                return
+                return self._link(level, item.name)
             is_folder = item.is_dir(follow_symlinks=False)
             ignored = level.ignored or self._ignored(level, item.name, is_folder)
             if is_folder:
                 if ignored and not self.enter_ignored(path):
-                    yield Entry(path + "/", ignored=ignored)
-                else:
-                    yield _Level(path + "/", item.path, level.git, level.own, ignored)
-                return
+                    return Entry(path + "/", ignored=ignored)
+                return _Level(path + "/", item.path, level.git, level.own, ignored=ignored)
             status = item.stat(follow_symlinks=False)
         except OSError as error:
-            yield Entry(path, error=_words(error))
-            return
-        error = "" if stat.S_ISREG(status.st_mode) else "not a file but a pipe, a socket or a device"
-        yield Entry(path, status.st_size, status.st_mtime_ns, status.st_ino, ignored, error)
+            return Entry(path, error=_words(error))
+        error = "" if stat.S_ISREG(status.st_mode) else NO_FILE
+        return Entry(path, status.st_size, status.st_mtime_ns, status.st_ino, ignored, error)
 
-    def _link(self, level: _Level, name: str) -> Iterator[Entry]:
+    def _link(self, level: _Level, name: str) -> Entry | None:
         """A link: an entry for a file inside the root; a folder waits until everything else has been met."""
         path = level.path + name
         target = os.path.realpath(os.path.join(level.real, name))
         inside = self._inside(target)
         if inside is None:
-            broken = "" if os.path.exists(target) else "a link that leads nowhere"
-            yield Entry(path, outside=not broken, error=broken)
-            return
+            broken = "" if os.path.exists(target) else BROKEN_LINK
+            return Entry(path, outside=not broken, error=broken)
         ignored = level.ignored or self._ignored(level, name, False)  # for git a link is never a folder
         try:
             status = os.stat(target)
         except OSError:
-            yield Entry(path, ignored=ignored, error="a link that leads nowhere", link=inside)
-            return
+            return Entry(path, ignored=ignored, error=BROKEN_LINK, link=inside)
         if stat.S_ISDIR(status.st_mode):
             if ignored:
-                yield Entry(path + "/", ignored=ignored, link=inside)
-            else:
-                self.linked.append((level, name, target))
-            return
-        error = "" if stat.S_ISREG(status.st_mode) else "not a file but a pipe, a socket or a device"
-        yield Entry(path, status.st_size, status.st_mtime_ns, status.st_ino, ignored, error, link=inside)
+                return Entry(path + "/", ignored=ignored, link=inside)
+            self.linked.append((level, name, target))
+            return None
+        error = "" if stat.S_ISREG(status.st_mode) else NO_FILE
+        return Entry(path, status.st_size, status.st_mtime_ns, status.st_ino, ignored, error, link=inside)
 
     def _linked_folder(self, level: _Level, name: str, target: str) -> Iterator[Entry]:
         path = f"{level.path}{name}/"
@@ -256,7 +245,7 @@ class _Walker:
         if met:
             yield Entry(path, link=inside or "./")
         else:
-            yield from self._folders([_Level(path, target, level.git, level.own, level.ignored)])
+            yield from self._folders([_Level(path, target, level.git, level.own, ignored=level.ignored)])
 
     def _inside(self, target: str) -> str | None:
         """The path of something on disk relative to the root; None if it lies outside, or where the walk never goes."""
@@ -270,21 +259,18 @@ class _Walker:
 
     def _ignored(self, level: _Level, name: str, is_folder: bool) -> str:
         """The rule that leaves this name out, in words; empty if none does."""
-        if not level.git and not level.own:
-            return ""
         key = as_bytes_text(name)
-        way = ""
-        for rules, skip in (*level.own, *level.git):
-            way = way or as_bytes_text(self.above + level.path)
-            rule = rules.match(way[skip:], key, is_folder)
+        for rules, way in level.asked:
+            rule = rules.match(way, key, is_folder)
             if rule is not None:
                 return "" if rule.keep else rules.describe(rule)
         return ""
 
-    def _with_own_rules(self, level: _Level, names: set[str] | None = None) -> _Level:
+    def with_own_rules(self, level: _Level, names: set[str] | None = None) -> _Level:
         """The level with the ignore files that lie in it; `names` are the folder's entries, where they are known."""
         git, own = level.git, level.own
-        skip = len(as_bytes_text(self.above + level.path))
+        way = as_bytes_text(self.above + level.path)
+        skip = len(way)
         if names is None or ".git" in names:
             exclude = _exclude_file(level.real)
             if exclude:
@@ -293,9 +279,8 @@ class _Walker:
             git = _in_front(git, os.path.join(level.real, ".gitignore"), level.path + ".gitignore", skip)
         if names is None or ".codecoilignore" in names:
             own = _in_front(own, os.path.join(level.real, ".codecoilignore"), level.path + ".codecoilignore", skip)
-        if git is level.git and own is level.own:
-            return level
-        return _Level(level.path, level.real, git, own, level.ignored)
+        asked = tuple((rules, way[begin:]) for rules, begin in (*own, *git))
+        return _Level(level.path, level.real, git, own, asked, level.ignored)
 
     def _rules_above(self) -> tuple[tuple[IgnoreFile, int], ...]:
         """The ignore files between the top of the git repository that holds the root and the root.
@@ -312,7 +297,7 @@ class _Walker:
         folders.reverse()
         level = _Level("", folders[0], (), ())
         for folder in folders[1:]:
-            level = self._with_own_rules(level)
+            level = self.with_own_rules(level)
             name = os.path.basename(folder)
             if self._ignored(level, name, True):
                 return ()
@@ -355,11 +340,7 @@ def _in_front(chain: tuple, path: str, words: str, skip: int) -> tuple:
 def _ignore_file(path: str, words: str) -> IgnoreFile | None:
     """The rules in a file; None if it cannot be read (the walk has an entry for it, which will say so)."""
     try:
-        descriptor = os.open(path, OPEN_FLAGS)
-        with open(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return None
-            return IgnoreFile(file.read(LARGEST_IGNORE_FILE), words, any_case=ANY_CASE)
+        return IgnoreFile(read_file(path, LARGEST_IGNORE_FILE), words, any_case=ANY_CASE)
     except OSError:
         return None
 

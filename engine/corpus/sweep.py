@@ -1,0 +1,208 @@
+"""The passes over every byte of a repository, compiled, many texts a call, without the GIL.
+
+Two questions are asked of each text: which of its lines hold a literal that may belong to a secret (`secrets` has the
+automaton and judges the lines), and what is its MinHash signature (`similarity` has what it means). All compiled code
+that these share stands in this file, since a compiled function on disk is known by its own file only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+BINS = 256
+SHINGLE = 5  # tokens
+FEWEST_SHINGLES = 32
+ADDRESS, NAME = 4, 8  # signs that count only where an "@", or something like a value, stands in the same line too
+FEWEST_VALUE = 8  # characters
+ROW = 64  # entries of the automaton for one state: a power of two above the number of classes
+
+u64 = np.uint64
+compiled = njit(nogil=True, cache=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Automaton:
+    """Finds literals in any case: a state is the place of its row in `table`; states with signs come last."""
+
+    table: np.ndarray  # (states * ROW,) int32: the next state
+    classes: np.ndarray  # (256,) uint8: the column for each byte
+    signs: np.ndarray  # (states,) int64: what the literals that end here are signs of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Swept:
+    """What one pass over a text found."""
+
+    marked: list[list[int]]
+    """The lines with a literal: [number from 1, begin, end, signs]."""
+    signature: bytes
+    lines: int
+    longest: int
+    """The number of lines, and of bytes in the longest."""
+
+
+def sweep(texts: Sequence[bytes], automaton: Automaton) -> list[Swept]:
+    """Both answers for every text (UTF-8).  Holds the GIL only before and after the work."""
+    data = np.frombuffer(b"".join(texts) if len(texts) > 1 else texts[0], np.uint8)
+    ends = np.cumsum(np.array([len(text) for text in texts], np.int64))
+    counts = np.empty(len(texts), np.int64)
+    bins = np.empty((len(texts), BINS), np.uint64)
+    shapes = np.empty((len(texts), 3), np.int64)
+    lines = np.empty((64 * len(texts), 4), np.int64)
+    needed = _sweep(data, ends, automaton.table, automaton.classes, automaton.signs, lines, counts, bins, shapes)
+    if needed > len(lines):
+        lines = np.empty((needed, 4), np.int64)
+        _sweep(data, ends, automaton.table, automaton.classes, automaton.signs, lines, counts, bins, shapes)
+    rows = lines[:needed].tolist()
+    signatures = bins.astype("<u2")
+    found, first = [], 0
+    for i, (count, (shingles, number, longest)) in enumerate(zip(counts.tolist(), shapes.tolist(), strict=True)):
+        name = signatures[i].tobytes() if shingles >= FEWEST_SHINGLES else b""
+        found.append(Swept(rows[first : first + count], name, number, longest))
+        first += count
+    return found
+
+
+@compiled
+def _sweep(data, ends, table, classes, signs, lines, counts, bins, shapes):
+    """Fill counts (n,), bins (n, 256), shapes (n, 3: shingles, lines, longest line) and lines (m, 4).
+
+    Returns how many lines were marked; those that do not fit into `lines` are only counted.
+    """
+    silent = 0
+    while silent < signs.size and signs[silent] == 0:
+        silent += 1
+    begin = total = 0
+    for k in range(ends.size):
+        text = data[begin : ends[k]]
+        room = lines[min(total, lines.shape[0]) :]
+        counts[k] = mark_lines(text, table, classes, signs, np.int32(silent * ROW), room, shapes[k])
+        shapes[k, 0] = fill_bins(text, bins[k])
+        total += counts[k]
+        begin = ends[k]
+    return total
+
+
+@compiled
+def mark_lines(data, table, classes, signs, first, lines, shape):
+    """Note every line with a literal: its number, where it begins and ends, and what its literals are signs of.
+
+    `first` is the first state with signs. Returns how many lines there are; those beyond the end of `lines` (n, 4) are
+    only counted. shape[1:] = number of lines, longest line.
+    """
+    sign = np.int64(0)
+    count = begin = longest = 0
+    number = 1
+    state = np.int32(0)
+    n = data.size
+    for i in range(n + 1):
+        ch = data[i] if i < n else np.uint8(10)
+        state = table[state + classes[ch]]
+        if state >= first:
+            sign |= signs[state // ROW]
+        elif ch == 10:
+            if sign:
+                sign = _confirmed(data[begin:i], sign)
+                if sign:
+                    if count < lines.shape[0]:
+                        lines[count, 0], lines[count, 1], lines[count, 2], lines[count, 3] = number, begin, i, sign
+                    count += 1
+                    sign = np.int64(0)
+            longest = max(longest, i - begin)
+            number += 1
+            begin = i + 1
+    shape[1], shape[2] = number - 1, longest
+    return count
+
+
+@compiled
+def _confirmed(line, sign):
+    """The signs without those that need something else in the line which is not there.
+
+    What may be a value: eight characters or more in a row, a digit or a sign among them, or capitals here and there.
+    """
+    at = value = False
+    length = changes = 0
+    rich = upper = False
+    for ch in line:
+        at |= ch == 64
+        if ch <= 34 or ch == 39 or ch == 96 or ch == 58 or ch == 61 or ch == 44 or ch == 59 or ch == 92 or (
+            40 <= ch <= 41) or ch == 91 or ch == 93 or ch == 123 or ch == 125 or ch == 60 or ch == 62:  # fmt: skip
+            length = changes = 0
+            rich = upper = False
+            continue
+        length += 1
+        capital = 65 <= ch <= 90
+        changes += capital != upper
+        upper = capital
+        rich |= 48 <= ch <= 57 or 35 <= ch <= 38 or ch == 42 or ch == 43 or ch == 64 or ch == 94 or ch == 126
+        value |= length >= FEWEST_VALUE and (rich or changes >= 4)
+    if not at:
+        sign &= ~np.int64(ADDRESS)
+    if not value:
+        sign &= ~np.int64(NAME)
+    return sign
+
+
+@compiled
+def fill_bins(data, bins):
+    """The least hash of every bin (256,); returns the number of shingles.  data: (n,) bytes.
+
+    Empty bins borrow from one that is not, found by a sequence that depends on the empty bin only. Nothing is filled
+    where there are too few shingles to judge.
+    """
+    empty = u64(0xFFFFFFFFFFFFFFFF)
+    bins[:] = empty
+    prime, step = u64(0x100000001B3), u64(0x9E3779B97F4A7C15)
+    a = b = c = d = u64(0)  # the hashes of the four tokens before this one
+    tokens = 0
+    i, n = 0, data.size
+    while i < n:
+        ch = data[i]
+        i += 1
+        if ch <= 32:
+            continue
+        word = u64(ch)
+        if _in_word(ch):
+            while i < n and _in_word(data[i]):
+                word = (word ^ u64(data[i])) * prime
+                i += 1
+        tokens += 1
+        if tokens >= SHINGLE:
+            x = _mix((((a * step + b) * step + c) * step + d) * step + word)
+            # The highest bits name the bin, the others are compared; the lowest 16 are kept in the signature.
+            bin = x >> u64(56)
+            if x < bins[bin]:
+                bins[bin] = x
+        a, b, c, d = b, c, d, word
+    shingles = tokens - SHINGLE + 1
+    if shingles < FEWEST_SHINGLES:
+        return shingles
+    filled = bins != empty
+    for k in range(BINS):
+        attempt = u64(k)
+        while bins[k] == empty:
+            attempt = _mix(attempt + step)
+            source = attempt >> u64(56)
+            if filled[source]:
+                bins[k] = bins[source]
+    return shingles
+
+
+@compiled
+def _in_word(ch):
+    return (48 <= ch <= 57) or (97 <= (ch | 32) <= 122) or ch == 95 or ch >= 128
+
+
+@compiled
+def _mix(x):
+    """A 64-bit finaliser (splitmix64): every bit of the result depends on every bit of x."""
+    x ^= x >> u64(30)
+    x *= u64(0xBF58476D1CE4E5B9)
+    x ^= x >> u64(27)
+    x *= u64(0x94D049BB133111EB)
+    return x ^ (x >> u64(31))

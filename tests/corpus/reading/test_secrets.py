@@ -1,0 +1,155 @@
+"""Secrets: what is found of planted ones, what is left alone of look-alikes, and how lines are masked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.corpus.secrets import find_secrets, mask_lines, scan, secret_file_name
+from tests.corpus.reading.planted import CODE, Maker, key_block, look_alikes, planted, token_formats
+
+RECALL = 0.95
+FALSE_ALARMS = 0.02
+
+
+def test_recall_on_planted_secrets(capsys):
+    samples = planted()
+    missed = [
+        sample for sample in samples if sample.line not in [line for line, _ in find_secrets(sample.path, sample.text)]
+    ]
+    recall = 1 - len(missed) / len(samples)
+    with capsys.disabled():
+        print(f"\nsecrets: {len(samples)} planted, recall {recall:.1%}, missed {dict(Counter(s.what for s in missed))}")
+    assert len(samples) >= 200
+    assert recall >= RECALL
+
+
+def test_false_alarms_on_look_alikes(capsys):
+    samples = look_alikes()
+    alarmed = [sample for sample in samples if find_secrets(sample.path, sample.text)]
+    share = len(alarmed) / len(samples)
+    with capsys.disabled():
+        print(
+            f"\nsecrets: {len(samples)} look-alikes, false alarms {share:.1%} {dict(Counter(s.what for s in alarmed))}"
+        )
+    assert len(samples) >= 400
+    assert share <= FALSE_ALARMS
+
+
+@pytest.mark.parametrize("seed", range(20, 23))
+def test_bounds_hold_for_other_secrets(seed):
+    """The patterns were not fitted to the one corpus that is reported."""
+    samples, likes = planted(seed), look_alikes(seed)
+    found = sum(sample.line in [line for line, _ in find_secrets(sample.path, sample.text)] for sample in samples)
+    assert found >= RECALL * len(samples)
+    assert sum(bool(find_secrets(like.path, like.text)) for like in likes) <= FALSE_ALARMS * len(likes)
+
+
+def test_only_the_planted_line_is_found():
+    for sample in planted():
+        assert [line for line, _ in find_secrets(sample.path, sample.text)] in ([sample.line], [])
+
+
+def test_ordinary_code_is_left_alone():
+    assert find_secrets("a.py", "\n".join(CODE)) == []
+
+
+def test_kinds_are_words_for_people():
+    kinds = {what: find_secrets("a.py", f"call('{value}')\n") for what, value in token_formats(Maker(1)).items()}
+    assert kinds["AWS access key"] == [(1, "AWS access key")]
+    assert kinds["GitHub fine-grained"] == [(1, "GitHub token")]
+    assert kinds["JSON web token"] == [(1, "JSON web token")]
+    assert all(found for found in kinds.values())
+
+
+def test_a_key_block_is_one_finding_over_all_its_lines():
+    block = key_block(Maker(2), "RSA ")
+    text = f"first\n{block}\nlast\n"
+    (found,) = scan("a.txt", text.encode())
+    assert (found.line, found.last, found.kind) == (2, 1 + block.count("\n") + 1, "private key")
+    masked = mask_lines(text, range(found.line, found.last + 1))
+    assert masked.split() == ["first", "last"]
+    assert masked.count("\n") == text.count("\n")
+
+
+def test_a_key_block_without_its_end():
+    block = key_block(Maker(2), "").rsplit("\n", 1)[0]
+    (found,) = scan("a.txt", f"{block}\n\ndef f(): pass\n".encode())
+    assert found.last <= block.count("\n") + 2
+
+
+def test_fingerprints_tell_lines_apart_and_do_not_change_with_indentation():
+    a, b = (Maker(seed).chars("abcdefghjkmnpqrstuvwxyz23456789ABCDEFGH", 40) for seed in (5, 6))
+    one, same, other = (
+        scan("a.py", text.encode())[0] for text in (f'token = "{a}"', f'   token = "{a}"\r', f'token = "{b}"')
+    )
+    assert one.fingerprint == same.fingerprint != other.fingerprint
+    assert a not in one.fingerprint
+
+
+def test_lines_that_the_project_itself_allows():
+    value = Maker(5).chars("abcdefghjkmnpqrstuvwxyz23456789ABCDEFGH", 40)
+    assert find_secrets("a.py", f'token = "{value}"  # pragma: allowlist secret\n') == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".env", ".env.local", "prod.env", "server.pem", "deploy/id_rsa", ".aws/config", "x/.ssh/known_hosts", ".npmrc",
+     ".pypirc", ".netrc", "cert.p12", "tls.key", "app.keystore", "terraform.tfstate", "credentials.json", "SERVER.PEM",
+     ".git-credentials"],
+)  # fmt: skip
+def test_secret_file_names(path):
+    assert secret_file_name(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["env.py", ".env.example", ".env.sample", "id_rsa.pub", "keys.py", "monkey.py", "environment.yml", "pem.go",
+     "key", "src/env/a.py", "docs/credentials.md", "secrets.py", "aws/config.py", ".env.template", "ssh/config.rs"],
+)  # fmt: skip
+def test_innocent_file_names(path):
+    assert secret_file_name(path) is None
+
+
+@given(st.text(), st.data())
+def test_masking_keeps_every_other_line(text, data):
+    parts = text.split("\n")
+    lines = data.draw(st.sets(st.integers(1, len(parts))))
+    masked = mask_lines(text, sorted(lines)).split("\n")
+    assert len(masked) == len(parts)
+    for number, (before, after) in enumerate(zip(parts, masked, strict=True), 1):
+        assert after.strip("\r") == "" if number in lines else after == before
+
+
+def test_masking_keeps_windows_line_ends():
+    assert mask_lines("a\r\nb\r\nc\r\n", [2]) == "a\r\n\r\nc\r\n"
+
+
+@given(st.text())
+def test_no_text_is_too_odd(text):
+    find_secrets("a.env", text)
+
+
+def test_long_lines_take_no_longer_than_their_length():
+    """Every expression is asked of lines that begin like a secret, over and over, and never become one."""
+    for piece in (
+        "token=",
+        'password: "',
+        "https://a:",
+        "eyJhbGciOi.",
+        "Bearer ",
+        "api_key_",
+        "sk-",
+        "-----BEGIN PRIVATE KEY-----",
+    ):
+        find_secrets("a.env", piece * (200_000 // len(piece)))
+
+
+def test_the_corpus_holds_no_secret_itself():
+    """Nobody's scanner should alarm at this repository."""
+    source = Path(__file__).with_name("planted.py").read_text(encoding="utf-8")
+    assert find_secrets("planted.py", source) == []
