@@ -18,6 +18,14 @@ GRACE = 1.0  # seconds that a thread may take to end after its test
 LOCAL_NAMES = ("", "localhost")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def session_data_folder(tmp_path_factory):
+    """What lives longer than a test (a device that many tests share) keeps its state away from the user's own, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CODECOIL_DATA", str(tmp_path_factory.mktemp("session-data")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def data_folder(tmp_path, monkeypatch):
     """Every test keeps its state in a folder of its own."""

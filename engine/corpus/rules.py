@@ -158,9 +158,9 @@ def decide(
 
     `swept` is what `sweep` found in these bytes, if it was asked before.
     """
-    by_path, lifted = _by_path(
-        entry if len(data) == entry.size else replace(entry, size=len(data)), settings, overrides
-    )
+    by_path, lifted = None, False  # what is known already, unless the size is another one or the user had a say
+    if len(data) != entry.size or overrides.paths or overrides.folders:
+        by_path, lifted = _by_path(replace(entry, size=len(data)), settings, overrides)
     digest = hashlib.blake2b(data, digest_size=20).hexdigest()
     if by_path is not None:  # it grew or was emptied since it was listed
         return Reading(entry, replace(by_path, digest=digest))

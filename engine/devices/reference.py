@@ -18,7 +18,7 @@ BESIDE = 7.0  # what run_sample puts beside a strided operand: it must stay
 
 
 def reference(sample: Sample) -> Arrays:
-    """What `samples.run_sample` gives for this sample, by the definition of its kernel."""
+    """What `single_kernel.run_sample` gives for this sample, by the definition of its kernel."""
     operands = {name: _widened(array) for name, array in sample.operands.items()}
     results = _REFERENCES[sample.kernel](**operands, **sample.numbers)
     for name, (left, right) in sample.beside.items():
