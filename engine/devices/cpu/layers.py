@@ -9,8 +9,6 @@ from engine.devices.cpu.compile import kernel
 from engine.devices.cpu.simd import LANES, load, spread, store
 from engine.devices.cpu.vector_math import ONE, ZERO, f32, sigmoid
 
-RUN = 64  # tokens that a task of the convolution's backward fetches at a time
-
 
 @kernel
 def embedding_gather(ids, table, y, first_row):
@@ -111,13 +109,13 @@ def causal_conv_silu_backward(d_y, x, x_stride, weight, bias, d_x, d_x_stride, d
     taps = weight.shape[1]
     blocks = (d + LANES - 1) // LANES
     newest = (taps - 1) * LANES
+    flat_d_y = d_y.reshape(-1)
     for task in prange(t // length * blocks):
         b, start = task // blocks, (task % blocks) * LANES
         width = min(LANES, d - start)
         w, shift = np.zeros(taps * LANES, f32), np.zeros(LANES, f32)
         x_window, d_window = np.zeros(taps * LANES, f32), np.zeros(taps * LANES, f32)
         sums = np.zeros((taps + 1) * LANES, f32)
-        x_rows, d_rows = np.zeros(RUN * LANES, f32), np.zeros(RUN * LANES, f32)
         row = np.zeros(LANES, f32)
         for j in range(width):
             for k in range(taps):
@@ -130,19 +128,20 @@ def causal_conv_silu_backward(d_y, x, x_stride, weight, bias, d_x, d_x_stride, d
                 store(d_window, k, load(d_window, k + LANES))
             d_v = spread(ZERO)
             if s < length:
-                if s % RUN == 0:  # rows lie pages apart: fetched many at a time, they are waited for together
-                    for r in range(min(RUN, length - s)):
-                        for j in range(width):
-                            x_rows[r * LANES + j] = x[(b * length + s + r) * x_stride + start + j]
-                    for r in range(min(RUN, length - s)):
-                        for j in range(width):
-                            d_rows[r * LANES + j] = d_y[b * length + s + r, start + j]
-                store(x_window, newest, load(x_rows, s % RUN * LANES))
+                i = b * length + s
+                at = i * x_stride + start
+                if width == LANES:
+                    store(x_window, newest, load(x, at))
+                    store(row, 0, load(flat_d_y, i * d + start))
+                else:
+                    for j in range(width):
+                        x_window[newest + j] = x[at + j]
+                        row[j] = flat_d_y[i * d + start + j]
                 v = load(shift, 0)
                 for k in range(0, taps * LANES, LANES):
                     v = v + load(w, k) * load(x_window, k)
                 gate = sigmoid(v)
-                d_v = load(d_rows, s % RUN * LANES) * gate * (v * (ONE - gate) + ONE)
+                d_v = load(row, 0) * gate * (v * (ONE - gate) + ONE)
                 for k in range(0, taps * LANES, LANES):
                     store(sums, k, load(sums, k) + d_v * load(x_window, k))
                 store(sums, taps * LANES, load(sums, taps * LANES) + d_v)
@@ -151,9 +150,13 @@ def causal_conv_silu_backward(d_y, x, x_stride, weight, bias, d_x, d_x_stride, d
                 d_x_v = spread(ZERO)
                 for k in range(taps):
                     d_x_v = d_x_v + load(w, k * LANES) * load(d_window, newest - k * LANES)
-                store(row, 0, d_x_v)
-                for j in range(width):
-                    d_x[(b * length + s - taps + 1) * d_x_stride + start + j] = row[j]
+                at = (b * length + s - taps + 1) * d_x_stride + start
+                if width == LANES:
+                    store(d_x, at, d_x_v)
+                else:
+                    store(row, 0, d_x_v)
+                    for j in range(width):
+                        d_x[at + j] = row[j]
         for j in range(width):
             if d_weight.size:
                 for k in range(taps):

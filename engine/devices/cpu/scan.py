@@ -58,17 +58,29 @@ def _take(source, row, rows, start, width, target):
 
     Rows of a wide matrix lie pages apart, and a single one is a long wait; many in one loop wait at the same time.
     """
+    flat, stride = source.reshape(-1), source.shape[1]
     for r in range(rows):
-        for j in range(width):
-            target[r * CHANNELS + j] = source[row + r, start + j]
+        at = (row + r) * stride + start
+        if width == CHANNELS:
+            for v in range(0, CHANNELS, LANES):
+                store(target, r * CHANNELS + v, load(flat, at + v))
+        else:
+            for j in range(width):
+                target[r * CHANNELS + j] = flat[at + j]
 
 
 @njit(cache=True)
 def _put(source, target, row, rows, start, width):
     """target[row : row + rows, start : start + width] = source (rows of CHANNELS)."""
+    flat, stride = target.reshape(-1), target.shape[1]
     for r in range(rows):
-        for j in range(width):
-            target[row + r, start + j] = source[r * CHANNELS + j]
+        at = (row + r) * stride + start
+        if width == CHANNELS:
+            for v in range(0, CHANNELS, LANES):
+                store(flat, at + v, load(source, r * CHANNELS + v))
+        else:
+            for j in range(width):
+                flat[at + j] = source[r * CHANNELS + j]
 
 
 @kernel
@@ -231,15 +243,19 @@ def gate(y, z, z_stride, g):
 def gate_backward(d_g, y, z, z_stride, d_z, d_z_stride):
     """In place d_g -> d_y and y -> g; d_z where it is wanted (else it has no elements)."""
     t, d = y.shape
-    want_d_z = d_z.size > 0
-    for i in prange(t):
-        if want_d_z:
+    if d_z.size > 0:
+        for i in prange(t):
             for j in range(d):
                 z_ij = z[i * z_stride + j]
                 s = sigmoid(z_ij)
-                d_z[i * d_z_stride + j] = d_g[i, j] * y[i, j] * s * (ONE + z_ij * (ONE - s))
-        for j in range(d):
-            z_ij = z[i * z_stride + j]
-            silu = z_ij * sigmoid(z_ij)
-            d_g[i, j] *= silu
-            y[i, j] *= silu
+                silu = z_ij * s
+                d_z[i * d_z_stride + j] = d_g[i, j] * y[i, j] * (s + silu * (ONE - s))
+                d_g[i, j] *= silu
+                y[i, j] *= silu
+    else:
+        for i in prange(t):
+            for j in range(d):
+                z_ij = z[i * z_stride + j]
+                silu = z_ij * sigmoid(z_ij)
+                d_g[i, j] *= silu
+                y[i, j] *= silu
