@@ -58,6 +58,17 @@ class EvaluationEvent(Event):
 
 
 @dataclass(frozen=True)
+class CheckpointEvent(Event):
+    """A checkpoint was saved."""
+
+    event = "checkpoint"
+    step: int
+    checkpoint: str
+    name: str
+    held_out_loss: float
+
+
+@dataclass(frozen=True)
 class NoteEvent(Event):
     """Something that a person should know, in words."""
 

@@ -113,6 +113,10 @@ class Trainer:
         self._stop.set()
 
     @property
+    def stopping(self) -> bool:
+        return self._stop.is_set()
+
+    @property
     def paused(self) -> bool:
         return self._pause.is_set()
 

@@ -1,0 +1,299 @@
+"""`codecoil checkpoints`: everything that can be done with checkpoints, for people or, with --json, for programs.
+
+Every command may be repeated: what is done already is said, not done twice. ID is an id, the beginning of one, or a
+name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from app.command_line import FAILED
+from app.command_line.checkpoint_words import (
+    as_json,
+    comparison_lines,
+    details,
+    exported_lines,
+    finite,
+    listing,
+    plain,
+    trash_lines,
+)
+from app.data_folder import data_folder
+from app.words import nbytes
+
+STORE = "checkpoints"  # the folder of the store, in the data folder
+FORMATS = ("hf", "gguf", "coil", "adapter")
+
+
+def add_parser(commands) -> None:
+    """The command and its verbs."""
+    parser = commands.add_parser("checkpoints", help="list, check, compare, merge, export and import checkpoints")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+
+    def verb(name: str, words: str, *positional: tuple[str, str]) -> argparse.ArgumentParser:
+        own = verbs.add_parser(name, help=words)
+        for argument, help in positional:
+            own.add_argument(argument, metavar=argument.upper(), help=help)
+        own.add_argument("--json", action="store_true", help="as JSON")
+        own.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
+        own.set_defaults(handler="app.command_line.checkpoints", verb=name)
+        return own
+
+    which = ("id", "id, beginning of an id, or name")
+    verb("list", "all checkpoints, newest first").add_argument("--run", metavar="RUN", help="only those of a run")
+    verb("show", "all that is known of one", which)
+    check = verb("verify", "check every hash, name, shape and number")
+    check.add_argument("ids", metavar="ID", nargs="*", help="without one: all")
+    verb("compare", "how far two are apart", ("first", which[1]), ("second", which[1]))
+    _add_merge(verb("merge", "blend two of one base", ("first", which[1]), ("second", which[1])))
+    export = verb("export", "write one in a format that others read", which, ("out", "file or folder to write"))
+    export.add_argument("--format", choices=FORMATS, required=True)
+    export.add_argument("--precision", metavar="P", help="hf: float32, bfloat16, float16; gguf: f32, f16, q8_0, q4_0")
+    export.add_argument("--whole", action="store_true", help="coil: a delta together with its base")
+    bring = verb("import", "take in a Hugging Face folder, a .coil or an MBJS file", ("path", "file or folder"))
+    bring.add_argument("--name", metavar="NAME", help="what to call it")
+    bring.add_argument("--tokenizer", metavar="PATH", help="tokenizer.json of a model that came without")
+    verb("rename", "give one another name", which, ("name", "the new name"))
+    note = verb("note", "write a note to one, and tags", which, ("text", "the note"))
+    note.add_argument("--tag", action="append", metavar="TAG", help="replace its tags; may be repeated")
+    verb("pin", "keep one, whatever the rule of retention says", which).add_argument("--off", action="store_true")
+    delete = verb("delete", "move one to the trash", which)
+    delete.add_argument("--force", action="store_true", help="even if others depend on it")
+    trash = verb("trash", "what is in the trash")
+    trash.add_argument("--empty", action="store_true", help="delete it for good")
+    trash.add_argument("--force", action="store_true", help="even what others depend on")
+    verb("restore", "take one back from the trash", which)
+    gc = verb("gc", "remove what killed writers left, and with --newest what the rule does not keep")
+    gc.add_argument("--newest", type=int, metavar="N", help="of every run, keep the newest N, the best and the pinned")
+    gc.add_argument("--best", type=int, metavar="N", default=1, help="how many of the best to keep (default: 1)")
+    gc.add_argument("--run", metavar="RUN", help="only this run")
+    gc.add_argument("--dry-run", action="store_true", help="only say what would go")
+
+
+def _add_merge(merge: argparse.ArgumentParser) -> None:
+    merge.add_argument(
+        "--weight", metavar="W", default="0.5", help='the second\'s share, 0 to 1, or "loss" (default: 0.5)'
+    )
+    merge.add_argument("--search", type=int, metavar="N", help="try N blends by layer and keep the best")
+    merge.add_argument("--seed", type=int, default=0, help="of the search (default: 0)")
+    merge.add_argument("--out-name", metavar="NAME", help="what to call the child")
+    merge.add_argument("--repository", metavar="PATH", help="measure the losses on what is held out of this folder")
+    merge.add_argument("--device", default="auto", metavar="NAME", help="to measure on (default: auto)")
+    merge.add_argument("--dry-run", action="store_true", help="measure, and save nothing")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the verb says."""
+    from engine.checkpoints.store import CheckpointStore
+
+    store = CheckpointStore(data_folder() / STORE)
+    return VERBS[arguments.verb](store, arguments)
+
+
+def _print(arguments: argparse.Namespace, content: Any, lines: list[str]) -> int:
+    if arguments.json:
+        print(json.dumps(finite(content), indent=2, allow_nan=False))
+    else:
+        print("\n".join(lines))
+    return 0
+
+
+def _list(store, arguments: argparse.Namespace) -> int:
+    found = [one for one in store.list() if arguments.run in (None, one.run)]
+    unreadable, use = store.unreadable(), store.disk_use()
+    content = {
+        "checkpoints": [as_json(one) for one in found],
+        "unreadable": [{"id": one.id, "reason": one.reason, "newer": one.newer} for one in unreadable],
+        "disk_use": vars(use),
+    }
+    return _print(arguments, content, listing(found, unreadable, use))
+
+
+def _show(store, arguments: argparse.Namespace) -> int:
+    manifest = store.get(arguments.id)
+    dependants = store.dependants(manifest.id)
+    content = {
+        **as_json(manifest),
+        "folder": str(store.folder_of(manifest.id)),
+        "dependants": [one.id for one in dependants],
+        "config": store.config(manifest.id).to_hugging_face(),
+    }
+    return _print(arguments, content, details(manifest, dependants, content["folder"]))
+
+
+def _verify(store, arguments: argparse.Namespace) -> int:
+    wanted = [store.get(one) for one in arguments.ids] if arguments.ids else store.list()
+    findings = {one.id: store.verify(one.id) for one in wanted}
+    broken = [] if arguments.ids else [one for one in store.unreadable() if not one.newer]
+    content = {
+        "checkpoints": [
+            {
+                "id": one.id,
+                "name": one.name,
+                "findings": [{"file": finding.file, "words": finding.words} for finding in findings[one.id]],
+            }
+            for one in wanted
+        ],
+        "unreadable": [{"id": one.id, "reason": one.reason} for one in broken],
+    }
+    lines = []
+    for one in wanted:
+        lines.append(f"{one.id[:8]}  {one.name}: {'NOT whole' if findings[one.id] else 'whole'}")
+        lines += [f"    {plain(f'{found.file}: {found.words}'.removeprefix(': '))}" for found in findings[one.id]]
+    lines += [f"{plain(one.id)}: cannot be read: {plain(one.reason)}" for one in broken]
+    _print(arguments, content, lines or ["There is nothing to check."])
+    return FAILED if broken or any(findings.values()) else 0
+
+
+def _compare(store, arguments: argparse.Namespace) -> int:
+    from engine.checkpoints.compare import compare
+    from engine.checkpoints.sides import side_of
+
+    found = compare(side_of(store, arguments.first), side_of(store, arguments.second))
+    measures = ("cosine", "relative_l2", "largest_change", "changed_share")
+
+    def measured(drift) -> dict[str, float]:
+        return {name: getattr(drift, name) for name in measures}
+
+    content = {
+        "first": as_json(store.get(arguments.first)),
+        "second": as_json(store.get(arguments.second)),
+        "whole": measured(found.whole),
+        "layers": {str(layer): measured(drift) for layer, drift in found.layers.items()},
+        "tensors": {tensor.name: measured(tensor.drift) for tensor in found.tensors},
+        "options": [vars(difference) for difference in found.options],
+        "metrics": [vars(difference) for difference in found.metrics],
+    }
+    return _print(arguments, content, comparison_lines(found))
+
+
+def _merge(store, arguments: argparse.Namespace) -> int:
+    from app.command_line.checkpoint_merge import merge_checkpoints
+
+    return _print(arguments, *merge_checkpoints(store, arguments))
+
+
+def _export(store, arguments: argparse.Namespace) -> int:
+    from engine.checkpoints.formats.exporting import export_checkpoint
+
+    out = Path(arguments.out).expanduser().absolute()
+    done = export_checkpoint(store, arguments.id, arguments.format, out, arguments.precision, arguments.whole)
+    content = {
+        "path": str(done.path),
+        "format": done.format,
+        "precision": done.precision,
+        "bytes": done.nbytes,
+        "notes": list(done.notes),
+    }
+    return _print(arguments, content, exported_lines(done))
+
+
+def _import(store, arguments: argparse.Namespace) -> int:
+    from engine.checkpoints.formats.importing import import_checkpoint
+
+    known = {one.id for one in store.list()}
+    path, tokenizer = Path(arguments.path).expanduser(), arguments.tokenizer
+    manifest = import_checkpoint(store, path, arguments.name, Path(tokenizer) if tokenizer else None)
+    words = "Was imported before" if manifest.id in known else "Imported"
+    notes = [f"  {plain(line)}" for line in manifest.note.splitlines()]
+    lines = [f"{words}: {manifest.id[:8]}  {manifest.name}, {nbytes(manifest.nbytes)}.", *notes]
+    return _print(arguments, {**as_json(manifest), "new": manifest.id not in known}, lines)
+
+
+def _rename(store, arguments: argparse.Namespace) -> int:
+    manifest = store.rename(arguments.id, arguments.name)
+    return _print(arguments, as_json(manifest), [f"{manifest.id[:8]} is called {manifest.name}."])
+
+
+def _note(store, arguments: argparse.Namespace) -> int:
+    manifest = store.annotate(arguments.id, note=arguments.text, tags=arguments.tag)
+    return _print(arguments, as_json(manifest), [f"{manifest.name}: noted."])
+
+
+def _pin(store, arguments: argparse.Namespace) -> int:
+    manifest = store.annotate(arguments.id, pinned=not arguments.off)
+    return _print(arguments, as_json(manifest), [f"{manifest.name} is {'not ' * arguments.off}pinned."])
+
+
+def _delete(store, arguments: argparse.Namespace) -> int:
+    from engine.errors import CheckpointError
+
+    try:
+        gone, words = store.delete(arguments.id, arguments.force), "is in the trash"
+    except CheckpointError:
+        gone = _in_trash(store, arguments.id)
+        if gone is None:
+            raise
+        words = "is in the trash already"
+    content = {"id": gone.id, "name": gone.name, "key": gone.key, "deleted": gone.deleted}
+    return _print(arguments, content, [f"{plain(gone.name)} {words}."])
+
+
+def _in_trash(store, which: str):
+    """The deleted checkpoint with exactly this id or name, if no other has it."""
+    here = {word for one in store.list() for word in (one.id, one.name)}
+    return next((one for one in store.trash() if which in (one.id, one.name) and which not in here), None)
+
+
+def _trash(store, arguments: argparse.Namespace) -> int:
+    freed = store.empty_trash(force=arguments.force) if arguments.empty else None
+    left = store.trash()
+    content = {
+        "trash": [{"key": one.key, "id": one.id, "name": one.name, "deleted": one.deleted} for one in left],
+        "bytes": store.disk_use().trash,
+        "freed": freed or 0,
+    }
+    return _print(arguments, content, trash_lines(left, content["bytes"], freed))
+
+
+def _restore(store, arguments: argparse.Namespace) -> int:
+    from engine.errors import CheckpointError
+
+    try:
+        manifest, words = store.restore(arguments.id), "is back"
+    except CheckpointError:
+        here = {word: one for one in store.list() for word in (one.id, one.name)}
+        if arguments.id not in here or any(arguments.id in (one.id, one.name) for one in store.trash()):
+            raise
+        manifest, words = here[arguments.id], "is not in the trash"
+    return _print(arguments, as_json(manifest), [f"{manifest.name} {words}."])
+
+
+def _gc(store, arguments: argparse.Namespace) -> int:
+    from engine.checkpoints.store import Retention
+
+    moved = []
+    if arguments.newest is not None:
+        if arguments.newest < 0 or arguments.best < 0:
+            print("codecoil: --newest and --best cannot be negative", file=sys.stderr)
+            return 2
+        rule = Retention(newest=arguments.newest, best=arguments.best)
+        moved = store.apply_retention(rule, arguments.run, arguments.dry_run)
+    freed = 0 if arguments.dry_run else store.gc()
+    content = {"to_trash": [as_json(one) for one in moved], "freed": freed, "dry_run": arguments.dry_run}
+    would = "Would move" if arguments.dry_run else "Moved"
+    lines = [f"{would} to the trash: {one.id[:8]}  {one.name}" for one in moved]
+    return _print(arguments, content, [*lines, f"Freed {nbytes(freed)} of leftovers."])
+
+
+VERBS = {
+    "list": _list,
+    "show": _show,
+    "verify": _verify,
+    "compare": _compare,
+    "merge": _merge,
+    "export": _export,
+    "import": _import,
+    "rename": _rename,
+    "note": _note,
+    "pin": _pin,
+    "delete": _delete,
+    "trash": _trash,
+    "restore": _restore,
+    "gc": _gc,
+}

@@ -1,0 +1,123 @@
+"""A checkpoint of the store in a format that others read.  A delta is exported whole, unless the delta is asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.checkpoints.card import model_card
+from engine.checkpoints.formats import adapter, bundle, gguf_export, hugging_face
+from engine.checkpoints.manifest import Facts, Manifest
+from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.writing import in_words
+from engine.errors import CheckpointError
+
+FORMATS = {
+    "hf": tuple(hugging_face.PRECISIONS),
+    "gguf": gguf_export.PRECISIONS,
+    "coil": (),
+    "adapter": (),
+}
+DEFAULT_PRECISION = {"hf": "float32", "gguf": "f16"}
+FILE_SUFFIX = {"gguf": ".gguf", "coil": bundle.SUFFIX}
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written, and what whoever uses it should know."""
+
+    path: Path
+    format: str
+    precision: str
+    nbytes: int
+    notes: tuple[str, ...] = ()
+
+
+def export_checkpoint(
+    store: CheckpointStore, which: str, format: str, out: Path, precision: str | None = None, whole: bool = False
+) -> Exported:
+    """Export to `out`, a folder for "hf" and "adapter", a file (or a folder to put it in) for "gguf" and "coil".
+
+    `whole` puts a delta and its base together in a bundle.
+    """
+    if format not in FORMATS:
+        raise CheckpointError(f"There is no format {format!r}.", f"Choose one of: {', '.join(FORMATS)}.")
+    if precision is not None and precision not in FORMATS[format]:
+        choices = ", ".join(FORMATS[format])
+        raise CheckpointError(
+            f"{format} cannot be written as {precision}.",
+            f"Choose one of: {choices}." if choices else "It is written as it is; leave the precision out.",
+        )
+    precision = precision or DEFAULT_PRECISION.get(format, "")
+    manifest = store.get(which)
+    if format in FILE_SUFFIX:
+        out = out / f"{manifest.name}{FILE_SUFFIX[format]}" if out.is_dir() else out
+    with in_words(f"{out} cannot be written"):
+        out.parent.mkdir(parents=True, exist_ok=True)
+    write = {"hf": _hugging_face, "gguf": _gguf, "coil": _coil, "adapter": _adapter}[format]
+    notes = write(store, manifest, out, precision, whole)
+    return Exported(out, format, precision or manifest.precision, _size(out), notes)
+
+
+def _hugging_face(store: CheckpointStore, manifest: Manifest, out: Path, precision: str, _: bool) -> tuple[str, ...]:
+    with store.load_parameters(manifest.id) as parameters:
+        tokenizer = store.tokenizer_path(manifest.id)
+        card = _card(store, manifest)
+        hugging_face.write_folder(out, parameters.config, parameters, tokenizer, precision, card)
+    return () if tokenizer else ("The checkpoint has no tokenizer, so the folder has none.",)
+
+
+def _gguf(store: CheckpointStore, manifest: Manifest, out: Path, precision: str, _: bool) -> tuple[str, ...]:
+    with store.load_parameters(manifest.id) as parameters:
+        tokenizer = store.tokenizer_path(manifest.id)
+        report = gguf_export.write_gguf(out, parameters.config, parameters, tokenizer, precision, manifest.name)
+    if not report.other_types:
+        return report.notes
+    others = ", ".join(sorted({f"{name.split('.', 2)[-1]} as {kind}" for name, kind in report.other_types.items()}))
+    return (*report.notes, f"Not all could be {precision}: {others}.")
+
+
+def _coil(store: CheckpointStore, manifest: Manifest, out: Path, _: str, whole: bool) -> tuple[str, ...]:
+    if manifest.base is None or not whole:
+        bundle.write_bundle(out, store.folder_of(manifest.id), manifest)
+        if manifest.base is None:
+            return ()
+        base = store.lineage(manifest.id)[1]
+        return (f"It is a delta: whoever gets it needs its base, {base.name}, as well.",)
+    names = {field.name for field in dataclasses.fields(Facts)}
+    facts = Facts(**{name: getattr(manifest, name) for name in names} | {"parents": (manifest.id,)})
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".coil-") as place:
+        other = CheckpointStore(place)
+        with store.load_parameters(manifest.id) as parameters:
+            made = other.save(
+                facts,
+                config=parameters.config,
+                parameters=parameters,
+                tokenizer=store.tokenizer_path(manifest.id),
+                history=store.history(manifest.id),
+            )
+        bundle.write_bundle(out, other.folder_of(made.id), made)
+    return ()
+
+
+def _adapter(store: CheckpointStore, manifest: Manifest, out: Path, _: str, __: bool) -> tuple[str, ...]:
+    if manifest.base is None:
+        raise CheckpointError(
+            f"{manifest.name} is whole: there is no adapter to take from it.", "Export it as hf, gguf or coil."
+        )
+    base = store.lineage(manifest.id)[1]
+    kind = adapter.write_adapter(out, store.load_delta(manifest.id), manifest.base, base.name, _card(store, manifest))
+    if kind == "peft":
+        return ("PEFT refuses pairs on out_proj of Mamba models: for transformers, export the whole model (hf).",)
+    return ("These rows have no place in PEFT: adapter_config.json says which rows of the base they replace.",)
+
+
+def _card(store: CheckpointStore, manifest: Manifest) -> str:
+    lineage = store.lineage(manifest.id)
+    return model_card(manifest, store.config(manifest.id), lineage[1] if len(lineage) > 1 else None)
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in path.iterdir()) if path.is_dir() else path.stat().st_size
