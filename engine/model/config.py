@@ -212,6 +212,8 @@ def _from_legacy(keys: dict[str, Any]) -> dict[str, Any]:
             if keys.setdefault(new, value) != value:
                 raise ConfigError(f"{old} is {value!r} but {new} is {keys[new]!r}; they must agree.")
     inner = keys.pop("ssm_cfg", None) or {}
+    if not isinstance(inner, dict):
+        raise ConfigError(f"ssm_cfg is {inner!r}; it must be an object.")
     unknown = sorted(set(inner) - set(LEGACY_SSM_KEYS))
     if unknown:
         raise ConfigError(

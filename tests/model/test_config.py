@@ -152,3 +152,8 @@ def test_keys_of_the_original_repository_are_translated():
 def test_what_would_change_the_result_is_refused_by_name(keys, named):
     with pytest.raises(ConfigError, match=named):
         ModelConfig.from_hugging_face(keys)
+
+
+def test_an_ssm_cfg_that_is_no_object_is_refused_by_name():
+    with pytest.raises(ConfigError, match="ssm_cfg is 3"):
+        ModelConfig.from_hugging_face({"ssm_cfg": 3})
