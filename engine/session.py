@@ -32,7 +32,7 @@ from engine.train.trainer import Trainer
 
 SAVE_SECONDS = 60.0  # of training that a crash may cost
 HELD_OUT_BATCH = 8
-HELD_OUT_TOKENS = 50_000  # measured at each evaluation, at most
+HELD_OUT_WINDOWS = 64  # measured at each evaluation, at most, evenly spread
 NEW_MODEL_SIZE = "nano"  # of the model that is made where no base is named
 
 Progress = Callable[[int, int, str], None]
@@ -208,7 +208,7 @@ class Session:
                 f"Nothing in {self.plan.root} is learned.", "`codecoil scan` tells why each file is left out."
             )
         windows = Windows(corpus, o.sequence_length, o.batch_size, o.seed, o.fim_share)
-        return windows, HeldOutWindows(corpus, o.sequence_length, HELD_OUT_BATCH, limit=HELD_OUT_TOKENS)
+        return windows, HeldOutWindows(corpus, o.sequence_length, HELD_OUT_BATCH, limit=HELD_OUT_WINDOWS)
 
 
 def resume_session(

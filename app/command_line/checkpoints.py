@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app.command_line import FAILED
+from app.command_line.checkpoint_precisions import precision_lines, precision_rows
 from app.command_line.checkpoint_words import (
     as_json,
     comparison_lines,
@@ -46,7 +47,9 @@ def add_parser(commands) -> None:
 
     which = ("id", "id, beginning of an id, or name")
     verb("list", "all checkpoints, newest first").add_argument("--run", metavar="RUN", help="only those of a run")
-    verb("show", "all that is known of one", which)
+    show = verb("show", "all that is known of one", which)
+    show.add_argument("--precisions", action="store_true", help="also size and error in every precision")
+    show.add_argument("--repository", metavar="PATH", help="with --precisions: measure the held-out loss there")
     check = verb("verify", "check every hash, name, shape and number")
     check.add_argument("ids", metavar="ID", nargs="*", help="without one: all")
     verb("compare", "how far two are apart", ("first", which[1]), ("second", which[1]))
@@ -123,7 +126,11 @@ def _show(store, arguments: argparse.Namespace) -> int:
         "dependants": [one.id for one in dependants],
         "config": store.config(manifest.id).to_hugging_face(),
     }
-    return _print(arguments, content, details(manifest, dependants, content["folder"]))
+    lines = details(manifest, dependants, content["folder"])
+    if arguments.precisions:
+        content["precisions"] = precision_rows(store, manifest.id, arguments.repository)
+        lines = [*lines, "", *precision_lines(content["precisions"])]
+    return _print(arguments, content, lines)
 
 
 def _verify(store, arguments: argparse.Namespace) -> int:

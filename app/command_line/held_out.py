@@ -28,7 +28,8 @@ class HeldOutMeasure:
         self.tokens = int(sum(batch.counted.sum() for batch in self._batches))
         if not self.tokens:
             raise CorpusError(f"{repository} has no text to hold out.", "Choose a larger folder of source code.")
-        self._model = Model(config, open_device(device))
+        self._device = open_device(device)
+        self._model = Model(config, self._device)
 
     def __call__(self, parameters: Mapping[str, np.ndarray]) -> float:
         for name, array in parameters.items():
@@ -39,3 +40,4 @@ class HeldOutMeasure:
     def close(self) -> None:
         """Give the device's memory back."""
         self._model.close()
+        self._device.close()

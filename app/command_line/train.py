@@ -35,6 +35,7 @@ OPTION_NAMES = (
 def run(arguments: argparse.Namespace) -> int:
     """Train and report; 0 where the run came to its end, also by Ctrl-C."""
     from engine.devices import open_device
+    from engine.devices.single_kernel import warm_up
     from engine.session import Session, SessionPlan, resume_session
     from engine.train.options import preset
 
@@ -42,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     device = open_device(arguments.device)
     session = None
     try:
+        warm_up(device, lambda kernel, done, total: progress(done, total, "Preparing kernels (slow the first time)"))
         if arguments.resume:
             session = resume_session(arguments.resume, data_folder(), lambda: device, progress)
         else:

@@ -89,6 +89,21 @@ def test_list_and_show(ask, say, filled):
     assert "codecoil:" in say("show", "nobody", code=REFUSED)
 
 
+def test_precisions_with_their_size_error_and_measured_loss(ask, say, filled, tmp_path):
+    folder = tmp_path / "code"
+    folder.mkdir()
+    for number in range(4):
+        (folder / f"part_{number}.py").write_text(SOURCE.format(number) * 8)
+    rows = {row["precision"]: row for row in ask("show", "first", "--precisions")["precisions"]}
+    assert rows["float32"]["largest_error"] == 0 and rows["float32"]["held_out_loss"] is None
+    assert rows["q4_0"]["nbytes"] < rows["float16"]["nbytes"] < rows["float32"]["nbytes"]
+    measured = {
+        row["precision"]: row for row in ask("show", "first", "--precisions", "--repository", folder)["precisions"]
+    }
+    assert abs(measured["float16"]["held_out_loss"] - measured["float32"]["held_out_loss"]) < 0.01
+    assert "stored as" in say("show", "first", "--precisions")
+
+
 def test_verify(ask, say, store, filled):
     assert all(one["findings"] == [] for one in ask("verify")["checkpoints"])
     assert "whole" in say("verify", "base")
