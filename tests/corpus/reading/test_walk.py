@@ -202,7 +202,7 @@ def test_progress_counts_to_the_end(tmp_path):
 
 def test_a_hundred_thousand_names_in_one_folder(tmp_path, monkeypatch, capsys):
     """Not timed here (tests/benchmarks does that), but printed; what matters is that nothing grows with the square."""
-    (tmp_path / ".gitignore").write_text("*.pyc\n*.log\nbuild/\n/dist/\n**/tmp/*.txt\n*~\n.cache\nfoo*.bak\n")
+    (tmp_path / ".gitignore").write_text("*.pyc\n*.log\nbuild/\n/dist/\n**/temp/*.txt\n*~\n.cache\nfoo*.bak\n")
     for i in range(100_000):
         os.close(os.open(f"{tmp_path}/module_{i}.py", os.O_CREAT | os.O_WRONLY))
     began = time.perf_counter()
