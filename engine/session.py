@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from engine.errors import CodecoilError, CorpusError, InputError
 from engine.model.config import preset as size_preset
 from engine.model.initialise import initial_parameters
 from engine.model.model import Model, load_model
-from engine.train.events import CheckpointEvent, Event, FinishedEvent, NoteEvent
+from engine.train.events import CheckpointEvent, Event, FinishedEvent, NoteEvent, PlanEvent
 from engine.train.options import TrainingOptions
 from engine.train.saved_run import SavedRun, forget_run, load_run, save_run
 from engine.train.trainer import Trainer
@@ -87,6 +87,8 @@ class Session:
         if self._note:
             yield NoteEvent(self.trainer.step, self._note)
         for event in self.trainer.run():
+            if isinstance(event, PlanEvent):
+                event = replace(event, run=self.run_id)
             self._history.append(event.to_json())
             yield event
             if isinstance(event, FinishedEvent):

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
             plan = SessionPlan(Path(arguments.path).resolve(), data_folder(), options, arguments.base or "")
             session = Session(plan, device, progress)
         progress.clear()
-        show = print_json if arguments.json else Report(session.run_id)
+        show = print_json if arguments.json else Report()
         with stops_on_interrupt(session):
             for event in session.run():
                 show(event)
@@ -93,9 +93,8 @@ def print_json(event) -> None:
 class Report:
     """Events in words: a line that is rewritten for steps, and one that stays for everything else."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self) -> None:
         self._live = sys.stdout.isatty()
-        self._run = run_id
         self._held_out = ""
 
     def __call__(self, event) -> None:
@@ -109,7 +108,7 @@ class Report:
     def _plan(self, event) -> str:
         memory = ", ".join(f"{kind} {nbytes(size)}" for kind, size in event.memory.items())
         return (
-            f"Run {self._run} on {event.device}: mode {event.mode}, {event.trained_parameters:,} weights trained, "
+            f"Run {event.run} on {event.device}: mode {event.mode}, {event.trained_parameters:,} weights trained, "
             f"{event.steps:,} steps of {event.tokens_per_step:,} tokens.\nMemory: {memory}."
         )
 

@@ -20,7 +20,7 @@ class Event:
 
 @dataclass(frozen=True)
 class PlanEvent(Event):
-    """Before the first step: how much there is to do, and what it will hold in memory by kind."""
+    """Before the first step: how much there is to do, and what it holds in memory by kind; `run` is to resume by."""
 
     event = "plan"
     mode: str
@@ -30,6 +30,7 @@ class PlanEvent(Event):
     trained_parameters: int
     memory: dict[str, int]
     device: str
+    run: str = ""
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def test_the_command_prints_one_event_a_line(repository, capsys):
     )
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert code == 0
-    assert lines[0]["event"] == "plan" and lines[-1]["event"] == "checkpoint"
+    assert lines[0]["event"] == "plan" and lines[0]["run"] and lines[-1]["event"] == "checkpoint"
     assert {line["event"] for line in lines} >= {"plan", "step", "evaluation", "finished", "checkpoint"}
 
 
