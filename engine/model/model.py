@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,7 @@ class Model:
         device.allocate(self._blueprint.slabs)
         self.network = self._blueprint.network
         self.parameters = ParameterMap(device, self.network.parameters)
+        self.owned_device: Device | None = None  # closed with the model
         self._kept: OrderedDict[tuple, tuple[Executable, TrainedSet | None]] = OrderedDict()
 
     # ---- computing
@@ -183,6 +184,9 @@ class Model:
         self.device.release(self._blueprint.slabs)
         self._blueprint.drop_adapters()
         self._blueprint.layout.slabs.clear()
+        if self.owned_device is not None:
+            self.owned_device.close()
+            self.owned_device = None
 
     # ---- inside
 
@@ -226,25 +230,36 @@ class Model:
             self._discard(self._kept.popitem()[1])
 
 
-def create_model(config: ModelConfig | dict[str, Any], seed: int = 0, device: Device | None = None) -> Model:
-    """A new model with random weights; `config` is a ModelConfig or a dict of Hugging Face keys."""
+def create_model(config: ModelConfig | dict[str, Any], seed: int = 0, device: Device | str | None = None) -> Model:
+    """A new model with random weights; `config` is a ModelConfig or a dict of Hugging Face keys.
+
+    `device`: an open device, or the name of one to open, which the model then closes with itself.
+    """
     if isinstance(config, dict):
         config = ModelConfig.from_hugging_face(config)
-    model = Model(config, device or open_device())
-    for name, array in initial_parameters(config, seed):
-        model.parameters[name] = array
-    return model
+    return _filled(config, device, initial_parameters(config, seed))
 
 
-def load_model(folder: str | Path, device: Device | None = None) -> Model:
+def load_model(folder: str | Path, device: Device | str | None = None) -> Model:
     """The model of a Hugging Face Mamba-1 folder: float32, float16 or bfloat16, sharded or not, tied or not."""
     folder = Path(folder)
     config = files.read_config(folder)
-    model = Model(config, device or open_device())
+    return _filled(config, device, files.read_parameters(folder, config))
+
+
+def _filled(config: ModelConfig, device: Device | str | None, parameters: Iterable[tuple[str, np.ndarray]]) -> Model:
+    """A model with these parameters; nothing stays allocated or open where that fails."""
+    opened = open_device(device or "auto") if device is None or isinstance(device, str) else None
+    model = None
     try:
-        for name, array in files.read_parameters(folder, config):
+        model = Model(config, opened or device)
+        for name, array in parameters:
             model.parameters[name] = array
     except BaseException:
-        model.close()
+        if model is not None:
+            model.close()
+        if opened is not None:
+            opened.close()
         raise
+    model.owned_device = opened
     return model

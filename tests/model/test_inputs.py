@@ -131,3 +131,14 @@ def test_a_parameter_can_be_read_and_written_by_name_only_whole(device):
         with pytest.raises(InputError):
             del model.parameters[name]
         assert len(model.parameters) == len(model.config.parameter_shapes())
+
+
+def test_a_model_opens_a_device_by_name_and_closes_it_with_itself(tmp_path):
+    model = engine.create_model(TINY, device="cpu")
+    device = model.device
+    model.save(tmp_path)
+    model.close()
+    assert device.ledger.total == 0 and model.owned_device is None
+    loaded = engine.load_model(tmp_path, device="cpu")
+    assert loaded.logits([[1, 2]]).shape == (1, 2, TINY["vocab_size"])
+    loaded.close()
