@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from app.command_line import FAILED
-from app.command_line.checkpoint_precisions import precision_lines, precision_rows
 from app.command_line.checkpoint_words import (
     as_json,
     comparison_lines,
@@ -128,6 +127,8 @@ def _show(store, arguments: argparse.Namespace) -> int:
     }
     lines = details(manifest, dependants, content["folder"])
     if arguments.precisions:
+        from app.command_line.checkpoint_precisions import precision_lines, precision_rows  # loads NumPy
+
         content["precisions"] = precision_rows(store, manifest.id, arguments.repository)
         lines = [*lines, "", *precision_lines(content["precisions"])]
     return _print(arguments, content, lines)
