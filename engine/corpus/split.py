@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import functools
 import os
-import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from engine.corpus.git import ask_git
+
 MOST_TOKENS = 0.5  # of all tokens in one file: such a file is learned, or little is left
 MOST_COMMITS = 1000
-GIT_PATIENCE = 20.0  # seconds
 
 Sides = Mapping[str, bool]
 """For every file of the corpus that has a side: True for held out."""
@@ -183,20 +183,10 @@ def newest_paths(root: Path, wanted: Callable[[str], bool]) -> Newest | None:
 
     Files of one commit come in the order of their hash, so that a commit that touches everything gives a fair sample.
     """
-    command = ["git", "-C", os.fspath(root), "--no-pager", "--no-optional-locks"]
-    # Nothing that a repository's own configuration names may be run.
-    command += ["-c", "core.fsmonitor=false", "-c", "log.showSignature=false"]
-    command += ["log", f"--max-count={MOST_COMMITS}", "-z", "--name-only", "--relative", "--no-renames"]
-    command += ["--no-ext-diff", "--no-textconv", "--no-merges", "--format=%x01%H", "--", "."]
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-    try:
-        done = subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=GIT_PATIENCE, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    commits = _commits(done.stdout)
-    if done.returncode != 0 or not commits:
+    arguments = ["log", f"--max-count={MOST_COMMITS}", "-z", "--name-only", "--relative", "--no-renames"]
+    arguments += ["--no-ext-diff", "--no-textconv", "--no-merges", "--format=%x01%H", "--", "."]
+    commits = _commits(ask_git(root, arguments) or b"")
+    if not commits:
         return None
     found: dict[str, None] = {}
     for _, names in commits:

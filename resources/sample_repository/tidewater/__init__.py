@@ -1,0 +1,3 @@
+"""Tidewater plans a small harbour."""
+
+VERSION = "2.3.0"

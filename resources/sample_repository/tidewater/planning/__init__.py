@@ -1,0 +1,1 @@
+"""What follows.  Pure functions from records to an Outcome; no ledger is touched here."""

@@ -1,0 +1,1 @@
+"""What a thing is.  Records are frozen, check themselves, and know how they are written into a row."""

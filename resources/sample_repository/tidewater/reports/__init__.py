@@ -1,0 +1,1 @@
+"""What a person reads.  Lines of text made from records."""
