@@ -28,6 +28,8 @@ LIMITS = {
     "fill": 0.0,
     "embedding_gather": 0.0,
     "embedding_scatter": 5e-7,
+    "embedding_store": 0.0,
+    "gather_columns": 0.0,
     "scan_coefficients_backward": 5e-7,
     "selective_scan": 1e-5,
     "selective_scan_backward": 1.5e-5,
@@ -36,10 +38,16 @@ LIMITS = {
     "squared_norm": 1e-6,
     "clip_factor": 3e-7,
     "adamw": 5e-7,
+    "dead_channels": 0.0,
     "widen_float16": 0.0,
     "widen_bfloat16": 0.0,
     "narrow_float16": 0.0,
     "narrow_bfloat16": 0.0,
+    "carry_history": 0.0,
+    "carry_state": 0.0,
+    "selective_scan_tokens": 1e-5,
+    "narrow_int8": 5e-7,
+    "argmax": 0.0,
 }
 Expect = Callable[[Sample], dict[str, np.ndarray]]
 CHECKED_SIZES = (Sizes(), Sizes(b=3, l=5, m=64, d=128, n=8, r=2, k=3, v=257))

@@ -1,11 +1,8 @@
 // One AdamW step with decoupled decay on gradient * factor; nothing changes where the factor is 0.
-//   first = b1 * first + (1 - b1) * g;  second = b2 * second + (1 - b2) * g^2
-//   parameter -= rate * (first / c1 / (sqrt(second / c2) + epsilon) + decay * parameter)
-// The change of one parameter stays within +-trust where trust > 0.
 // parameter, gradient, first, second: (count); scalars, statistics: (16).  256 lanes take 1,024 elements.
 // The scalars are read from a buffer, not from the parameters: a plan is encoded once and runs with new values each
 // step.
-//! lib: grid
+//! lib: grid adamw_change
 
 struct Params {
     count: u32,
@@ -26,6 +23,10 @@ struct Params {
 @group(0) @binding(5) var<storage, read_write> scalars: array<f32>;
 @group(0) @binding(6) var<storage, read_write> statistics: array<f32>;
 
+fn scalar(slot: u32) -> f32 {
+    return scalars[p.scalars_offset + slot];
+}
+
 @compute @workgroup_size(256)
 fn main(
     @builtin(workgroup_id) group: vec3u,
@@ -36,27 +37,18 @@ fn main(
     if (factor == 0.0) {
         return;
     }
-    let rate = scalars[p.scalars_offset + LEARNING_RATE];
-    let beta1 = scalars[p.scalars_offset + BETA1];
-    let beta2 = scalars[p.scalars_offset + BETA2];
-    let epsilon = scalars[p.scalars_offset + EPSILON];
-    let decay = select(0.0, scalars[p.scalars_offset + WEIGHT_DECAY], p.decay != 0u);
-    let correction1 = scalars[p.scalars_offset + CORRECTION1];
-    let correction2 = scalars[p.scalars_offset + CORRECTION2];
-    let trust = scalars[p.scalars_offset + TRUST];
-
+    let decay = select(0.0, scalar(WEIGHT_DECAY), p.decay != 0u);
+    let step = Step(
+        scalar(LEARNING_RATE), scalar(BETA1), scalar(BETA2), scalar(EPSILON), decay,
+        scalar(CORRECTION1), scalar(CORRECTION2), scalar(TRUST),
+    );
     let begin = flat_group(group, grid) * 1024u;
     for (var i = begin + lane; i < min(begin + 1024u, p.count); i += 256u) {
         let g = gradient[p.gradient_offset + i] * factor;
-        let m = beta1 * first[p.first_offset + i] + (1.0 - beta1) * g;
-        let v = beta2 * second[p.second_offset + i] + (1.0 - beta2) * g * g;
-        first[p.first_offset + i] = m;
-        second[p.second_offset + i] = v;
         let value = parameter[p.parameter_offset + i];
-        var change = rate * (m / correction1 / (sqrt(v / correction2) + epsilon) + decay * value);
-        if (trust > 0.0) {
-            change = clamp(change, -trust, trust);
-        }
-        parameter[p.parameter_offset + i] = value - change;
+        let now = moved(step, value, g, first[p.first_offset + i], second[p.second_offset + i]);
+        first[p.first_offset + i] = now.first;
+        second[p.second_offset + i] = now.second;
+        parameter[p.parameter_offset + i] = value - now.change;
     }
 }

@@ -113,14 +113,22 @@ class Device(ABC):
         (executable,) = self.compile_together([program])
         return executable
 
-    def compile_together(self, programs: Sequence[Program]) -> list[Executable]:
-        """Bind programs that run one after the other to one arena; what a run leaves there ends with the next run."""
-        arena = Arena(self, [self.plan(program) for program in programs])
+    def compile_together(self, programs: Sequence[Program], later: Sequence[Program] = ()) -> list[Executable]:
+        """Bind programs that run one after the other to one arena; what a run leaves there ends with the next run.
+
+        `later`: programs that the arena has room for, and that `compile_beside` binds when they are needed.
+        """
+        arena = Arena(self, [self.plan(program) for program in (*programs, *later)])
         try:
-            return [self._bind(plan, arena) for plan in arena.plans]
+            return [self._bind(plan, arena) for plan in arena.plans[: len(programs)]]
         except BaseException:
             arena.close()
             raise
+
+    def compile_beside(self, executable: Executable, program: Program) -> Executable:
+        """Bind a program for which the arena of `executable` has room."""
+        (plan,) = (plan for plan in executable.arena.plans if plan.program is program)
+        return self._bind(plan, executable.arena)
 
     @abstractmethod
     def _bind(self, plan: Plan, arena: Arena) -> Executable: ...
@@ -174,7 +182,7 @@ class Executable(ABC):
     """A program bound to memory: write the inputs, run, read the outputs."""
 
     def __init__(self, device: Device, plan: Plan, arena: Arena) -> None:
-        self.device, self.plan, self._arena = device, plan, arena
+        self.device, self.plan, self.arena = device, plan, arena
         arena.users.add(self)
 
     def locate(self, tensor: Tensor) -> tuple[object, int]:
@@ -182,7 +190,7 @@ class Executable(ABC):
         if tensor.slab is not None:
             return self.device.buffer_of(tensor.slab), tensor.offset
         placement = self.plan.placements[tensor]
-        return self._arena.pages[placement.page], placement.offset
+        return self.arena.pages[placement.page], placement.offset
 
     def run(self, inputs: dict[str, np.ndarray]) -> None:
         """Write `inputs` by name, then enqueue every call."""
@@ -216,6 +224,6 @@ class Executable(ABC):
 
     def close(self) -> None:
         """Let go of the arena."""
-        self._arena.users.discard(self)
-        if not self._arena.users:
-            self._arena.close()
+        self.arena.users.discard(self)
+        if not self.arena.users:
+            self.arena.close()

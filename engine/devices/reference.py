@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from engine.devices import decode_reference
 from engine.devices.samples import Sample
 from engine.graph.kernels import KERNELS, STATE_INTERVAL, Scalars, Statistics
 
@@ -68,6 +69,18 @@ def embedding_scatter(ids, order, d_y, d_table, first_row) -> Arrays:
         if 0 <= row < len(d_table):
             d_table[row] += d_y[i]
     return {"d_table": d_table}
+
+
+def embedding_store(ids, x, table, first_row) -> Arrays:
+    table = table.copy()
+    for i, row in enumerate(ids - int(first_row)):
+        if 0 <= row < len(table):
+            table[row] = x[i]
+    return {"table": table}
+
+
+def gather_columns(ids, x, y) -> Arrays:
+    return {"y": x[:, ids]}
 
 
 def rmsnorm(x, scale, y, inverse_rms, epsilon) -> Arrays:
@@ -271,6 +284,23 @@ def adamw(parameter, gradient, first, second, scalars, statistics, decay) -> Arr
     return {"parameter": parameter - change, "first": first, "second": second}
 
 
+def update_squares(parameter, gradient, first, second, scalars, statistics, partials, decay) -> Arrays:
+    after = adamw(parameter, gradient, first, second, scalars, statistics, decay)["parameter"]
+    squares = np.stack([gradient, parameter, parameter - after], axis=1) ** 2
+    size = -(-len(parameter) // len(partials))
+    return {"partials": np.stack([squares[i * size : (i + 1) * size].sum(axis=0) for i in range(len(partials))])}
+
+
+def column_squares(x, partials) -> Arrays:
+    rows = -(-len(x) // len(partials))
+    return {"partials": np.stack([(x[i * rows : (i + 1) * rows] ** 2).sum(axis=0) for i in range(len(partials))])}
+
+
+def dead_channels(outputs, gradients, count, share) -> Arrays:
+    dead = (outputs <= share**2 * outputs.mean()) | (gradients <= share**2 * gradients.mean())
+    return {"count": np.array([dead.sum()])}
+
+
 # ---- casts: the only exact ones, by bits
 
 
@@ -295,4 +325,6 @@ def narrow_bfloat16(x, y) -> Arrays:
     return {"y": np.where(np.isnan(x), upper | 0x40, upper + up).astype(np.uint16)}
 
 
-_REFERENCES: dict[str, Callable[..., Arrays]] = {name: globals()[name] for name in KERNELS}
+_REFERENCES: dict[str, Callable[..., Arrays]] = {
+    name: getattr(decode_reference, name, None) or globals()[name] for name in KERNELS
+}

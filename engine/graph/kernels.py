@@ -75,6 +75,13 @@ KERNELS: dict[str, Kernel] = {
             "first_row",
             "d_table[ids[i] - first_row] += d_y[i], equal ids in order of position; order = stable argsort of ids",
         ),
+        _kernel(
+            "embedding_store",
+            "ids:r1i x:r2 table:x2",
+            "first_row",
+            "table[ids[i] - first_row] = x[i] where that row is in this block of the table; no id comes twice",
+        ),
+        _kernel("gather_columns", "ids:r1i x:r2 y:w2", "", "y (i, j) = x (i, ids[j])"),
         _kernel("rmsnorm", "x:r2 scale:r1 y:w2 inverse_rms:w1", "epsilon", "y = scale * x * inverse_rms, per row"),
         _kernel(
             "rmsnorm_backward",
@@ -171,15 +178,93 @@ KERNELS: dict[str, Kernel] = {
             "decay",
             "one AdamW step with decoupled decay on gradient * statistics[2]; nothing changes where that factor is 0",
         ),
+        _kernel(
+            "update_squares",
+            "parameter:r1 gradient:r1 first:r1 second:r1 scalars:r1 statistics:r1 partials:w2",
+            "decay",
+            "partials (p, 3): sums of squares, over each of p equal parts, of the gradient, of the parameter and of "
+            "the change that adamw is about to make",
+        ),
+        _kernel(
+            "column_squares",
+            "x:r2 partials:w2",
+            "",
+            "partials (p, d): sums of squares of each column of x over p blocks of ceil(t/p) rows each",
+        ),
+        _kernel(
+            "dead_channels",
+            "outputs:r1 gradients:r1 count:x1",
+            "share",
+            "count[0] = number of channels whose square in outputs, or in gradients, is at most share^2 times the mean "
+            "of all channels there",
+        ),
         _kernel("widen_float16", "x:r1h y:w1", "", "y = x as float32"),
         _kernel("widen_bfloat16", "x:r1b y:w1", "", "y = x as float32"),
         _kernel("narrow_float16", "x:r1 y:w1h", "", "y = x as float16, to the nearest, ties to even"),
         _kernel("narrow_bfloat16", "x:r1 y:w1b", "", "y = x as bfloat16, to the nearest, ties to even"),
+        _kernel(
+            "carry_history",
+            "x:r2s history:x2 count:r1i?",
+            "",
+            "history (k-1, d) = the last k-1 rows of history followed by the first count rows of x (all of them where "
+            "count is absent)",
+        ),
+        _kernel(
+            "carry_state",
+            "kept:r3 state:x2 count:r1i?",
+            "",
+            "state (n, d) = kept[count - 1] (the last one where count is absent); it stays where count is 0",
+        ),
+        _kernel(
+            "causal_conv_silu_tokens",
+            "x:r2s weight:r2 bias:r1? history:x2? kept:w2? y:w2",
+            "",
+            "causal_conv_silu on at most 8 tokens of one sequence; history (k-1, d) moves on behind them or, where kept "
+            "(t, d) is given, stays, and kept = x",
+        ),
+        _kernel(
+            "selective_scan_tokens",
+            "u:r2 delta:r2 x_dbl:r2 coefficients:r2 state:x2 kept:w3? y:w2",
+            "rank",
+            "selective_scan on at most 8 tokens from state (n, d), which moves on behind them or, where kept (t, n, d) "
+            "is given, stays, and kept = the state after each token",
+        ),
+        _kernel(
+            "matmul_nt_float16",
+            "a:r2 b:r2h c:x2 addend:r2? bias:r1?",
+            "alpha accumulate",
+            "matmul_nt for at most 8 rows of a and b in float16",
+        ),
+        _kernel(
+            "matmul_nt_int8",
+            "a:r2 b:r2i c:x2 addend:r2? bias:r1? scales:r2",
+            "alpha accumulate",
+            "matmul_nt for at most 8 rows of a and b in 8 bits: words and scales as narrow_int8 leaves them",
+        ),
+        _kernel(
+            "narrow_int8",
+            "x:r2 words:w2i scales:w2",
+            "",
+            "rows of x in 8 bits: scales (j, s) = largest of each 32 / 127, words (j, 8s) = four x / scale each, to the "
+            "nearest, ties to even, lowest byte first, 0 past the end of a row",
+        ),
+        _kernel("widen_int8", "words:r2i scales:r2 y:w2", "", "y = what narrow_int8 has left of x"),
+        _kernel("argmax", "logits:r2 best:w1i", "", "best[i] = the lowest index of the largest in row i"),
+        _kernel(
+            "top_k",
+            "logits:r2 best:w2",
+            "",
+            "best (t, 1 + 2k): the logarithm of the sum of the exponentials of a row, its k largest in falling order "
+            "(equal ones by index) and their indices, 0 and -1 past the end of a short row",
+        ),
     )
 }
 
 STATE_INTERVAL = 64  # tokens between two kept states of the scan
 NORM_PARTS = 256  # partial sums of a squared norm
+FEW_TOKENS = 8  # tokens that the kernels of decoding take at a time
+SCALE_BLOCK = 32  # weights that share a scale in 8 bits
+TOP = 64  # most that `top_k` finds
 
 
 class Scalars:
@@ -205,3 +290,11 @@ class Statistics:
     GRADIENT_NORM = 1
     CLIP_FACTOR = 2
     COUNT = 16
+
+
+class LayerStatistics:
+    """Slots that a step with insight leaves for each layer, layer after layer, behind those of `Statistics`."""
+
+    SQUARES = 0  # three: of the gradient, of the trained weights, of their change
+    DEAD = 3
+    COUNT = 4

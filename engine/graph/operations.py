@@ -11,13 +11,14 @@ import math
 from dataclasses import dataclass
 
 from engine.graph.kernels import STATE_INTERVAL
-from engine.graph.parameters import LowRankPair, Parameter
+from engine.graph.parameters import IndexedRows, LowRankPair, Parameter, TrainedRows
 from engine.graph.tape import Tape
 from engine.graph.tensor import Kind, Tensor, View
 
 LOGITS_BYTES = 8 * 2**20  # logits held at a time: small enough for a cache, large enough for the matrix product
 LOGITS_MIN_ROWS = 64
 NORM_BLOCK_ROWS = 64  # rows whose share of the norm's scale gradient is summed in one go
+DEAD_SHARE = 1e-3  # of the layer's root mean square, at which a channel counts as dead
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,12 @@ class Projection:
         return low
 
 
-def embedding(tape: Tape, ids: Tensor, order: Tensor | None, table: Parameter) -> Tensor:
-    """Rows of `table` (v, m) for `ids` (t,); `order`, their stable argsort, is needed where the table is trained."""
+def embedding(tape: Tape, ids: Tensor, order: Tensor | None, table: Parameter, places: Tensor | None = None) -> Tensor:
+    """Rows of `table` (v, m) for `ids` (t,).
+
+    Where the table is trained, `places` (t,) says which trained row each token has, negative for none (not given: the
+    ids themselves), and `order` is their stable argsort.
+    """
     x = tape.new("embedded", (ids.shape[0], table.shape[1]))
     for first_row, block in zip(table.first_rows, table.blocks, strict=True):
         tape.emit("embedding_gather", ids, block, x, first_row=first_row)
@@ -85,10 +90,10 @@ def embedding(tape: Tape, ids: Tensor, order: Tensor | None, table: Parameter) -
         return x
 
     def backward() -> None:
-        for first_row, d_table in zip(table.first_rows, trained.gradients, strict=True):
+        for start, d_table in zip(trained.starts, trained.gradients, strict=True):
             if not tape.accumulates(d_table):
                 tape.emit("fill", d_table.view(shape=(d_table.size,)), value=0.0)
-            tape.emit("embedding_scatter", ids, order, tape.gradient(x), d_table, first_row=first_row)
+            tape.emit("embedding_scatter", places or ids, order, tape.gradient(x), d_table, first_row=start)
 
     tape.record(x, backward)
     return x
@@ -133,11 +138,13 @@ def linear(tape: Tape, x: Tensor, projection: Projection, name: str = "projected
     return y
 
 
-def gated_projection(tape: Tape, y: Tensor, xz: Tensor, projection: Projection, residual: Tensor) -> Tensor:
+def gated_projection(
+    tape: Tape, y: Tensor, xz: Tensor, projection: Projection, residual: Tensor, dead: View | None = None
+) -> Tensor:
     """residual + projection(y * silu(z)), z being the second half of xz (t, 2d).
 
     The product y * silu(z) is not kept: `gate_backward` makes it again in the place of y, just before the weight's
-    gradient needs it.
+    gradient needs it. `dead` (1, 1), where given, gets the number of dead channels.
     """
     t, d = y.shape
     z = xz.columns(d, 2 * d)
@@ -155,12 +162,32 @@ def gated_projection(tape: Tape, y: Tensor, xz: Tensor, projection: Projection, 
         d_z = tape.gradient_to_fill(xz)[0].columns(d, 2 * d) if tape.wants(xz) else None
         tape.emit("gate_backward", d_g, y, z, d_z)
         tape.set_gradient(y, d_g)  # in place
+        if dead is not None:
+            _count_dead(tape, y, d_g, dead)
         projection.weight_gradients(tape, d_out, d_low, y)
         if tape.wants(residual):
             tape.set_gradient(residual, d_out)  # the residual stream: the same buffer goes on to the layer below
 
     tape.record(out, backward)
     return out
+
+
+def _count_dead(tape: Tape, g: Tensor, d_y: Tensor, dead: View) -> None:
+    """Count the channels of a layer that take no part over the whole batch.
+
+    Dead is a channel through which nothing goes out (its column of the gated output g is next to zero at every token)
+    or nothing comes back (its column of d_y, the gradient that has passed the gate, is). Next to zero: a root mean
+    square of at most `DEAD_SHARE` of that of all channels of the layer, so that the size of a layer's numbers, which
+    differs from layer to layer, plays no part.
+    """
+    t, d = g.shape
+    squares = []
+    for x in (g, d_y):
+        parts = tape.new("channel_squares_parts", (math.ceil(t / NORM_BLOCK_ROWS), d), Kind.WORKSPACE)
+        tape.emit("column_squares", x, parts)
+        squares.append(tape.new("channel_squares", (d,), Kind.WORKSPACE))
+        tape.emit("sum_rows", parts, squares[-1].view(shape=(1, d)), columns=d, accumulate=0)
+    tape.emit("dead_channels", *squares, View(dead.tensor, dead.offset, (1,), 1), share=DEAD_SHARE)
 
 
 def causal_conv_silu(
@@ -297,14 +324,29 @@ def cross_entropy(tape: Tape, x: Tensor, head: Parameter, targets: Tensor, scala
             logits, targets.rows(start, stop), losses.rows(start, stop), scalars,
             want_gradient=int(want_gradient),
         )  # fmt: skip
-        for number, (first_row, block) in enumerate(zip(head.first_rows, head.blocks, strict=True)):
-            d_logits = logits.columns(first_row, first_row + block.shape[0])
-            if d_x is not None:
-                _product(tape, "nn", d_logits, block, d_x.rows(start, stop), accumulate=number > 0)
-            if trained is not None:
-                d_block = trained.gradients[number]
-                _product(tape, "tn", d_logits, x.rows(start, stop), d_block, accumulate=tape.accumulates(d_block))
+        if d_x is not None:
+            for first_row, block in zip(head.first_rows, head.blocks, strict=True):
+                d_logits = logits.columns(first_row, first_row + block.shape[0])
+                _product(tape, "nn", d_logits, block, d_x.rows(start, stop), accumulate=first_row > 0)
+        if trained is not None:
+            _head_gradient(tape, trained, logits, x.rows(start, stop))
     return losses
+
+
+def _head_gradient(tape: Tape, trained: TrainedRows | IndexedRows, d_logits: Tensor, x: View) -> None:
+    """d_head (+)= d_logits^T x for what is trained of the head: d_logits (t, v), x (t, m)."""
+    if isinstance(trained, TrainedRows):
+        columns = [
+            d_logits.columns(first_row, first_row + block.shape[0])
+            for first_row, block in zip(trained.parameter.first_rows, trained.parameter.blocks, strict=True)
+        ]
+    else:  # the gradient of all rows of the table never exists: only these columns go into the product
+        columns = []
+        for block in trained.blocks:
+            columns.append(tape.new("d_trained_logits", (d_logits.shape[0], block.ids.size), Kind.WORKSPACE))
+            tape.emit("gather_columns", block.ids, d_logits, columns[-1])
+    for d_rows, gradient in zip(columns, trained.gradients, strict=True):
+        _product(tape, "tn", d_rows, x, gradient, accumulate=tape.accumulates(gradient))
 
 
 def head_logits(tape: Tape, x: Tensor | View, head: Parameter, logits: Tensor) -> None:

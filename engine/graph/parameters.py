@@ -53,6 +53,43 @@ class TrainedRows:
     def whole(self) -> bool:
         return (self.first, self.last) == (0, self.parameter.shape[0])
 
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The number of the first row of each gradient, as an embedding counts them."""
+        return self.parameter.first_rows
+
+
+@dataclass(frozen=True, eq=False)
+class IndexedBlock:
+    """Trained rows of one block of a table.
+
+    `table` (rows, m) begins with row `first_row`; `ids` (k,) are the trained ones, in order, on the device; `gradient`
+    (k, m) is theirs. `start`: the place of the first of them among all trained rows of the table.
+    """
+
+    table: Tensor
+    first_row: int
+    ids: Tensor
+    start: int
+    gradient: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class IndexedRows:
+    """Single rows of a table of the vocabulary. Their gradient is compact: one row for each, and nothing between."""
+
+    parameter: Parameter
+    blocks: tuple[IndexedBlock, ...]
+
+    @property
+    def gradients(self) -> tuple[Tensor, ...]:
+        return tuple(block.gradient for block in self.blocks)
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """The place of the first row of each gradient among all trained rows."""
+        return tuple(block.start for block in self.blocks)
+
 
 @dataclass(frozen=True, eq=False)
 class LowRankPair:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.graph.kernels import KERNELS, Statistics
-from engine.graph.parameters import Parameter, TrainedRows
+from engine.graph.kernels import KERNELS, LayerStatistics, Statistics
+from engine.graph.parameters import IndexedRows, Parameter, TrainedRows
 from engine.graph.tensor import KernelCall, Kind, Program, Tensor, View, view_of
 
 
@@ -18,14 +18,21 @@ class Tape:
     """Writes a program: forward as operations are called, backward on demand."""
 
     def __init__(
-        self, name: str, device, trained: dict[str, TrainedRows] | None = None, accumulate: bool = False
+        self,
+        name: str,
+        device,
+        trained: dict[str, TrainedRows | IndexedRows] | None = None,
+        accumulate: bool = False,
+        insight: int = 0,
     ) -> None:
         """`trained`: what gets a gradient, by parameter name.
 
-        `accumulate`: add to the gradients that are there (later micro-batches).
+        `accumulate`: add to the gradients that are there (later micro-batches). `insight`: layers whose statistics
+        are wanted, 0 for none.
         """
         self.program = Program(name)
         self.device = device
+        self.insight = insight
         self._trained = trained or {}
         self._accumulate = accumulate
         self._written: set[Tensor] = set()
@@ -94,14 +101,51 @@ class Tape:
         self._gradients[tensor] = buffer = self.new(f"d_{tensor.name}", tensor.shape)
         return buffer, False
 
-    def backward(self) -> None:
-        """Emit the backward kernels, last operation first."""
-        while self._backward:
+    def backward(self, down_to: int = 0) -> None:
+        """Emit the backward kernels, last operation first, until `down_to` recorded operations are left."""
+        while len(self._backward) > down_to:
             self._backward.pop()()
+
+    def recomputed(self, x: Tensor, layer: Callable[[Tensor], Tensor]) -> Tensor:
+        """layer(x), of which only x is kept: its forward is emitted once more, just before its backward.
+
+        The same kernels on the same numbers: gradients are those of a layer whose activations are kept, bit for bit.
+        """
+        recorded = len(self._backward)
+        out = layer(x)
+        if len(self._backward) == recorded:  # nothing in it is trained, so nothing of it would be kept
+            return out
+        del self._backward[recorded:]
+
+        def backward() -> None:
+            recorded, first = len(self._backward), len(self.program.calls)
+            again = layer(x)
+            last = len(self.program.calls)
+            self.set_gradient(again, self._gradients.pop(out))
+            self.backward(recorded)
+            self._drop_unread(first, last)
+
+        self._backward.append(backward)
+        return out
+
+    def _drop_unread(self, first: int, last: int) -> None:
+        """Take out the calls from `first` up to `last` that write only what no later call uses (the layer's output)."""
+        calls = self.program.calls
+        used = {view.tensor for call in calls[last:] for view in call.operands if view is not None}
+        kept: list[KernelCall] = []
+        for call in reversed(calls[first:last]):
+            operands = KERNELS[call.kernel].operands
+            written = [
+                v.tensor for v, spec in zip(call.operands, operands, strict=True) if v is not None and spec.writes
+            ]
+            if any(tensor in used or tensor.slab is not None for tensor in written):
+                kept.append(call)
+                used.update(view.tensor for view in call.operands if view is not None)
+        calls[first:last] = reversed(kept)
 
     # ---- gradients of parameters
 
-    def trained(self, parameter: Parameter | None) -> TrainedRows | None:
+    def trained(self, parameter: Parameter | None) -> TrainedRows | IndexedRows | None:
         """Which rows of `parameter` are trained, if any."""
         return self._trained.get(parameter.name) if parameter is not None else None
 
@@ -116,5 +160,12 @@ class Tape:
     def statistics(self) -> Tensor:
         """The small vector that the host reads after a step."""
         if "statistics" not in self.program.outputs:
-            self.output("statistics", self.new("statistics", (Statistics.COUNT,), Kind.WORKSPACE))
+            size = Statistics.COUNT + self.insight * LayerStatistics.COUNT
+            self.output("statistics", self.new("statistics", (size,), Kind.WORKSPACE))
         return self.program.outputs["statistics"]
+
+    def layer_statistics(self, layer: int, slot: int, count: int = 1) -> View | None:
+        """Where `count` statistics of a layer go, from `slot` on; None where no insight is wanted."""
+        if not self.insight:
+            return None
+        return self.statistics().view(Statistics.COUNT + layer * LayerStatistics.COUNT + slot, (1, count))

@@ -7,16 +7,27 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from engine.devices.interface import Device
 from engine.errors import ConfigError, InputError, MemoryCeilingError
 from engine.graph.parameters import LowRankPair
 from engine.graph.plan import shared_arena
 from engine.graph.tensor import Kind, Slab
 from engine.model.config import ModelConfig
-from engine.model.layout import ParameterLayout, TrainedSet
+from engine.model.layout import ParameterLayout
 from engine.model.mamba import Network
-from engine.model.selection import DEFAULT_RANK, adapter_names, adapter_shapes, selected_rows
-from engine.model.step import step_program, step_roles
+from engine.model.selection import (
+    ADAPTER_MODES,
+    DEFAULT_RANK,
+    EMBEDDING,
+    adapter_names,
+    adapter_shapes,
+    selected_rows,
+    selected_tokens,
+)
+from engine.model.step import step_programs
+from engine.model.trained import TrainedSet
 
 
 class Blueprint:
@@ -28,7 +39,7 @@ class Blueprint:
         shapes = config.parameter_shapes()
         self.layout = ParameterLayout(shapes, self._most)
         for name, parameter in self.layout.parameters.items():
-            if len(parameter.blocks) > 1 and name not in ("backbone.embeddings.weight", "lm_head.weight"):
+            if len(parameter.blocks) > 1 and name not in (EMBEDDING, "lm_head.weight"):
                 raise MemoryCeilingError(
                     f"{name} needs {4 * math.prod(parameter.shape) / 2**20:.1f} MiB in one piece; "
                     f"this device binds at most {self._most / 2**20:.1f} MiB.",
@@ -61,21 +72,33 @@ class Blueprint:
         self.adapter_layout = None
         self.network.adapters.clear()
 
-    def trained_set(self, mode: str) -> TrainedSet:
-        """Gradients and moments (not allocated) for what `mode` trains."""
+    def trained_set(self, mode: str, token_ids: np.ndarray | None = None) -> TrainedSet:
+        """Gradients and moments (not allocated) for what `mode` trains.
+
+        `token_ids`: the tokens whose embedding rows mode "vocabulary" trains; other modes do not look at them.
+        """
         adapters = self.adapter_layout
         shapes = {name: p.shape for name, p in adapters.parameters.items()} if adapters else {}
         layouts = [self.layout, adapters] if adapters else [self.layout]
-        return TrainedSet(layouts, selected_rows(self.config, mode, shapes))
+        rows = selected_rows(self.config, mode, shapes)
+        tokens = selected_tokens(self.config, mode, token_ids)
+        return TrainedSet(layouts, rows, {} if tokens is None else {EMBEDDING: tokens})
 
-    def estimate(self, device: Device, mode: str, batch: int, length: int, micro_batches: int = 1) -> dict[Kind, int]:
+    def estimate(
+        self,
+        device: Device,
+        mode: str,
+        batch: int,
+        length: int,
+        micro_batches: int = 1,
+        *,
+        token_ids: np.ndarray | None = None,
+        recompute: int = 0,
+    ) -> dict[Kind, int]:
         """Bytes by kind that training would hold, weights included, from the same plan that would allocate them."""
-        trained = self.trained_set(mode)
-        programs = [
-            step_program(self.network, device, trained, batch, length, **vars(role))
-            for role in set(step_roles(micro_batches))
-        ]
-        _, by_kind = shared_arena([device.plan(program) for program in programs])
+        trained = self.trained_set(mode, token_ids)
+        programs = step_programs(self.network, device, trained, batch, length, micro_batches, recompute)
+        _, by_kind = shared_arena([device.plan(program) for program in programs.values()])
         for slab in (*self.slabs, *trained.slabs):
             by_kind[slab.kind] = by_kind.get(slab.kind, 0) + slab.nbytes
         return by_kind
@@ -89,9 +112,12 @@ def estimate_training(
     length: int,
     micro_batches: int = 1,
     rank: int = DEFAULT_RANK,
+    *,
+    token_ids: np.ndarray | None = None,
+    recompute: int = 0,
 ) -> dict[Kind, int]:
     """Bytes by kind that training `config` by `mode` would hold on `device`; nothing is allocated."""
     blueprint = Blueprint(config, device)
-    if mode == "lora":
+    if mode in ADAPTER_MODES:
         blueprint.add_adapters(rank, 1.0)
-    return blueprint.estimate(device, mode, batch, length, micro_batches)
+    return blueprint.estimate(device, mode, batch, length, micro_batches, token_ids=token_ids, recompute=recompute)

@@ -21,8 +21,7 @@ from engine.model import files
 from engine.model.blueprint import Blueprint, estimate_training
 from engine.model.config import ModelConfig
 from engine.model.initialise import initial_adapter, initial_parameters
-from engine.model.layout import TrainedSet
-from engine.model.selection import DEFAULT_RANK
+from engine.model.selection import ADAPTER_MODES, DEFAULT_RANK, selected_tokens
 from engine.model.step import (
     AdamW,
     TrainingStep,
@@ -32,6 +31,7 @@ from engine.model.step import (
     loss_program,
     step_program,
 )
+from engine.model.trained import TrainedSet
 
 KEPT_PROGRAMS = 4  # compiled shapes that `logits` and `loss_and_gradients` keep for the next call
 
@@ -106,22 +106,27 @@ class Model:
         executable.run(batch_inputs(executable.plan.program, ids, scalars, checked_counted(counted, ids)))
         return executable.read("losses").reshape(b, l)
 
-    def loss_and_gradients(self, ids: np.ndarray, trainable: str = "full") -> tuple[float, dict[str, np.ndarray]]:
+    def loss_and_gradients(
+        self, ids: np.ndarray, trainable: str = "full", *, token_ids: np.ndarray | None = None, recompute: int = 0
+    ) -> tuple[float, dict[str, np.ndarray]]:
         """Mean loss of ids (b, l+1) — inputs ids[:, :-1], targets ids[:, 1:] — and the gradient of what `trainable`
         names.
 
         "full": every parameter. "wsla": the B and C rows of every x_proj, (2n, d) each. "lora": the low-rank pairs.
+        "vocabulary": the pairs, and of the embedding one row (m,) for each of `token_ids`, in order and each once.
         """
         ids = checked_ids(ids, self.config, least=2)
         b, l = ids.shape[0], ids.shape[1] - 1
 
         def build() -> tuple[Program, TrainedSet]:
-            trained = self.trained_set(trainable)
-            return step_program(self.network, self.device, trained, b, l), trained
+            trained = self.trained_set(trainable, token_ids)
+            return step_program(self.network, self.device, trained, b, l, recompute=recompute), trained
 
-        executable, trained = self._keep(("gradients", trainable, b, l), build)
+        tokens = selected_tokens(self.config, trainable, token_ids)
+        key = ("gradients", trainable, b, l, recompute, b"" if tokens is None else tokens.tobytes())
+        executable, trained = self._keep(key, build)
         scalars = AdamW().scalars(1, b * l)
-        executable.run(batch_inputs(executable.plan.program, ids, scalars))
+        executable.run(batch_inputs(executable.plan.program, ids, scalars, trained=trained))
         loss = float(executable.read("statistics")[Statistics.LOSS_SUM]) / (b * l)
         gradients = {}
         for name, rows in trained.rows.items():
@@ -129,23 +134,52 @@ class Model:
             gradients[name] = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         return loss, gradients
 
-    def training_step(self, mode: str, batch: int, length: int, micro_batches: int = 1) -> TrainingStep:
-        """Working memory and programs for training by `mode`; close it when done."""
-        return TrainingStep(self.network, self.device, self.trained_set(mode), batch, length, micro_batches)
+    def training_step(
+        self,
+        mode: str,
+        batch: int,
+        length: int,
+        micro_batches: int = 1,
+        *,
+        token_ids: np.ndarray | None = None,
+        recompute: int = 0,
+    ) -> TrainingStep:
+        """Working memory and programs for training by `mode`; close it when done.
 
-    def estimate(self, mode: str, batch: int, length: int, micro_batches: int = 1) -> dict[Kind, int]:
-        """Bytes by kind that training by `mode` would hold on this device, before anything is allocated."""
-        if mode == "lora" and not self.adapters:
-            return estimate_training(self.config, self.device, mode, batch, length, micro_batches)
-        return self._blueprint.estimate(self.device, mode, batch, length, micro_batches)
+        `token_ids`: the tokens whose embedding rows mode "vocabulary" trains (other modes do not look at them).
+        `recompute`: so many layers (0 to all) keep no activations and compute them again for the backward, which takes
+        time and saves memory.
+        """
+        trained = self.trained_set(mode, token_ids)
+        return TrainingStep(self.network, self.device, trained, batch, length, micro_batches, recompute)
+
+    def estimate(
+        self,
+        mode: str,
+        batch: int,
+        length: int,
+        micro_batches: int = 1,
+        *,
+        token_ids: np.ndarray | None = None,
+        recompute: int = 0,
+    ) -> dict[Kind, int]:
+        """Bytes by kind that such a training step would hold on this device, before anything is allocated."""
+        more = {"token_ids": token_ids, "recompute": recompute}
+        if mode in ADAPTER_MODES and not self.adapters:
+            return estimate_training(self.config, self.device, mode, batch, length, micro_batches, **more)
+        return self._blueprint.estimate(self.device, mode, batch, length, micro_batches, **more)
 
     # ---- adapters and selections
 
-    def trained_set(self, mode: str) -> TrainedSet:
-        """Gradients and moments (not allocated) for what `mode` trains; "lora" attaches adapters if there are none."""
-        if mode == "lora" and not self.adapters:
+    def trained_set(self, mode: str, token_ids: np.ndarray | None = None) -> TrainedSet:
+        """Gradients and moments (not allocated) for what `mode` trains.
+
+        "lora" and "vocabulary" attach adapters if there are none.
+        """
+        if mode in ADAPTER_MODES and not self.adapters:
+            selected_tokens(self.config, mode, token_ids)  # what is refused leaves the model as it was
             self.attach_adapters()
-        return self._blueprint.trained_set(mode)
+        return self._blueprint.trained_set(mode, token_ids)
 
     def attach_adapters(self, rank: int = DEFAULT_RANK, scale: float = 1.0, seed: int = 0) -> ParameterMap:
         """Put low-rank pairs on in_proj and out_proj of every layer; they change nothing until they are trained."""

@@ -4,24 +4,60 @@ of their own.
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from engine.errors import InputError
 from engine.model.config import ModelConfig
 
-MODES = ("full", "wsla", "lora")
+MODES = ("full", "wsla", "lora", "vocabulary")
+ADAPTER_MODES = ("lora", "vocabulary")  # these train low-rank pairs
+EMBEDDING = "backbone.embeddings.weight"
 ADAPTED = ("in_proj", "out_proj")
 DEFAULT_RANK = 8
 
 
 def selected_rows(config: ModelConfig, mode: str, adapters: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, int]]:
-    """First and past-the-last trained row by parameter name.  `adapters`: shapes of the low-rank parameters."""
+    """First and past-the-last trained row by parameter name.  `adapters`: shapes of the low-rank parameters.
+
+    The single rows of the embedding that "vocabulary" trains besides are those of `selected_tokens`.
+    """
     if mode == "full":
         return {name: (0, shape[0]) for name, shape in config.parameter_shapes().items()}
     if mode == "wsla":  # rows of B and C; the rows of delta, which come first, stay
         first, last = config.time_step_rank, config.time_step_rank + 2 * config.state_size
         return {f"backbone.layers.{i}.mixer.x_proj.weight": (first, last) for i in range(config.num_hidden_layers)}
-    if mode == "lora":
+    if mode in ADAPTER_MODES:
         return {name: (0, shape[0]) for name, shape in adapters.items()}
     raise InputError(f"There is no training mode {mode!r}.", f"Choose one of: {', '.join(MODES)}.")
+
+
+def selected_tokens(config: ModelConfig, mode: str, token_ids: Any) -> np.ndarray | None:
+    """The ids whose embedding rows are trained, in order and each once; None where `mode` trains no single rows."""
+    if mode != "vocabulary":
+        return None
+    remedy = "Give the ids of the tokens that occur in the repository."
+    if token_ids is None:
+        raise InputError("Mode vocabulary needs the tokens whose embedding rows it trains.", remedy)
+    ids = np.unique(np.asarray(token_ids))
+    if ids.size == 0 or not np.issubdtype(ids.dtype, np.integer):
+        raise InputError("The tokens to train are none, or no whole numbers.", remedy)
+    if ids[0] < 0 or ids[-1] >= config.vocab_size:
+        raise InputError(
+            f"Token id {ids[0] if ids[0] < 0 else ids[-1]} is out of range; "
+            f"the vocabulary is 0 to {config.vocab_size - 1}.",
+            "Use the tokenizer that belongs to this model.",
+        )
+    return ids.astype(np.int32)
+
+
+def layer_of(name: str) -> int | None:
+    """The layer that a parameter or a low-rank pair belongs to; None for embedding, last norm and head."""
+    match name.split("."):
+        case ["backbone", "layers", number, *_]:
+            return int(number)
+    return None
 
 
 def adapter_names(weight: str) -> tuple[str, str]:

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from engine.devices.interface import Device
+from engine.devices.interface import Device, Executable
 from engine.errors import InputError
 from engine.graph import operations as op
-from engine.graph.kernels import Scalars, Statistics
+from engine.graph.kernels import LayerStatistics, Scalars, Statistics
+from engine.graph.parameters import IndexedRows
 from engine.graph.tape import Tape
 from engine.graph.tensor import Program
 from engine.model.config import ModelConfig
-from engine.model.layout import TrainedSet
 from engine.model.mamba import Network
+from engine.model.selection import EMBEDDING
+from engine.model.trained import TrainedSet
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,32 @@ class AdamW:
 
 
 @dataclass(frozen=True)
+class LayerInsight:
+    """What a step did in one layer, as far as the layer is trained.
+
+    `gradient_rms`: root mean square of the gradient, before clipping. `update_ratio`: length of the change over length
+    of what is changed (healthy is about 1e-3; for low-rank pairs, half of which begin at zero, more).
+    `dead_share`: channels that take no part, 0 to 1, over the tokens of the step's last micro-batch.
+    """
+
+    layer: int
+    gradient_rms: float
+    update_ratio: float
+    dead_share: float
+
+
+@dataclass(frozen=True)
 class StepResult:
-    """What a step did.  `applied` is False where loss or gradient was not finite and nothing was changed."""
+    """What a step did.
+
+    `applied` is False where loss or gradient was not finite and nothing was changed. `layers` is empty unless the step
+    was run with insight.
+    """
 
     loss: float
     gradient_norm: float
     applied: bool
+    layers: tuple[LayerInsight, ...] = ()
 
 
 def step_program(
@@ -69,16 +91,25 @@ def step_program(
     *,
     accumulate: bool = False,
     update: bool = False,
+    insight: bool = False,
+    recompute: int = 0,
 ) -> Program:
-    """Loss and gradients of `trained` for ids (batch, length + 1) and, where `update`, the AdamW step."""
-    tape = Tape("training step", device, trained.rows, accumulate)
+    """Loss and gradients of `trained` for ids (batch, length + 1) and, where `update`, the AdamW step.
+
+    `insight`: with statistics of every layer. `recompute`: layers that keep no activations.
+    """
+    layers = network.config.num_hidden_layers
+    if isinstance(recompute, bool) or not isinstance(recompute, int) or not 0 <= recompute <= layers:
+        raise InputError(f"The layers to recompute are {recompute!r}; they must be a whole number from 0 to {layers}.")
+    tape = Tape("training step", device, trained.rows, accumulate, layers if insight else 0)
     tokens = batch * length
     ids = tape.input("ids", (tokens,), "int32")
     targets = tape.input("targets", (tokens,), "int32")
     scalars = tape.input("scalars", (Scalars.COUNT,))
-    embedding = network.parameters["backbone.embeddings.weight"]
-    order = tape.input("order", (tokens,), "int32") if tape.trained(embedding) else None
-    hidden = network.hidden(tape, ids, order, length)
+    rows = tape.trained(network.parameters[EMBEDDING])
+    order = tape.input("order", (tokens,), "int32") if rows else None
+    places = tape.input("places", (tokens,), "int32") if isinstance(rows, IndexedRows) else None
+    hidden = network.hidden(tape, ids, order, length, places, recompute)
     losses = op.cross_entropy(tape, hidden, network.head, targets, scalars)
     tape.emit("total", losses, tape.statistics().view(Statistics.LOSS_SUM, (1,)))
     tape.backward()
@@ -130,16 +161,26 @@ def checked_counted(counted: Any, ids: np.ndarray) -> np.ndarray:
 
 
 def batch_inputs(
-    program: Program, ids: np.ndarray, scalars: np.ndarray, counted: np.ndarray | None = None
+    program: Program,
+    ids: np.ndarray,
+    scalars: np.ndarray,
+    counted: np.ndarray | None = None,
+    trained: TrainedSet | None = None,
 ) -> dict[str, np.ndarray]:
-    """The inputs of a step for ids (b, l + 1): inputs ids[:, :-1], targets ids[:, 1:], -1 where one does not count."""
+    """The inputs of a step for ids (b, l + 1): inputs ids[:, :-1], targets ids[:, 1:], -1 where one does not count.
+
+    `trained`: what the step trains; needed where that is single rows of the embedding.
+    """
     flat = np.ascontiguousarray(ids[:, :-1], np.int32).reshape(-1)
     targets = np.ascontiguousarray(ids[:, 1:], np.int32)
     if counted is not None:
         targets = np.where(np.arange(targets.shape[1]) < counted[:, None], targets, np.int32(-1))
     inputs = {"ids": flat, "targets": targets.reshape(-1), "scalars": scalars}
+    rows = flat
+    if "places" in program.inputs:
+        inputs["places"] = rows = trained.places(flat)
     if "order" in program.inputs:
-        inputs["order"] = np.argsort(flat, kind="stable").astype(np.int32)
+        inputs["order"] = np.argsort(rows, kind="stable").astype(np.int32)
     return inputs
 
 
@@ -149,11 +190,29 @@ class StepRole:
 
     accumulate: bool
     update: bool
+    insight: bool = False
 
 
 def step_roles(micro_batches: int) -> list[StepRole]:
     """The first overwrites the gradients, the others add, the last updates."""
     return [StepRole(accumulate=i > 0, update=i == micro_batches - 1) for i in range(micro_batches)]
+
+
+def step_programs(
+    network: Network,
+    device: Device,
+    trained: TrainedSet,
+    batch: int,
+    length: int,
+    micro_batches: int = 1,
+    recompute: int = 0,
+) -> dict[StepRole, Program]:
+    """Every program of a training step: one for each role of a micro-batch, and last the last one with insight."""
+    roles = step_roles(micro_batches)
+    return {
+        role: step_program(network, device, trained, batch, length, **vars(role), recompute=recompute)
+        for role in (*dict.fromkeys(roles), replace(roles[-1], insight=True))
+    }
 
 
 class TrainingStep:
@@ -163,31 +222,46 @@ class TrainingStep:
     """
 
     def __init__(
-        self, network: Network, device: Device, trained: TrainedSet, batch: int, length: int, micro_batches: int = 1
+        self,
+        network: Network,
+        device: Device,
+        trained: TrainedSet,
+        batch: int,
+        length: int,
+        micro_batches: int = 1,
+        recompute: int = 0,
     ) -> None:
         self.device, self.trained, self.config = device, trained, network.config
         for name, value in (("batch", batch), ("length", length), ("micro_batches", micro_batches)):
             if not isinstance(value, int) or value < 1:
                 raise InputError(f"{name} of a training step is {value!r}; it must be a whole number of at least 1.")
-        self.batch, self.length, self.micro_batches = batch, length, micro_batches
+        self.batch, self.length, self.micro_batches, self.recompute = batch, length, micro_batches, recompute
+        programs = step_programs(network, device, trained, batch, length, micro_batches, recompute)
+        *_, self._insight_program = programs.values()
+        self._insight: Executable | None = None  # bound when it is first asked for
         trained.allocate(device, moments=True)
         try:
-            roles = step_roles(micro_batches)
-            distinct = list(dict.fromkeys(roles))
-            programs = [step_program(network, device, trained, batch, length, **vars(role)) for role in distinct]
-            by_role = dict(zip(distinct, device.compile_together(programs), strict=True))
+            *usual, insight = programs
+            bound = device.compile_together([programs[role] for role in usual], later=[programs[insight]])
         except BaseException:
             trained.release(device, moments=True)
             raise
-        self.executables = [by_role[role] for role in roles]
+        by_role = dict(zip(usual, bound, strict=True))
+        self.executables = [by_role[role] for role in step_roles(micro_batches)]
 
     def run(
-        self, ids: np.ndarray, optimiser: AdamW, step: int, counted: np.ndarray | None = None
+        self,
+        ids: np.ndarray,
+        optimiser: AdamW,
+        step: int,
+        counted: np.ndarray | None = None,
+        insight: bool = False,
     ) -> Callable[[], StepResult]:
         """Enqueue step number `step` (from 1) over ids (micro_batches * batch, length + 1).
 
-        `counted`: how many targets of each row count, from the left.  The function given back waits for the result, so
-        that the next step can be enqueued first.
+        `counted`: how many targets of each row count, from the left. `insight`: also tell what happens in each layer;
+        weights move as they would without. The function given back waits for the result, so that the next step can be
+        enqueued first.
         """
         ids = checked_ids(ids, self.config, least=2)
         expected = (self.micro_batches * self.batch, self.length + 1)
@@ -196,22 +270,42 @@ class TrainingStep:
         counted = checked_counted(counted, ids)
         tokens = max(1, int(counted.sum()))
         scalars = optimiser.scalars(step, tokens)
+        executables = [*self.executables[:-1], self._with_insight() if insight else self.executables[-1]]
         waiting = []
         parts = zip(np.split(ids, self.micro_batches), np.split(counted, self.micro_batches), strict=True)
-        for (part, part_counted), executable in zip(parts, self.executables, strict=True):
-            executable.run(batch_inputs(executable.plan.program, part, scalars, part_counted))
+        for (part, part_counted), executable in zip(parts, executables, strict=True):
+            executable.run(batch_inputs(executable.plan.program, part, scalars, part_counted, self.trained))
             waiting.append(executable.read_later("statistics"))
 
         def result() -> StepResult:
             statistics = [wait() for wait in waiting]
             loss = math.fsum(float(s[Statistics.LOSS_SUM]) for s in statistics) / tokens
             norm, factor = (float(statistics[-1][i]) for i in (Statistics.GRADIENT_NORM, Statistics.CLIP_FACTOR))
-            return StepResult(loss, norm, factor > 0 and math.isfinite(loss))
+            layers = self._layers(statistics[-1]) if insight else ()
+            return StepResult(loss, norm, factor > 0 and math.isfinite(loss), layers)
 
         return result
 
+    def _with_insight(self) -> Executable:
+        if self._insight is None:
+            self._insight = self.device.compile_beside(self.executables[-1], self._insight_program)
+        return self._insight
+
+    def _layers(self, statistics: np.ndarray) -> tuple[LayerInsight, ...]:
+        """The statistics of every layer, from sums to what a person can compare."""
+        rows = statistics[Statistics.COUNT :].astype(np.float64).reshape(-1, LayerStatistics.COUNT)
+        found = []
+        for layer, size in sorted(self.trained.layer_sizes().items()):
+            gradient, weights, change = np.sqrt(rows[layer, LayerStatistics.SQUARES : LayerStatistics.DEAD])
+            dead = rows[layer, LayerStatistics.DEAD] / self.config.intermediate_size
+            ratio = change / weights if weights else 0.0
+            found.append(LayerInsight(layer, float(gradient / math.sqrt(size)), float(ratio), float(dead)))
+        return tuple(found)
+
     def close(self) -> None:
         """Give all memory back."""
-        for executable in self.executables:
-            executable.close()
+        for executable in (*self.executables, self._insight):
+            if executable is not None:
+                executable.close()
+        self._insight = None
         self.trained.release(self.device, moments=True)

@@ -11,6 +11,7 @@ from engine.graph.plan import lifetimes, make_plan
 from engine.graph.tensor import ALIGNMENT, KernelCall, Kind, Program, Slab, Tensor, aligned
 from engine.model.blueprint import Blueprint
 from engine.model.config import ModelConfig
+from engine.model.selection import ADAPTER_MODES
 from engine.model.step import step_program
 
 BINDING = 2**20
@@ -104,13 +105,15 @@ def test_a_tensor_larger_than_a_binding_is_refused_by_name():
     assert make_plan(program, BINDING + 4, 4 * BINDING).arena_bytes == aligned(BINDING + 4)
 
 
-@pytest.mark.parametrize("mode", ["full", "wsla", "lora"])
-def test_a_real_step_is_packed_to_within_a_few_per_cent(mode, device):
+@pytest.mark.parametrize("recompute", [0, 3])
+@pytest.mark.parametrize("mode", ["full", "wsla", "lora", "vocabulary"])
+def test_a_real_step_is_packed_to_within_a_few_per_cent(mode, recompute, device):
     """Against the least that any plan could need: the most bytes that live at one moment."""
     blueprint = Blueprint(ModelConfig(hidden_size=128, num_hidden_layers=4, vocab_size=4096), device)
-    if mode == "lora":
+    if mode in ADAPTER_MODES:
         blueprint.add_adapters(8, 1.0)
-    program = step_program(blueprint.network, device, blueprint.trained_set(mode), 4, 256, update=True)
+    trained = blueprint.trained_set(mode, range(0, 4096, 3))
+    program = step_program(blueprint.network, device, trained, 4, 256, update=True, insight=True, recompute=recompute)
     plan = device.plan(program)
     live = [0] * (len(program.calls) + 2)
     for tensor, (first, last) in lifetimes(program).items():

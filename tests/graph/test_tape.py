@@ -14,6 +14,8 @@ from engine.model.step import loss_program, step_program
 CONFIG = ModelConfig()  # the size that the issue measures: 256 x 6, vocabulary 8,192
 LAYERS = CONFIG.num_hidden_layers
 LAYER = "backbone.layers.{}.mixer.{}.weight"
+EMBEDDING = "backbone.embeddings.weight"
+TOKENS = range(0, 8192, 8)  # whose embedding rows mode vocabulary trains
 
 
 @pytest.fixture
@@ -24,7 +26,8 @@ def programs(cpu):
     for mode in ("full", "wsla"):
         found[mode] = step_program(blueprint.network, cpu, blueprint.trained_set(mode), 4, 256)
     blueprint.add_adapters(8, 1.0)
-    found["lora"] = step_program(blueprint.network, cpu, blueprint.trained_set("lora"), 4, 256)
+    for mode in ("lora", "vocabulary"):
+        found[mode] = step_program(blueprint.network, cpu, blueprint.trained_set(mode, TOKENS), 4, 256)
     return found
 
 
@@ -73,6 +76,7 @@ def test_the_gradient_of_a_mode_is_all_that_its_program_writes_to(programs):
     assert written["wsla"] == {LAYER.format(i, "x_proj") for i in range(LAYERS)}
     assert len(written["lora"]) == 4 * LAYERS
     assert all(".lora_" in name for name in written["lora"])
+    assert written["vocabulary"] == written["lora"] | {EMBEDDING}
 
 
 def test_wsla_has_one_weight_gradient_a_layer(programs):
@@ -116,6 +120,23 @@ def test_lora_stops_at_the_first_adapter(programs):
     assert uses(program, LAYER.format(0, "in_proj")) == ["matmul_nt"]  # its input needs no gradient
     assert uses(program, "backbone.embeddings.weight").count("matmul_tn") == 0
     assert count(program)["embedding_scatter"] == 0
+
+
+def test_the_gradient_of_all_rows_of_the_embedding_exists_only_where_all_are_trained(programs):
+    """An eighth of the vocabulary is an eighth of the work for the head's gradient, and of its memory."""
+    k, m = len(TOKENS), CONFIG.hidden_size
+    written = {}
+    for mode in ("full", "vocabulary"):
+        operands = [view for call in programs[mode].calls for view in call.operands if view is not None]
+        written[mode] = {view.tensor.shape for view in operands if view.tensor.name == EMBEDDING}
+    assert written["full"] == {(CONFIG.vocab_size, m)}
+    assert written["vocabulary"] == {(CONFIG.vocab_size, m), (k, m), (k,)}  # the table, the gradient, which rows
+    largest = max(t.nbytes for t in programs["vocabulary"].tensors() if t.slab is None)
+    assert largest <= max(t.nbytes for t in programs["lora"].tensors() if t.slab is None)
+    work = {mode: multiplications(programs[mode]) for mode in ("lora", "vocabulary")}
+    # and one product more than with LoRA: at the first layer the gradient has to reach the embedding
+    first_layer = 4 * 256 * m * 2 * CONFIG.intermediate_size
+    assert work["vocabulary"] - work["lora"] < 1.1 * (4 * 256 * k * m + first_layer)
 
 
 def test_a_step_has_few_dispatches_a_layer(programs):

@@ -5,6 +5,7 @@ import pytest
 
 from engine import selftest
 from engine.devices.cpu.device import CpuDevice
+from engine.devices.cpu.replay import is_replayed
 from engine.devices.webgpu.launches import LAUNCHES
 from engine.errors import DeviceError, KernelMismatchError
 from engine.graph.kernels import KERNELS
@@ -20,6 +21,16 @@ class FaultyDevice(CpuDevice):
     def kernel(self, name):
         right = super().kernel(name)
         return (lambda *arguments: self._fault(right, *arguments)) if name in self._kernels else right
+
+    def _bind(self, plan, arena):
+        """Replayed kernels are not asked for by name; what is bound for one is put in the place of the kernel."""
+        executable = super()._bind(plan, arena)
+        (call,) = plan.program.calls
+        if is_replayed(call) and call.kernel in self._kernels:
+            ((replay, _),) = executable.bound
+            fault = lambda *arguments: self._fault(lambda *_: replay(), *arguments)  # noqa: E731
+            executable.bound = [(fault, executable._arguments(call))]
+        return executable
 
 
 @pytest.fixture
@@ -82,8 +93,8 @@ def test_every_kernel_that_writes_nothing_is_found(faulty):
 
 def test_every_kernel_that_is_slightly_wrong_is_found(faulty):
     checks = selftest.run(faulty(KERNELS, slightly_wrong))
-    # 16-bit floats are too coarse to be slightly wrong.
-    assert {check.kernel for check in checks if check.passed} <= {"narrow_float16", "narrow_bfloat16"}
+    # 16-bit floats and whole numbers are too coarse to be slightly wrong.
+    assert {check.kernel for check in checks if check.passed} <= {"narrow_float16", "narrow_bfloat16", "argmax"}
 
 
 @pytest.mark.parametrize("kernel", ["rmsnorm", "matmul_tn", "selective_scan_backward"])

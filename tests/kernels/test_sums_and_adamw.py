@@ -1,4 +1,4 @@
-"""sum_rows, total, squared_norm, clip_factor and adamw against float64."""
+"""Sums, clipping, AdamW, and what is told of its steps, against float64."""
 
 import numpy as np
 import pytest
@@ -125,3 +125,59 @@ def test_adamw_of_a_small_gradient_is_a_whole_step(device):
     operands = {"parameter": zeros, "first": zeros, "second": zeros, "gradient": gradient}
     found = check(device, with_operands(sample, **operands, scalars=scalars, statistics=statistics))
     assert np.allclose(found["parameter"], -1e-2 * np.sign(gradient), rtol=2e-4)
+
+
+# ---- what is told of a step
+
+
+@pytest.mark.parametrize("decay", [0, 1])
+@pytest.mark.parametrize(("size", "parts"), [(1, 1), (1, 64), (63, 64), (1025, 3), (40_001, 64)])
+def test_update_squares(device, size, parts, decay):
+    sample = make_sample("update_squares", Sizes(b=1, l=size, d=1), decay=decay)
+    check(device, with_operands(sample, partials=np.full((parts, 3), 9, np.float32)))
+
+
+def test_update_squares_are_those_of_the_change_that_adamw_makes(device):
+    """Within its trust, and with its rounding: the same operands go to both."""
+    sample = make_sample("update_squares")
+    scalars = _changed(sample.operands["scalars"], Scalars.TRUST, 5e-3)
+    sample = with_operands(sample, scalars=scalars)
+    told = check(device, sample)["partials"].sum(axis=0)
+    operands = {name: array for name, array in sample.operands.items() if name != "partials"}
+    after = run_sample(device, with_operands(make_sample("adamw"), **operands))["parameter"]
+    change = after.astype(np.float64) - sample.operands["parameter"]
+    assert told[2] == pytest.approx(np.sum(change**2), rel=1e-3)
+
+
+def test_update_squares_of_a_step_that_is_not_taken(device):
+    sample = make_sample("update_squares")
+    statistics = _changed(sample.operands["statistics"], Statistics.CLIP_FACTOR, 0)
+    gradient = np.full_like(sample.operands["gradient"], np.nan)
+    found = run_sample(device, with_operands(sample, statistics=statistics, gradient=gradient))["partials"]
+    assert np.isnan(found[:, 0]).all()
+    assert np.isfinite(found[:, 1]).all() and (found[:, 2] == 0).all()
+
+
+@pytest.mark.parametrize("sizes", ODD_SIZES, ids=size_name)
+def test_column_squares(device, sizes):
+    check(device, make_sample("column_squares", sizes))
+
+
+@pytest.mark.parametrize("parts", [1, 2, 5, 134, 200])
+def test_column_squares_in_any_number_of_parts(device, parts):
+    sample = make_sample("column_squares")
+    check(device, with_operands(sample, partials=np.full((parts, sample.sizes.d), 9, np.float32)))
+
+
+@pytest.mark.parametrize("channels", [1, 2, 255, 256, 257, 3000])
+def test_dead_channels(device, channels):
+    found = check(device, make_sample("dead_channels", Sizes(d=channels)))
+    assert found["count"][0] >= channels // 3
+
+
+def test_dead_channels_of_nothing_and_of_all_alike(device):
+    sample = make_sample("dead_channels")
+    zeros, ones = np.zeros(300, np.float32), np.ones(300, np.float32)
+    for outputs, gradients, dead in ((zeros, ones, 300), (ones, zeros, 300), (ones, ones, 0), (ones * 1e-20, ones, 0)):
+        found = run_sample(device, with_operands(sample, outputs=outputs, gradients=gradients))
+        assert found["count"][0] == dead

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numba
 import numpy as np
 
-from engine.devices.cpu import layers, loss, scan, updates
+from engine.devices.cpu import decode, layers, loss, scan, updates
 from engine.devices.cpu.products import Products
+from engine.devices.cpu.replay import Crew, Replay, is_replayed
 from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Executable, Limits
 from engine.devices.ledger import Ledger
-from engine.errors import MemoryCeilingError
-from engine.graph.kernels import KERNELS
+from engine.errors import InputError, MemoryCeilingError
+from engine.graph.kernels import FEW_TOKENS, KERNELS
 from engine.graph.plan import Plan
 from engine.graph.tensor import KernelCall, Tensor, View
 
@@ -22,7 +24,7 @@ _NOTHING = np.empty(0, np.float32)
 
 def _find(name: str) -> Callable:
     """The function of that name that one of the kernel modules defines (not: imports)."""
-    for module in (layers, scan, loss, updates):
+    for module in (layers, scan, loss, updates, decode):
         function = getattr(module, name, None)
         if function is not None and function.__module__ == module.__name__:
             return function
@@ -30,7 +32,19 @@ def _find(name: str) -> Callable:
 
 
 PRODUCTS = ("matmul_nt", "matmul_nn", "matmul_tn")
-KERNEL_FUNCTIONS: dict[str, Callable] = {name: _find(name) for name in KERNELS if name not in PRODUCTS}
+REPLAYED_ONLY = (
+    "carry_history",
+    "carry_state",
+    "causal_conv_silu_tokens",
+    "selective_scan_tokens",
+    "matmul_nt_float16",
+    "matmul_nt_int8",
+    "argmax",
+    "top_k",
+)
+KERNEL_FUNCTIONS: dict[str, Callable] = {
+    name: _find(name) for name in KERNELS if name not in PRODUCTS and name not in REPLAYED_ONLY
+}
 
 
 class CpuDevice(Device):
@@ -44,6 +58,7 @@ class CpuDevice(Device):
         super().__init__(ledger)
         self.threads = numba.get_num_threads()
         self._products = Products(self.threads)
+        self.crew = Crew(self.threads)
         self.description = f"CPU, {self.threads} threads"
 
     def _create_buffer(self, nbytes: int, label: str) -> np.ndarray:
@@ -72,6 +87,8 @@ class CpuDevice(Device):
 
     def kernel(self, name: str) -> Callable:
         """The function of that name."""
+        if name in REPLAYED_ONLY:
+            raise InputError(f"{name} takes at most {FEW_TOKENS} rows at a time.")
         return getattr(self._products, name) if name in PRODUCTS else KERNEL_FUNCTIONS[name]
 
     def _bind(self, plan: Plan, arena: Arena) -> CpuExecutable:
@@ -86,14 +103,20 @@ class CpuDevice(Device):
     def close(self) -> None:
         super().close()
         self._products.close()
+        self.crew.close()
 
 
 class CpuExecutable(Executable):
-    """Kernel functions with their arrays, in order."""
+    """Kernel functions with their arrays, in order; calls with few rows are replayed together."""
 
     def __init__(self, device: CpuDevice, plan: Plan, arena: Arena) -> None:
         super().__init__(device, plan, arena)
-        self.bound = [(device.kernel(call.kernel), self._arguments(call)) for call in plan.program.calls]
+        self.bound: list[tuple[Callable, tuple]] = []
+        for replayed, calls in itertools.groupby(plan.program.calls, is_replayed):
+            if replayed:
+                self.bound.append((Replay(list(calls), self._address, device.crew), ()))
+            else:
+                self.bound += [(device.kernel(call.kernel), self._arguments(call)) for call in calls]
 
     def _arguments(self, call: KernelCall) -> tuple:
         signature = KERNELS[call.kernel]
@@ -108,6 +131,9 @@ class CpuExecutable(Executable):
             else:
                 arguments.append(self._view(view))
         return (*arguments, *(call.numbers[name] for name in signature.numbers))
+
+    def _address(self, view: View) -> int:
+        return self._flat(view).ctypes.data
 
     def _flat(self, view: View) -> np.ndarray:
         buffer, offset = self.locate(view.tensor)

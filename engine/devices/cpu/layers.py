@@ -35,6 +35,24 @@ def embedding_scatter(ids, order, d_y, d_table, first_row):
 
 
 @kernel
+def embedding_store(ids, x, table, first_row):
+    """table[ids[i] - first_row] = x[i] where that row is in this block."""
+    for i in prange(ids.size):
+        row = ids[i] - first_row
+        if 0 <= row < table.shape[0]:
+            for j in range(table.shape[1]):
+                table[row, j] = x[i, j]
+
+
+@kernel
+def gather_columns(ids, x, y):
+    """y (i, j) = x (i, ids[j])."""
+    for i in prange(x.shape[0]):
+        for j in range(ids.size):
+            y[i, j] = x[i, ids[j]]
+
+
+@kernel
 def rmsnorm(x, scale, y, inverse_rms, epsilon):
     """y = scale * x * inverse_rms."""
     t, m = x.shape

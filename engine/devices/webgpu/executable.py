@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import wgpu
 
-from engine.devices.interface import Arena, Executable
+from engine.devices.interface import NUMPY_DTYPES, Arena, Executable
 from engine.devices.webgpu.launch import PARAMETER_BYTES, Launch
 from engine.devices.webgpu.launches import LAUNCHES
 from engine.errors import DeviceLostError
@@ -90,8 +90,8 @@ class Dispatches:
 class _Reading:
     """Statistics of one run: on their way in a mappable buffer, or taken."""
 
-    def __init__(self, device: WebGpuDevice, buffer: wgpu.GPUBuffer) -> None:
-        self._device, self._buffer = device, buffer
+    def __init__(self, device: WebGpuDevice, buffer: wgpu.GPUBuffer, tensor: Tensor) -> None:
+        self._device, self._buffer, self._tensor = device, buffer, tensor
         self._value: np.ndarray | None = None
 
     def collect(self) -> np.ndarray:
@@ -99,7 +99,8 @@ class _Reading:
         if self._value is None:
             try:
                 self._buffer.map_sync("READ")
-                self._value = np.frombuffer(self._buffer.read_mapped(), np.float32).copy()
+                raw = np.frombuffer(self._buffer.read_mapped(), NUMPY_DTYPES[self._tensor.dtype])
+                self._value = raw.reshape(self._tensor.shape).copy()
                 self._buffer.unmap()
             except (wgpu.GPUError, RuntimeError) as error:
                 raise self._device.failure("reading back", error) from error
@@ -164,7 +165,7 @@ class WebGpuExecutable(Executable):
         tensor = self.plan.program.outputs[SMALL_OUTPUT]
         buffer, offset = self.locate(tensor)
         encoder.copy_buffer_to_buffer(buffer, offset, target, 0, tensor.nbytes)
-        self._readings.append(_Reading(self.device, target))
+        self._readings.append(_Reading(self.device, target, tensor))
 
     # ---- reading
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from engine.devices.webgpu.launch import AdapterTraits, Launch
-from engine.devices.webgpu.launches import LAUNCHES, matmul
+from engine.devices.webgpu.launches import LAUNCHES, decoding, matmul
 from engine.devices.webgpu.launches.scan import VARIANTS, selective_scan, selective_scan_backward
 from engine.devices.webgpu.shaders import shader_source
 from engine.graph.kernels import KERNELS
@@ -85,7 +85,16 @@ def _sample_operands(
         "states": (b, chunks + 1, n, d),
         "logits": (t, v),
         "workspace": (1 << 20,),
+        "kept": (3, n, d),
+        "state": (n, d),
+        "count": (1,),
     }
+    if kernel in decoding.LAUNCHES:
+        shapes |= {"history": (k - 1, d), "best": (4, 11), "b": (v, d), "c": (4, v), "addend": (4, v), "bias": (v,)}
+        if kernel.startswith("causal_conv"):
+            shapes |= {"kept": (4, d), "bias": (d,)}
+        t = 4
+        shapes |= {"logits": (t, v), "x_dbl": (t, r + 2 * n), "scales": (v, d // 32), "words": (t, d // 4)}
     if kernel == "selective_scan_backward":
         shapes["partials"] = (blocks * t * 2 * n + b * (n + 2) * d,)
     if kernel == "sum_rows":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from engine.devices.webgpu.launch import LaunchFunction
 from engine.devices.webgpu.launches import (
     convolution,
+    decoding,
     elementwise,
     embedding,
     loss,
@@ -23,4 +24,5 @@ LAUNCHES: dict[str, LaunchFunction] = {
     **scan.LAUNCHES,
     **loss.LAUNCHES,
     **optimiser.LAUNCHES,
+    **decoding.LAUNCHES,
 }

@@ -1,4 +1,4 @@
-"""Launches of the embedding: rows out of the table, and their gradients back into it."""
+"""Launches of the embedding: rows out of the table, their gradients back into it, and trained rows back in place."""
 
 from __future__ import annotations
 
@@ -20,4 +20,22 @@ def embedding_scatter(views: Views, numbers: dict[str, float], traits: AdapterTr
     return [Launch("embedding_scatter", views, parameters, flat_grid(ids.size * ceil_div(width, 64)))]
 
 
-LAUNCHES = {"embedding_gather": embedding_gather, "embedding_scatter": embedding_scatter}
+def embedding_store(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    ids, _x, table = views
+    rows, width = table.shape
+    parameters = pack(ids.size, rows, width, int(numbers["first_row"]), *(whole(view) for view in views))
+    return [Launch("embedding_store", views, parameters, flat_grid(ids.size))]
+
+
+def gather_columns(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    ids, x, y = views
+    parameters = pack(y.size, ids.size, x.shape[1], *(whole(view) for view in views))
+    return [Launch("gather_columns", views, parameters, flat_grid(ceil_div(y.size, 1024)))]
+
+
+LAUNCHES = {
+    "embedding_gather": embedding_gather,
+    "embedding_scatter": embedding_scatter,
+    "embedding_store": embedding_store,
+    "gather_columns": gather_columns,
+}

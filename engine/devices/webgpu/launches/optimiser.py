@@ -1,4 +1,4 @@
-"""Launches of the sums in a fixed order, the clipping of the gradient norm and AdamW."""
+"""Launches of the sums in a fixed order, the clipping of the gradient norm, AdamW and what is told of its steps."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from engine.devices.webgpu.launch import AdapterTraits, Launch, ceil_div, flat_g
 from engine.devices.webgpu.launches.operands import Views, start, whole
 from engine.graph.kernels import Scalars, Statistics
 
-# Slots that adamw.wgsl reads, put in front of it by name.
+# Slots that lib/adamw_change.wgsl reads, put in front of it by name.
 ADAMW_SLOTS = ("LEARNING_RATE", "BETA1", "BETA2", "EPSILON", "WEIGHT_DECAY", "CORRECTION1", "CORRECTION2", "TRUST")
+SLOTS = {name: getattr(Scalars, name) for name in ADAMW_SLOTS}
 
 
 def sum_rows(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
@@ -46,8 +47,29 @@ def adamw(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> lis
         *(parameter.size, bool(numbers["decay"]), whole(parameter), whole(gradient), whole(first), whole(second)),
         *(start(scalars), start(statistics) + Statistics.CLIP_FACTOR),
     )
-    slots = {name: getattr(Scalars, name) for name in ADAMW_SLOTS}
-    return [Launch("adamw", views, parameters, flat_grid(ceil_div(parameter.size, 1024)), header=slots)]
+    return [Launch("adamw", views, parameters, flat_grid(ceil_div(parameter.size, 1024)), header=SLOTS)]
+
+
+def update_squares(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    parameter, gradient, first, second, scalars, statistics, partials = views
+    parameters = pack(
+        *(parameter.size, bool(numbers["decay"]), whole(parameter), whole(gradient), whole(first), whole(second)),
+        *(start(scalars), start(statistics) + Statistics.CLIP_FACTOR, partials.shape[0], whole(partials)),
+    )
+    return [Launch("update_squares", views, parameters, flat_grid(partials.shape[0]), header=SLOTS)]
+
+
+def column_squares(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    x, partials = views
+    (rows, width), parts = x.shape, partials.shape[0]
+    parameters = pack(rows, width, parts, whole(x), whole(partials))
+    return [Launch("column_squares", views, parameters, flat_grid(parts * ceil_div(width, 64)))]
+
+
+def dead_channels(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    outputs, gradients, count = views
+    parameters = pack(outputs.size, whole(outputs), whole(gradients), start(count), float(numbers["share"]))
+    return [Launch("dead_channels", views, parameters, (1, 1, 1))]
 
 
 LAUNCHES = {
@@ -56,4 +78,7 @@ LAUNCHES = {
     "squared_norm": squared_norm,
     "clip_factor": clip_factor,
     "adamw": adamw,
+    "update_squares": update_squares,
+    "column_squares": column_squares,
+    "dead_channels": dead_channels,
 }

@@ -1,0 +1,131 @@
+"""Launches of the kernels of decoding: a few tokens from a state on, weights in fewer bits, and the best of a row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.devices.webgpu.launch import AdapterTraits, Launch, ceil_div, flat_grid, pack
+from engine.devices.webgpu.launches.matmul import FEW_ROWS, Product, product_launch
+from engine.devices.webgpu.launches.operands import Views, start, whole
+from engine.errors import InputError
+from engine.graph.kernels import FEW_TOKENS, TOP
+from engine.graph.tensor import View
+
+LANES = 256  # of the kernels that look for the best of a row
+MOST_TURNS = 60_000  # of the loops of a lane on a software adapter, which end after 65,535, silently
+
+
+def carry_history(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    x, history, count = views
+    (rows, width), before = x.shape, history.shape[0]
+    parameters = pack(rows, before, width, x.stride, count is not None, start(x), whole(history), whole(count))
+    return [Launch("carry_history", views, parameters, flat_grid(ceil_div(width, 64)))]
+
+
+def carry_state(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    kept, state, count = views
+    parameters = pack(kept.shape[0], state.size, count is not None, whole(kept), whole(state), whole(count))
+    return [Launch("carry_state", views, parameters, flat_grid(ceil_div(state.size, 1024)))]
+
+
+def causal_conv_silu_tokens(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    x, weight, bias, history, kept, y = views
+    (tokens, width), taps = x.shape, weight.shape[1]
+    parameters = pack(
+        *(_few(tokens), width, taps, x.stride, bias is not None, kept is not None),
+        *(start(x), whole(weight), whole(bias), whole(history), whole(kept), whole(y)),
+    )
+    return [Launch("causal_conv_silu_tokens", views, parameters, flat_grid(ceil_div(width, 64)))]
+
+
+def selective_scan_tokens(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    u, delta, x_dbl, coefficients, state, kept, y = views
+    (tokens, width), n = u.shape, coefficients.shape[0] - 2
+    parameters = pack(
+        *(_few(tokens), width, n, int(numbers["rank"]), x_dbl.stride, kept is not None),
+        *(whole(u), whole(delta), start(x_dbl), whole(coefficients), whole(state), whole(kept), whole(y)),
+    )
+    return [Launch("selective_scan_tokens", views, parameters, flat_grid(ceil_div(width, 64)))]
+
+
+def matmul_nt_float16(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    return [
+        replace(launch, shader="matmul_rows_float16") for launch in _products(views, numbers, traits, views[0].shape[1])
+    ]
+
+
+def matmul_nt_int8(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    """As by float32 rows of words; the scales come as a sixth binding, and where they lie as constants."""
+    *others, scales = views
+    places = {"scales_at": float(scales.offset), "scales_row": float(scales.stride)}
+    return [
+        replace(
+            launch,
+            shader="matmul_rows_int8",
+            bindings=(*launch.bindings, scales),
+            constants={**launch.constants, **places},
+        )
+        for launch in _products(tuple(others), numbers, traits, views[0].shape[1])
+    ]
+
+
+def _products(views: Views, numbers: dict[str, float], traits: AdapterTraits, k: int) -> list[Launch]:
+    """The launches of a product by rows, four rows of a at a time."""
+    a, b, c, addend, bias = views
+    launches = []
+    for first in range(0, _few(a.shape[0]), FEW_ROWS):
+        last = min(first + FEW_ROWS, a.shape[0])
+        part = (_rows(a, first, last), b, _rows(c, first, last), addend and _rows(addend, first, last), bias)
+        product = Product("nt", last - first, b.shape[0], k, a.stride, 1, b.stride, 1)
+        launches.append(product_launch("rows", product, part, numbers, traits.software))
+    return launches
+
+
+def _rows(view: View, first: int, last: int) -> View:
+    return View(view.tensor, view.offset + first * view.stride, (last - first, view.shape[1]), view.stride)
+
+
+def _few(tokens: int) -> int:
+    if tokens > FEW_TOKENS:
+        raise InputError(f"A kernel of decoding was given {tokens} tokens; it takes at most {FEW_TOKENS} at a time.")
+    return tokens
+
+
+def narrow_int8(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    x, _words, scales = views
+    parameters = pack(*x.shape, scales.shape[1], *(whole(view) for view in views))
+    return [Launch("narrow_int8", views, parameters, flat_grid(ceil_div(scales.size, 64)))]
+
+
+def widen_int8(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    _words, scales, y = views
+    parameters = pack(*y.shape, scales.shape[1], *(whole(view) for view in views))
+    return [Launch("widen_int8", views, parameters, flat_grid(ceil_div(scales.size, 64)))]
+
+
+def argmax(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    logits, best = views
+    rows, width = logits.shape
+    return [Launch("argmax", views, pack(rows, width, whole(logits), whole(best)), flat_grid(rows))]
+
+
+def top_k(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    logits, best = views
+    (rows, width), k = logits.shape, (best.shape[1] - 1) // 2
+    if k > TOP or (traits.software and (k + 1) * ceil_div(width, LANES) > MOST_TURNS):
+        raise InputError(f"The best {k} of {width} are more than this device looks for.", "Ask for fewer.")
+    return [Launch("top_k", views, pack(rows, width, k, whole(logits), whole(best)), flat_grid(rows))]
+
+
+LAUNCHES = {
+    "carry_history": carry_history,
+    "carry_state": carry_state,
+    "causal_conv_silu_tokens": causal_conv_silu_tokens,
+    "selective_scan_tokens": selective_scan_tokens,
+    "matmul_nt_float16": matmul_nt_float16,
+    "matmul_nt_int8": matmul_nt_int8,
+    "narrow_int8": narrow_int8,
+    "widen_int8": widen_int8,
+    "argmax": argmax,
+    "top_k": top_k,
+}
