@@ -31,9 +31,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.set_defaults(handler="app.desktop")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
-    from app.command_line import checkpoints  # it needs this module, so it is imported when that is ready
+    from app.command_line import checkpoints, complete, score, train  # they need this module: imported when it is ready
 
     checkpoints.add_parser(commands)
+    complete.add_parser(commands)
+    score.add_parser(commands)
 
     devices = commands.add_parser("devices", help="list where the engine can compute, and which one it takes")
     devices.add_argument("--json", action="store_true", help="as JSON, with every limit and feature")
@@ -51,7 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     selftest.set_defaults(handler="app.command_line.selftest")
 
-    add_train(commands)
+    train.add_parser(commands)
 
     tour = commands.add_parser("tour", help="drive the real window and save a picture of every station")
     tour.add_argument(
@@ -59,23 +61,6 @@ def build_parser() -> argparse.ArgumentParser:
     )
     tour.set_defaults(handler="app.tour")
     return parser
-
-
-def add_train(commands) -> None:
-    """`codecoil train` and its options."""
-    train = commands.add_parser("train", help="adapt a model to a folder")
-    train.add_argument("path", nargs="?", help="the folder to learn")
-    train.add_argument("--preset", default="quick", metavar="NAME", help="quick, balanced or thorough (default: quick)")
-    train.add_argument("--mode", metavar="NAME", help="wsla, lora or full (a new model: full)")
-    train.add_argument("--base", metavar="NAME", help="a checkpoint, or a folder in Hugging Face format")
-    train.add_argument("--device", default="auto", metavar="NAME", help="as `codecoil devices` prints it")
-    train.add_argument("--resume", metavar="RUN", help="go on with an interrupted run")
-    train.add_argument("--json", action="store_true", help="one event a line, as JSON")
-    for name, kind in (("steps", int), ("minutes", float), ("learning-rate", float), ("batch-size", int)):
-        train.add_argument(f"--{name}", type=kind, metavar="N")
-    for name, kind in (("sequence-length", int), ("seed", int), ("fim-share", float), ("duty-cycle", float)):
-        train.add_argument(f"--{name}", type=kind, metavar="N")
-    train.set_defaults(handler="app.command_line.train")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

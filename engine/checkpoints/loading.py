@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,12 @@ from engine.checkpoints.manifest import CONFIG_FILE, Manifest
 from engine.checkpoints.safe_reading import TensorFile, read_config
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
+
+if TYPE_CHECKING:
+    from engine.checkpoints.shelf import Shelf
+    from engine.corpus.tokenizer import Tokenizer
+    from engine.devices import Device
+    from engine.model.model import Model
 
 PLAIN_TYPES = ("F32", "F16", "BF16", "F64")
 
@@ -90,6 +97,33 @@ def load(chain: list[Manifest], folder: Path) -> LoadedParameters:
         files.append(file)
     deltas = [(manifest.delta, file) for manifest, file in zip(chain, files, strict=True)][:-1]
     return LoadedParameters(config, files[-1], deltas[::-1])
+
+
+def load_checkpoint(store: Shelf, which: str, device: Device) -> tuple[Model, Tokenizer]:
+    """A checkpoint as a model on `device`, deltas applied, and its tokenizer.  The model is the caller's to close."""
+    from engine.corpus.tokenizer import Tokenizer  # with the kernels, what takes longest: a listing needs none of it
+    from engine.model.model import Model
+
+    manifest = store.get(which)
+    path = store.tokenizer_path(manifest.id)
+    if path is None:
+        raise CheckpointError(f"The checkpoint {manifest.name} has no tokenizer.", "Choose another one.")
+    tokenizer = Tokenizer.load(path)
+    with store.load_parameters(manifest.id) as parameters:
+        if not tokenizer.fits(parameters.config.vocab_size):
+            raise CheckpointError(
+                f"The tokenizer of {manifest.name} has {tokenizer.vocab_size} entries; its model was made for "
+                f"{parameters.config.vocab_size}.",
+                "Choose another checkpoint.",
+            )
+        model = Model(parameters.config, device)
+        try:
+            for name, array in parameters.items():
+                model.parameters[name] = array
+        except BaseException:
+            model.close()
+            raise
+    return model, tokenizer
 
 
 def is_plain(file: TensorFile) -> bool:

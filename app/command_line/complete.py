@@ -1,0 +1,203 @@
+"""`codecoil complete`: go on with a text, at its end or at a cursor in a file.
+
+The text goes to standard output, as it comes with --stream; everything else to standard error, or with --json into one
+object (with --stream, one line for each piece before it).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.command_line.scan import ProgressBar
+
+SAMPLING = (("temperature", float), ("top-k", int), ("top-p", float), ("min-p", float), ("repetition-penalty", float))
+
+
+def add_parser(commands) -> None:
+    """The command and its options."""
+    parser = commands.add_parser("complete", help="go on with a text, or at a cursor in a file")
+    parser.add_argument("text", nargs="?", choices=["-"], metavar="-", help="read the text from standard input")
+    parser.add_argument("--prompt", metavar="TEXT", help="the text to go on with")
+    parser.add_argument("--file", metavar="FILE", help="the file that the cursor is in")
+    parser.add_argument("--line", type=int, metavar="N", help="the cursor's line, from 1 (default: the last)")
+    parser.add_argument("--column", type=int, metavar="M", help="the cursor's column, from 1 (default: the line's end)")
+    parser.add_argument("--context", metavar="FILE", action="append", default=[], help="look at this file, too")
+    parser.add_argument("--checkpoint", metavar="ID", help="id, beginning of an id, or name (default: the newest)")
+    parser.add_argument("--base", metavar="FOLDER", help="a model in Hugging Face format instead")
+    parser.add_argument("--device", default="auto", metavar="NAME", help="as `codecoil devices` prints it")
+    for name, kind in SAMPLING:
+        parser.add_argument(f"--{name}", type=kind, metavar="X", default=argparse.SUPPRESS)
+    parser.add_argument("--seed", type=int, metavar="N", default=argparse.SUPPRESS, help="of the draws (default: 0)")
+    parser.add_argument("--max-tokens", type=int, metavar="N", default=argparse.SUPPRESS)
+    parser.add_argument("--milliseconds", type=int, metavar="N", default=argparse.SUPPRESS)
+    parser.add_argument("--stop", metavar="TEXT", action="append", default=[], help="end before this text; repeatable")
+    parser.add_argument("--end-of-line", action="store_true", help="end with the line")
+    parser.add_argument("--end-of-block", action="store_true", help="end before a line that is indented less")
+    parser.add_argument("--speculate", action="store_true", help="try several tokens at once; the text is the same")
+    parser.add_argument("--stream", action="store_true", help="print the text as it comes")
+    parser.add_argument("--json", action="store_true", help="as JSON, with speeds and latency")
+    parser.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
+    parser.set_defaults(handler="app.command_line.complete")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cursor: the text on both sides of it, and the file that it is in."""
+
+    prefix: str
+    suffix: str = ""
+    file: Path | None = None
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Complete and print."""
+    place, sampling, stops = read_place(arguments), sampling_of(arguments), stops_of(arguments)
+    others = {name: read_text(name) for name in arguments.context}
+
+    from app.command_line.model_choice import open_chosen
+    from engine.devices import open_device
+    from engine.generate.completer import Completer, CompletionRequest
+
+    progress = ProgressBar()
+    device = open_device(arguments.device)
+    chosen = completer = None
+    try:
+        progress(0, 0, "Loading the model")
+        chosen = open_chosen(arguments.checkpoint, arguments.base, place.file, device)
+        completer = Completer(chosen.model, chosen.tokenizer)
+        path, context = path_in(chosen.root, place.file), context_of(others, chosen.root, place)
+        request = CompletionRequest(
+            place.prefix, place.suffix, path, sampling, stops, context, speculate=arguments.speculate
+        )
+        for item in completer.stream(request, progress=lambda done, total: progress(done, total, "Reading")):
+            progress.clear()
+            show(arguments, item, {"model": chosen.name, "device": device.description})
+    finally:
+        progress.clear()
+        if completer is not None:
+            completer.close()
+        if chosen is not None:
+            chosen.model.close()
+        device.close()
+    return 0
+
+
+def show(arguments: argparse.Namespace, item, about: dict[str, str]) -> None:
+    """Print a piece, or the end of it all."""
+    from engine.generate.requests import Piece
+
+    if isinstance(item, Piece):
+        if arguments.stream:
+            print(json.dumps({"piece": item.text}) if arguments.json else item.text, flush=True, end=_end(arguments))
+    elif arguments.json:
+        content = item.to_json()
+        content["fim"] = content.pop("fim_used")
+        print(json.dumps(content | about), flush=True)
+    else:
+        print("" if arguments.stream else item.text, flush=True)
+        if item.note:
+            print(f"codecoil: {item.note}", file=sys.stderr)
+
+
+def _end(arguments: argparse.Namespace) -> str:
+    return "\n" if arguments.json else ""
+
+
+def read_place(arguments: argparse.Namespace) -> Place:
+    """The cursor that the arguments name."""
+    from engine.errors import InputError
+
+    given = [arguments.text is not None, arguments.prompt is not None, arguments.file is not None]
+    if sum(given) != 1:
+        raise InputError(
+            "There must be one text to complete.", "Give one of --file FILE, --prompt TEXT or - for standard input."
+        )
+    if arguments.file is None and (arguments.line is not None or arguments.column is not None):
+        raise InputError("--line and --column are places in a file.", "Name it with --file.")
+    if arguments.prompt is not None:
+        return Place(arguments.prompt)
+    if arguments.file is None:
+        return Place(text_of(sys.stdin.buffer.read(), "Standard input"))
+    text = read_text(arguments.file)
+    cursor = offset_of(text, arguments.line, arguments.column, arguments.file)
+    return Place(text[:cursor], text[cursor:], Path(arguments.file).resolve())
+
+
+def offset_of(text: str, line: int | None, column: int | None, name: str) -> int:
+    """Where line and column (both from 1) are in the text; line and column past the end are refused by name."""
+    from engine.errors import InputError
+
+    lines = text.split("\n")
+    if line is None and column is None:
+        return len(text)
+    line = len(lines) if line is None else line
+    if not 1 <= line <= len(lines):
+        raise InputError(f"{name} has no line {line}; it has {len(lines)}.")
+    own = lines[line - 1].removesuffix("\r")
+    column = len(own) + 1 if column is None else column
+    if not 1 <= column <= len(own) + 1:
+        raise InputError(f"Line {line} of {name} has no column {column}; it has {len(own) + 1}.")
+    return sum(len(before) + 1 for before in lines[: line - 1]) + column - 1
+
+
+def read_text(name: str) -> str:
+    """The text of a file, decoded as the corpus does it."""
+    from engine.errors import InputError
+
+    try:
+        return text_of(Path(name).read_bytes(), name)
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror or error}.") from error
+
+
+def text_of(data: bytes, name: str) -> str:
+    from engine.corpus.text import Decoded, decode
+    from engine.errors import InputError
+
+    decoded = decode(data) if data else Decoded("", "utf-8")
+    if not isinstance(decoded, Decoded):
+        raise InputError(f"{name} is no text: {decoded.words}.", "Choose a text file.")
+    return decoded.text
+
+
+def path_in(root: Path | None, file: Path | None) -> str:
+    """The path as training has it: relative to the folder that was learned or else to the one that holds .git, or just
+    the name; "" without a file."""
+    if file is None:
+        return ""
+    if root is None or root not in file.parents:
+        root = next((folder for folder in file.parents if (folder / ".git").exists()), file.parent)
+    return file.relative_to(root).as_posix()
+
+
+def context_of(others: dict[str, str], root: Path | None, place: Place):
+    """The pieces of other files, given by name, that are most like the cursor's place."""
+    from engine.generate.context import RecentFiles
+
+    recent = RecentFiles()
+    for name, text in others.items():
+        recent.note(path_in(root, Path(name).resolve()), text)
+    return recent.choose(path_in(root, place.file), place.prefix)
+
+
+def sampling_of(arguments: argparse.Namespace):
+    from engine.generate.sampling import Sampling
+
+    names = [name.replace("-", "_") for name, _ in SAMPLING] + ["seed"]
+    return Sampling(**{name: getattr(arguments, name) for name in names if hasattr(arguments, name)})
+
+
+def stops_of(arguments: argparse.Namespace):
+    from engine.generate.stops import Stops
+
+    given = {name: getattr(arguments, name) for name in ("max_tokens", "milliseconds") if hasattr(arguments, name)}
+    return Stops(
+        end_of_line=arguments.end_of_line,
+        end_of_block=arguments.end_of_block,
+        strings=tuple(arguments.stop),
+        **given,
+    )

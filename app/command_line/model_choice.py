@@ -1,0 +1,85 @@
+"""Which model a command works with: the one that is named, or the best guess for a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.data_folder import data_folder
+
+if TYPE_CHECKING:
+    from engine.checkpoints.store import Manifest
+    from engine.corpus.tokenizer import Tokenizer
+    from engine.devices import Device
+    from engine.model.model import Model
+
+STORE = "checkpoints"  # the folder of the store, in the data folder
+STARTER = "starter model"
+
+
+@dataclass(frozen=True)
+class ChosenModel:
+    """A loaded model, its tokenizer and what to call it.  The model is the caller's to close.
+
+    `root`: the folder that it was trained on, where that is one above the file.
+    """
+
+    model: Model
+    tokenizer: Tokenizer
+    name: str
+    root: Path | None = None
+
+
+def open_chosen(checkpoint: str | None, base: str | None, file: Path | None, device: Device) -> ChosenModel:
+    """The named checkpoint or folder; otherwise the newest checkpoint of the file's repository, the newest of all, or
+    the starter model."""
+    from engine.checkpoints.loading import load_checkpoint
+    from engine.checkpoints.store import CheckpointStore
+
+    if base is not None:
+        from engine.corpus.tokenizer import Tokenizer
+        from engine.model.model import load_model
+
+        tokenizer = Tokenizer.load(base)
+        return ChosenModel(load_model(base, device), tokenizer, base)
+    store = CheckpointStore(data_folder() / STORE)
+    manifest = store.get(checkpoint) if checkpoint is not None else newest_for(store.list(), file)
+    if manifest is None:
+        return _starter(device)
+    root = next((folder for folder in (file.parents if file else ()) if is_of(manifest, folder)), None)
+    return ChosenModel(*load_checkpoint(store, manifest.id, device), manifest.name, root)
+
+
+def newest_for(manifests: list[Manifest], file: Path | None) -> Manifest | None:
+    """The newest checkpoint that was trained on a folder above `file`, else the newest that was trained at all."""
+    trained = [manifest for manifest in manifests if manifest.mode != "base"]  # newest first
+    if file is not None:
+        for folder in file.parents:
+            own = [manifest for manifest in trained if is_of(manifest, folder)]
+            if own:
+                return own[0]
+    return trained[0] if trained else None
+
+
+def is_of(manifest: Any, folder: Path) -> bool:
+    """Whether a checkpoint has the name that a run on `folder` gives."""
+    name, mark, number = manifest.name.rpartition(" #")
+    return bool(mark) and name == folder.name and number.isdigit()
+
+
+def _starter(device: Device) -> ChosenModel:
+    from importlib.util import find_spec
+
+    from engine.corpus.tokenizer import Tokenizer
+    from engine.errors import CheckpointError
+
+    if find_spec("engine.model.starter") is None:
+        raise CheckpointError(
+            "There is no model to complete with.",
+            "Train one with `codecoil train`, or name a folder in Hugging Face format with --base.",
+        )
+    from engine.model.starter import load_starter, starter_folder
+
+    tokenizer = Tokenizer.load(starter_folder())
+    return ChosenModel(load_starter(device), tokenizer, STARTER)

@@ -1,0 +1,18 @@
+"""Completion: from a prompt to a stream of tokens, on the device that holds the model.
+
+    ids ─▶ Decoder.read ─▶ logits ─▶ sampling ─▶ token ─▶ Decoder.step ─▶ logits ─▶ ...
+             │   ▲                                             (one token, whatever came before)
+    snapshot │   │ restore
+             ▼   │
+          recurrent state: for each layer the last inputs of its convolution and the state of its scan
+
+    decoder     one sequence's state, and what moves it on: read, step, verify
+    programs    the passes over some tokens as kernel calls: the forward pass, from a state to a state
+
+A Mamba model keeps all that it has read in a state of fixed size, so a token costs the same after ten tokens and after
+a hundred thousand, and a place in a text to come back to is a copy of a few hundred kilobytes.
+"""
+
+from engine.generate.decoder import Cancelled, Decoder, Snapshot
+
+__all__ = ["Cancelled", "Decoder", "Snapshot"]

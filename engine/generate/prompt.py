@@ -1,0 +1,128 @@
+"""From a cursor in a text to the tokens that the model reads, framed as in training.
+
+    [<|file|> path newline chunk <|endoftext|> ...]  <|file|> path newline prefix
+    [...]  <|file|> path newline <|fim_suffix|> suffix <|fim_prefix|> prefix <|fim_middle|>
+
+The text after the cursor comes first, so that typing only appends: what was read before can be kept. `marks` are the
+places whose state is worth keeping; the last word is left out of them, because its tokens may merge with what is typed
+next. A long prefix is cut at its beginning, in large steps and at line ends, so that the beginning does not move with
+every key.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.corpus.framing import Framing
+from engine.corpus.tokenizer import Tokenizer
+from engine.generate.context import ContextChunk
+from engine.generate.sampling import check_number
+
+MARK_TOKENS = 256  # between two kept states along a prompt
+LINES_BACK = 8  # a kept state this many lines before the cursor, for small edits above it
+NO_FIM = "This model was not made to fill in: it completes from the text before the cursor alone."
+
+_LAST_WORD = re.compile(r"(\s*\w+|\s*[^\w\s]+|\s+)\Z")
+
+
+@dataclass(frozen=True)
+class PromptLimits:
+    """How many characters around the cursor, and of other files, are put in front of the model."""
+
+    prefix_characters: int = 4096
+    suffix_characters: int = 1024
+    context_characters: int = 4096
+
+    def __post_init__(self) -> None:
+        for name in ("prefix_characters", "suffix_characters", "context_characters"):
+            check_number(name, getattr(self, name), 0 if name != "prefix_characters" else 16, 1 << 24, whole=True)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """ids (t,) int32, t >= 1; `marks`: positions, ascending, the last one t; `note`: what the user should know."""
+
+    ids: np.ndarray
+    marks: tuple[int, ...]
+    fim_used: bool
+    note: str
+
+
+class PromptBuilder:
+    """Makes prompts for one tokenizer."""
+
+    def __init__(self, tokenizer: Tokenizer, limits: PromptLimits | None = None) -> None:
+        self.tokenizer, self.limits = tokenizer, limits or PromptLimits()
+        self._framing = Framing(tokenizer)
+        self._end_of_text = np.array([tokenizer.special.end_of_text], tokenizer.dtype)
+
+    def build(self, prefix: str, suffix: str = "", path: str = "", context: tuple[ContextChunk, ...] = ()) -> Prompt:
+        """The prompt at a cursor between `prefix` and `suffix`."""
+        prefix = last_characters(prefix, self.limits.prefix_characters)
+        suffix = first_characters(suffix, self.limits.suffix_characters)
+        fill_in = bool(suffix.strip())
+        fim_used = fill_in and self.tokenizer.has_fim
+        prefix_ids = self.tokenizer.encode(prefix)
+        if fim_used:
+            asked, after = self._framing.fill_in_prompt(path, prefix_ids, self.tokenizer.encode(suffix)), 1
+        else:
+            asked, after = np.concatenate([self._header(path), prefix_ids]), 0
+        ids = np.concatenate([*self._documents(context), asked]).astype(np.int32)
+        marks = self._marks(prefix, prefix_ids, len(ids) - after - len(prefix_ids), len(ids))
+        return Prompt(ids, marks, fim_used, NO_FIM if fill_in and not fim_used else "")
+
+    def _header(self, path: str) -> np.ndarray:
+        """Never empty: without a separator for files a document begins after the end of another one."""
+        if self.tokenizer.special.file is not None:
+            return self._framing.header(path)
+        return np.concatenate([self._end_of_text, self._framing.header(path)]) if path else self._end_of_text
+
+    def _documents(self, context: tuple[ContextChunk, ...]) -> list[np.ndarray]:
+        """Chunks as documents, as many of the last ones as the limit allows: those are the most similar."""
+        left, documents = self.limits.context_characters, []
+        for chunk in reversed(context):
+            left -= len(chunk.text)
+            if left < 0:
+                break
+            documents.append(self._framing.document(chunk.path, self.tokenizer.encode(chunk.text)))
+        return documents[::-1]
+
+    def _marks(self, prefix: str, prefix_ids: np.ndarray, begin: int, end: int) -> tuple[int, ...]:
+        """Every MARK_TOKENS, at line borders near the cursor, before the last word, and at the end."""
+        marks = {*range(MARK_TOKENS, end, MARK_TOKENS), end}
+        ends = np.cumsum(self.tokenizer.byte_lengths[prefix_ids])
+        last_word = _LAST_WORD.search(prefix, max(0, len(prefix) - 256))
+        places = [last_word.start() if last_word else 0, prefix.rfind("\n") + 1]
+        line = len(prefix)
+        for _ in range(LINES_BACK):
+            line = prefix.rfind("\n", 0, max(0, line))
+        places.append(line + 1)
+        for place in places:
+            after = len(prefix[place:].encode("utf-8", "surrogatepass"))
+            whole = int(np.searchsorted(ends, ends[-1] - after, side="right")) if len(ends) else 0
+            marks.add(begin + whole)
+        return tuple(sorted(mark for mark in marks if mark > 0))
+
+
+def last_characters(text: str, limit: int) -> str:
+    """The end of `text`, at most `limit` characters, from a line's beginning where there is one near.
+
+    The place moves in steps of a quarter of the limit, however the text grows at its end.
+    """
+    if len(text) <= limit:
+        return text
+    step = max(1, limit // 4)
+    begin = -(-(len(text) - limit) // step) * step
+    line = text.find("\n", begin - 1, begin + step) + 1
+    return text[line or begin :]
+
+
+def first_characters(text: str, limit: int) -> str:
+    """The beginning of `text`, at most `limit` characters, up to a line's end where there is one in its second half."""
+    if len(text) <= limit:
+        return text
+    line = text.rfind("\n", limit // 2, limit) + 1
+    return text[: line or limit]

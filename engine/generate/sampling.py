@@ -1,0 +1,154 @@
+"""From scores to the next token: a defined order, and the same choice on every machine.
+
+    repetition penalty ─▶ temperature ─▶ top-k ─▶ top-p ─▶ min-p ─▶ one draw
+
+Each filter sees what the one before it left, as probabilities that add up to 1. Where two tokens score the same, the
+lower id stays. Chance is a function of the seed and of how many tokens were drawn before, with no generator behind it:
+a request gives the same text however its prompt was read, on every platform and with every version of NumPy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from engine.errors import ConfigError
+
+LARGEST_SEED = 2**63 - 1
+
+
+def check_number(name: str, value: Any, low: float, high: float, *, whole: bool = False) -> None:
+    """Refuse a value that is no (whole) number from `low` to `high`, by name."""
+    kind = int if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
+        what = "a whole number" if whole else "a number"
+        raise ConfigError(f"{name} is {value!r}; it must be {what} from {low:g} to {high:g}.")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the next token is chosen.  Temperature 0 takes the best one; top_k 0, top_p 1 and min_p 0 filter nothing.
+
+    `min_p` keeps the tokens with at least this share of the best one's probability. `repetition_penalty` divides the
+    score of every token among the last `repetition_window` ones, or multiplies it where it is below zero.
+    """
+
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    repetition_window: int = 64
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("temperature", self.temperature, 0.0, 100.0)
+        check_number("top_k", self.top_k, 0, 1_000_000, whole=True)
+        check_number("top_p", self.top_p, 0.0, 1.0)
+        check_number("min_p", self.min_p, 0.0, 1.0)
+        check_number("repetition_penalty", self.repetition_penalty, 1.0, 100.0)
+        check_number("repetition_window", self.repetition_window, 0, 65_536, whole=True)
+        check_number("seed", self.seed, 0, LARGEST_SEED, whole=True)
+
+    @property
+    def penalises(self) -> bool:
+        return self.repetition_penalty > 1.0 and self.repetition_window > 0
+
+    @property
+    def greedy(self) -> bool:
+        """Whether the next token is the best one by the model's own scores: no draw and no penalty."""
+        return self.temperature == 0.0 and not self.penalises
+
+    def candidates(self, recent: Sequence[int]) -> int:
+        """How many of the best tokens suffice to choose from after `recent`; 0 where it takes all of them.
+
+        A penalty only moves tokens down, and only those in its window.
+        """
+        best = 1 if self.temperature == 0.0 else self.top_k
+        lowered = len(set(recent[-self.repetition_window :])) if self.penalises else 0
+        return best + lowered if best else 0
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Scores to choose from: `ids` (n,) ascending and their `scores` (n,), or every score by id where `ids` is None."""
+
+    scores: np.ndarray
+    ids: np.ndarray | None = None
+
+    @staticmethod
+    def best(ids: np.ndarray, scores: np.ndarray) -> Candidates:
+        """From ids in any order."""
+        order = np.argsort(ids)
+        return Candidates(scores[order], ids[order])
+
+
+def choose(candidates: Candidates, sampling: Sampling, recent: Sequence[int], drawn: int) -> int:
+    """The next token.  `recent`: the tokens before it, as many as there are; `drawn`: how many were chosen before."""
+    ids, scores = candidates.ids, candidates.scores
+    if sampling.penalises:
+        scores = penalised(scores, ids, recent[-sampling.repetition_window :], sampling.repetition_penalty)
+    if sampling.temperature == 0.0:
+        place = int(np.argmax(scores))
+        return place if ids is None else int(ids[place])
+    left, shares = distribution(scores, sampling)
+    place = int(left[draw(shares, uniform(sampling.seed, drawn))])
+    return place if ids is None else int(ids[place])
+
+
+def distribution(scores: np.ndarray, sampling: Sampling) -> tuple[np.ndarray, np.ndarray]:
+    """The places (ascending) that temperature and filters leave, and their probabilities (float64, sum 1)."""
+    places = np.arange(len(scores))
+    scaled = scores.astype(np.float64) / sampling.temperature
+    if 0 < sampling.top_k < len(scaled):
+        places = largest(scaled, sampling.top_k)
+        scaled = scaled[places]
+    shares = np.exp(scaled - scaled.max())
+    shares /= shares.sum()
+    if sampling.top_p < 1.0:
+        # The smallest number of tokens that have top_p together; at least one.
+        together = np.cumsum(np.sort(shares)[::-1])
+        kept = largest(shares, min(int(np.searchsorted(together, sampling.top_p)) + 1, len(shares)))
+        places, shares = places[kept], shares[kept] / shares[kept].sum()
+    if sampling.min_p > 0.0:
+        kept = np.flatnonzero(shares >= sampling.min_p * shares.max())
+        places, shares = places[kept], shares[kept] / shares[kept].sum()
+    return places, shares
+
+
+def largest(values: np.ndarray, count: int) -> np.ndarray:
+    """The places (ascending) of the `count` largest values; of equal ones the first."""
+    if count >= len(values):
+        return np.arange(len(values))
+    limit = np.partition(values, len(values) - count)[len(values) - count]
+    above = np.flatnonzero(values > limit)
+    equal = np.flatnonzero(values == limit)[: count - len(above)]
+    return np.sort(np.concatenate([above, equal]))
+
+
+def penalised(scores: np.ndarray, ids: np.ndarray | None, recent: Sequence[int], penalty: float) -> np.ndarray:
+    """A copy of `scores` with those of `recent` tokens lowered, each once."""
+    tokens = np.unique(np.asarray(recent, np.int64))
+    places = tokens[tokens < len(scores)] if ids is None else np.flatnonzero(np.isin(ids, tokens))
+    scores = scores.astype(np.float32, copy=True)
+    found = scores[places]
+    scores[places] = np.where(found > 0, found / penalty, found * penalty)
+    return scores
+
+
+def draw(shares: np.ndarray, chance: float) -> int:
+    """The place where the running sum of `shares` passes `chance`."""
+    together = np.cumsum(shares)
+    place = int(np.searchsorted(together, chance * together[-1], side="right"))
+    return min(place, len(shares) - 1)
+
+
+def uniform(seed: int, number: int) -> float:
+    """In [0, 1): the `number`-th chance of a seed."""
+    digest = blake2b(f"codecoil sample\0{seed}\0{number}".encode(), digest_size=8).digest()
+    return math.ldexp(int.from_bytes(digest, "little") >> 11, -53)

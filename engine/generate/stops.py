@@ -1,0 +1,151 @@
+"""When a completion ends, and what of its text may be shown before that is known.
+
+Text is shown as early as possible and never taken back: what may turn out to be the beginning of a stop is held until
+the next tokens decide.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engine.errors import ConfigError
+from engine.generate.sampling import check_number
+
+END_OF_TEXT = "end of text"
+STOP_STRING = "stop string"
+END_OF_LINE = "end of line"
+END_OF_BLOCK = "end of block"
+TOKEN_LIMIT = "token limit"
+TIME_LIMIT = "time limit"
+CANCELLED = "cancelled"
+JOINED = "reached the text after the cursor"
+
+_CLOSING_LINE = re.compile(r"[)\]}]+[;,]?")
+
+
+@dataclass(frozen=True)
+class Stops:
+    """What ends a completion, besides the end of the text; 0 milliseconds is no limit.
+
+    `strings` and line ends do not belong to the text. A block ends before the first line that is not blank and is
+    indented less than the cursor's line; where the cursor's line opens a block (the next line is indented more), that
+    is the block, and the closing brackets at its end belong to it.
+    """
+
+    max_tokens: int = 64
+    milliseconds: int = 0
+    end_of_line: bool = False
+    end_of_block: bool = False
+    strings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_number("max_tokens", self.max_tokens, 1, 1_000_000, whole=True)
+        check_number("milliseconds", self.milliseconds, 0, 86_400_000, whole=True)
+        if isinstance(self.strings, str) or not all(isinstance(one, str) and one for one in self.strings):
+            raise ConfigError(f"strings is {self.strings!r}; it must hold texts, none of them empty.")
+
+
+class StopWatch:
+    """Reads a completion as it grows: `feed` gives what may be shown; once `reason` is set, the text is complete."""
+
+    def __init__(self, stops: Stops, prefix: str) -> None:
+        self._stops = stops
+        self._block = _BlockEnd(prefix) if stops.end_of_block else None
+        self._text, self._shown = "", 0
+        self.reason: str | None = None
+
+    def feed(self, text: str) -> str:
+        """What of the text so far may be shown and was not yet."""
+        # By character: which stop is known first must not depend on how the text is cut into tokens.
+        for character in text:
+            self._text += character
+            found = [one for one in (self._string(), self._line_end(), self._block_end()) if one is not None]
+            if found:
+                end, self.reason = min(found, key=lambda one: one[0])
+                return self._show(end)
+        return self._show(len(self._text) - self._held())
+
+    def finish(self) -> str:
+        """What was held back and, as nothing follows, belongs to the text."""
+        return self._show(len(self._text))
+
+    def _show(self, end: int) -> str:
+        shown, self._shown = self._text[self._shown : end], max(end, self._shown)
+        return shown
+
+    def _string(self) -> tuple[int, str] | None:
+        lengths = [len(one) for one in self._stops.strings if self._text.endswith(one)]
+        return (len(self._text) - max(lengths), STOP_STRING) if lengths else None
+
+    def _line_end(self) -> tuple[int, str] | None:
+        if not self._stops.end_of_line or not self._text.endswith("\n"):
+            return None
+        return len(self._text) - (2 if self._text.endswith("\r\n") else 1), END_OF_LINE
+
+    def _block_end(self) -> tuple[int, str] | None:
+        end = self._block.find(self._text) if self._block else None
+        return None if end is None else (end, END_OF_BLOCK)
+
+    def _held(self) -> int:
+        """How many of the last characters may belong to a stop."""
+        held = [overlap(self._text, one[:-1]) for one in self._stops.strings]
+        if self._stops.end_of_line or self._block:
+            held.append(int(self._text.endswith("\r")))
+        if self._block:
+            blank = len(self._text) - len(self._text.rstrip())
+            held.append(blank if "\n" in self._text[len(self._text) - blank :] else 0)
+        return max(held, default=0)
+
+
+def overlap(text: str, beginning: str) -> int:
+    """How long the longest end of `text` is that is also a beginning of `beginning`."""
+    for length in range(min(len(text), len(beginning)), 0, -1):
+        if text.endswith(beginning[:length]):
+            return length
+    return 0
+
+
+class _BlockEnd:
+    """Finds the line that no longer belongs to the cursor's block.  Every line is looked at once."""
+
+    def __init__(self, prefix: str) -> None:
+        self._cursor_line = prefix[prefix.rfind("\n") + 1 :]
+        self._outer = self._inner = -1  # indentation of the cursor's line, and of the block that goes on or opens there
+        self._begin = 0  # of the line that is looked at
+        self._end = 0  # of the last line of the block
+
+    def find(self, text: str) -> int | None:
+        """Where in the text the block ends; None while it goes on."""
+        while True:
+            newline = text.find("\n", self._begin)
+            first = self._begin == 0
+            line = text[self._begin : newline if newline >= 0 else len(text)]
+            line = self._cursor_line + line if first else line
+            if first:
+                self._outer = indentation(line)
+            elif line.strip() and (end := self._past(line, text, newline >= 0)) is not None:
+                return end
+            if newline < 0:
+                return None
+            if first or line.strip():
+                self._end = newline - text.endswith("\r", 0, newline)
+            self._begin = newline + 1
+
+    def _past(self, line: str, text: str, whole: bool) -> int | None:
+        """Where the block ended, if it ended before this line (or with the brackets that begin it)."""
+        if self._inner < 0:
+            self._inner = max(self._outer, indentation(line))
+        if indentation(line) >= self._inner:
+            return None
+        begin = self._begin + len(line) - len(line.lstrip())
+        closing = _CLOSING_LINE.match(text, begin)
+        if self._inner > self._outer == indentation(line) and closing:
+            return closing.end() if whole or closing.end() < len(text) else None
+        return self._end
+
+
+def indentation(line: str) -> int:
+    """The width of the white space in front of a line."""
+    expanded = line.expandtabs(8)
+    return len(expanded) - len(expanded.lstrip())

@@ -1,0 +1,175 @@
+"""Where a completion meets the text after the cursor: what is there already is not suggested again.
+
+Three things are taken off, as they appear or at the end:
+
+    lines      from where the completion repeats the lines after the cursor
+    brackets   from a closing bracket whose opening one is already closed after the cursor
+    the tail   what the completion ends with and the text after the cursor begins with, if that says something
+
+Brackets are counted by a scanner that knows quotes and nothing else of any language, so they only count where they made
+sense before: the brackets after the cursor must fit those that are open in front of it.
+"""
+
+from __future__ import annotations
+
+import re
+
+CLOSING = {")": "(", "]": "[", "}": "{"}
+QUOTES = "\"'`"
+SCANNED = 8000  # characters before the cursor in which open brackets are looked for
+COMPARED = 4000  # characters after the cursor that a completion could repeat
+_FIRST_CLOSING = re.compile(r"[\s\"'`]*([)\]}][)\]}\s]*)?")
+_WORD = re.compile(r"\w")
+_SHORTEST = 4  # characters that are worth calling a repetition
+
+
+class SuffixWatch:
+    """Reads a completion as it grows: `feed` gives what may be shown; once `joined`, nothing more is wanted."""
+
+    def __init__(self, prefix: str, suffix: str) -> None:
+        self._after = suffix[:COMPARED]
+        rest = self._after.lstrip()
+        # From the first line after the cursor's that is not blank, if nothing is left of the cursor's own.
+        blank = self._after[: len(self._after) - len(rest)]
+        next_lines = self._after[blank.rfind("\n") + 1 :] if "\n" in blank and rest else ""
+        self._scanner = _Scanner()
+        begin = prefix.rfind("\n", 0, max(0, len(prefix) - SCANNED)) + 1
+        self._scanner.read(prefix[begin:])
+        self._open, self._quote_before = list(self._scanner.open), self._scanner.quote
+        found = _FIRST_CLOSING.match(self._after)
+        closing = found.group(1) or "" if found else ""
+        self._needed = [CLOSING[character] for character in closing if character in CLOSING][::-1]
+        self._fits = bool(self._needed) and self._open[-len(self._needed) :] == self._needed
+        self._scanner.open.clear()
+        indent = prefix[prefix.rfind("\n") + 1 :]
+        self._repeats = _Repetition(self._after, 0 if not indent else None, bool(indent) or "\n" in blank)
+        begun = len(indent) if not indent.strip() and next_lines.startswith(indent) else None
+        self._repeats_lines = _Repetition(next_lines, begun, anywhere=False)
+        self._text, self._shown = "", 0
+        self.joined = False
+
+    def feed(self, text: str) -> str:
+        """What of the text so far may be shown and was not yet."""
+        held = 0
+        for character in text:  # one by one, so that it does not matter how the text is cut into tokens
+            self._text += character
+            self._repeats.read(self._text)
+            self._repeats_lines.read(self._text)
+            self._look_at_bracket(character)
+            held, says = self._repeated()
+            if says and _whole_line(self._text[len(self._text) - held :]):
+                self._end(len(self._text) - held)
+            if self.joined:
+                return self.finish()
+        return self._show(len(self._text) - held) if text else ""
+
+    def finish(self) -> str:
+        """What was held back, without what the text after the cursor has already."""
+        held, says = self._repeated()
+        if held and (says or self.joined or self._closes_a_quote(held)):
+            self._end(len(self._text) - held)
+        return self._show(len(self._text))
+
+    def _show(self, end: int) -> str:
+        shown, self._shown = self._text[self._shown : end], max(end, self._shown)
+        return shown
+
+    def _end(self, place: int) -> None:
+        self._text, self.joined = self._text[:place], True
+        self._repeats.cut(self._text)
+        self._repeats_lines.cut(self._text)
+
+    def _repeated(self) -> tuple[int, bool]:
+        """How long the end of the text is that the text after the cursor begins with, and whether it says something."""
+        begin, lines = self._repeats.begin(self._text), self._repeats_lines.begin(self._text)
+        repeated = self._text[min(begin, lines) :]
+        if lines < begin:
+            begin = len(self._text[:lines].rstrip())
+        return len(self._text) - begin, len(repeated.strip()) >= _SHORTEST and _WORD.search(repeated) is not None
+
+    def _look_at_bracket(self, character: str) -> None:
+        """End the text before a bracket that closes what the text after the cursor closes."""
+        outward = self._scanner.step(character)
+        if outward and self._fits:
+            opened = self._open.pop() if self._open else ""
+            if opened != outward or self._open[-len(self._needed) :] != self._needed:
+                self._end(len(self._text) - 1)
+
+    def _closes_a_quote(self, held: int) -> bool:
+        """Whether what is repeated begins with the quote that is open there."""
+        first = self._text[len(self._text) - held]
+        if first not in QUOTES:
+            return False
+        scanner = _Scanner()
+        scanner.quote = self._quote_before
+        scanner.read(self._text[: len(self._text) - held])
+        return scanner.quote == first
+
+
+class _Repetition:
+    """Where in a growing text its end may begin to repeat `after`: anywhere, or only where a line begins."""
+
+    def __init__(self, after: str, begun: int | None, anywhere: bool) -> None:
+        """`begun`: how many characters of `after` stand in front of the text already, from a line's beginning on; None
+        where that line holds something else."""
+        self._after, self._anywhere = after, anywhere
+        self._first = [] if begun is None or not after else [-begun]
+        self._begins = list(self._first)  # ascending
+
+    def read(self, text: str) -> None:
+        """`text` has one more character at its end."""
+        place = len(text) - 1
+        if (place and (self._anywhere or text[place - 1] == "\n")) or (self._anywhere and not self._first):
+            self._begins.append(place)
+        self._begins = [begin for begin in self._begins if self._continues(begin, place, text[place])]
+
+    def cut(self, text: str) -> None:
+        """The text was made shorter: look at it again."""
+        self._begins = list(self._first)
+        for end in range(1, len(text) + 1):
+            self.read(text[:end])
+
+    def begin(self, text: str) -> int:
+        """The first place from which on all of the text is a repetition; its end where there is none."""
+        return max(0, self._begins[0]) if self._begins else len(text)
+
+    def _continues(self, begin: int, place: int, character: str) -> bool:
+        return place - begin < len(self._after) and self._after[place - begin] == character
+
+
+class _Scanner:
+    """Open brackets and the open quote, character by character; a quote does not go over the end of a line."""
+
+    def __init__(self) -> None:
+        self.open: list[str] = []
+        self.quote = ""
+        self._escaped = False
+
+    def read(self, text: str) -> None:
+        for character in text:
+            self.step(character)
+
+    def step(self, character: str) -> str:
+        """Go over a character; for a bracket that closes none of `open`, the kind that it closes."""
+        if self._escaped or character == "\n":
+            self.quote = "" if character == "\n" else self.quote
+            self._escaped = False
+        elif self.quote:
+            self._escaped = character == "\\"
+            self.quote = "" if character == self.quote else self.quote
+        elif character in QUOTES:
+            self.quote = character
+        elif character in CLOSING.values():
+            self.open.append(character)
+        elif character in CLOSING:
+            if not self.open:
+                return CLOSING[character]
+            if self.open[-1] == CLOSING[character]:
+                self.open.pop()
+        return ""
+
+
+def _whole_line(text: str) -> bool:
+    """Whether there is a line in `text`, with its end, that is more than brackets and blanks."""
+    lines = text.split("\n")[:-1]
+    return any(len(line.strip()) >= _SHORTEST and _WORD.search(line) for line in lines)

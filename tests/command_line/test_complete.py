@@ -1,0 +1,221 @@
+"""`codecoil complete`: places in files, the choice of a model, and what is printed."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from app.command_line import REFUSED, main
+from app.command_line.complete import offset_of, path_in
+from app.command_line.model_choice import newest_for
+from engine.checkpoints.delta import make_delta
+from engine.checkpoints.loading import load_checkpoint
+from engine.checkpoints.manifest import Facts
+from engine.checkpoints.store import CheckpointStore
+from engine.errors import CheckpointError, InputError
+from tests.devices.opened import *  # noqa: F403  (fixtures)
+from tests.generate.small import SOURCE, open_small, plain_tokenizer, tokenizer
+
+DEVICE = ("--device", "cpu", "--max-tokens", "5")
+
+
+@pytest.fixture
+def store(data_folder, tmp_path, cpu):
+    """Two checkpoints of a folder called shop, the second as a delta on the first."""
+    store = CheckpointStore(data_folder / "checkpoints")
+    tokenizer().save(tmp_path / "tokenizer.json")
+    with open_small(cpu) as model:
+        whole = {"config": model.config, "tokenizer": tmp_path / "tokenizer.json"}
+        base = store.save(Facts(name="shop #1", mode="full"), parameters=model.parameters, **whole)
+        changed = {name: array * 0.9 for name, array in model.parameters.items()}
+        store.save_delta(
+            Facts(name="shop #2", mode="wsla"), base=base.id, delta=make_delta("wsla", model.config, changed)
+        )
+        store.save(Facts(name="new model for shop", mode="base"), parameters=model.parameters, **whole)
+    return store
+
+
+@pytest.fixture
+def ask(store, capsys):
+    """The JSON of a command."""
+
+    def asked(*arguments):
+        assert main(["complete", *map(str, arguments), *DEVICE, "--json"]) == 0
+        return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+    return asked
+
+
+@pytest.fixture
+def source(tmp_path):
+    path = tmp_path / "shop" / "lib" / "prices.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(SOURCE, encoding="utf-8")
+    return path
+
+
+def test_a_prompt_as_json(ask):
+    found = ask("--prompt", SOURCE[:80])
+    assert found["tokens"] == 5 and found["reason"] == "token limit" and found["text"]
+    assert found["model"] == "shop #2" and found["fim"] is False and found["note"] == ""
+    assert found["prompt_tokens"] > found["reused_tokens"] == 0
+    assert found["prefill_tokens_per_second"] > 0 and found["decode_tokens_per_second"] > 0
+    assert 0 < found["first_token_ms"] <= found["total_ms"]
+    assert ask("--prompt", SOURCE[:80])["text"] == found["text"]
+
+
+def test_a_cursor_in_a_file_looks_at_both_sides(ask, source):
+    found = ask("--file", source, "--line", 7, "--column", 5)
+    assert found["fim"] is True
+    assert ask("--file", source)["fim"] is False
+
+
+def test_the_text_streamed_and_whole_are_the_same(store, capsys, monkeypatch):
+    arguments = ["complete", "--prompt", SOURCE[:80], *DEVICE]
+    printed = []
+    for more in ([], ["--stream"], ["--json"], ["--json", "--stream"]):
+        assert main([*arguments, *more]) == 0
+        printed.append(capsys.readouterr().out)
+    text = json.loads(printed[2])["text"]
+    assert printed[0] == printed[1] == text + "\n"
+    *pieces, last = map(json.loads, printed[3].splitlines())
+    assert "".join(piece["piece"] for piece in pieces) == text == last["text"]
+
+
+def test_standard_input_in_any_encoding_of_the_corpus(ask, monkeypatch):
+    def typed(data):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+        return ask("-")["prompt_tokens"]
+
+    assert typed("größe = 1".encode("latin-1")) == typed("größe = 1".encode()) == typed("größe = 1".encode("utf-16"))
+    assert typed(b"") >= 1
+
+
+def test_options_reach_the_model(ask):
+    prompt = ("--prompt", SOURCE[:80])
+    drawn = (
+        "--temperature",
+        "5",
+        "--top-k",
+        "50",
+        "--top-p",
+        "0.99",
+        "--min-p",
+        "0.001",
+        "--repetition-penalty",
+        "1.1",
+    )
+    texts = {ask(*prompt, *drawn, "--seed", seed)["text"] for seed in (1, 2, 3)}
+    assert len(texts) > 1
+    text = ask(*prompt)["text"]
+    stopped = ask(*prompt, "--stop", text[2:4], "--stop", "never")
+    assert (stopped["text"], stopped["reason"]) == (text[: text.index(text[2:4])], "stop string")
+    assert ask(*prompt, "--milliseconds", "1")["reason"] == "time limit"
+
+
+def test_speculation_gives_the_same_text_and_is_counted(ask):
+    prompt = ("--prompt", SOURCE * 2)
+    plain, guessed = ask(*prompt), ask(*prompt, "--speculate")
+    assert guessed["text"] == plain["text"] and plain["speculation"] == {"proposed": 0, "accepted": 0}
+    assert guessed["speculation"]["proposed"] >= guessed["speculation"]["accepted"] >= 0
+
+
+def test_other_files_are_looked_at(ask, source, tmp_path):
+    other = tmp_path / "shop" / "basket.py"
+    other.write_text(SOURCE, encoding="utf-8")
+    alone, more = ask("--file", source), ask("--file", source, "--context", other)
+    assert more["prompt_tokens"] > alone["prompt_tokens"]
+
+
+def test_models_by_name_and_from_a_folder(ask, store, cpu, tmp_path):
+    assert ask("--prompt", "x", "--checkpoint", "shop #1")["model"] == "shop #1"
+    with open_small(cpu, plain_tokenizer()) as model:
+        model.save(tmp_path / "model")
+        plain_tokenizer().save(tmp_path / "model")
+    (tmp_path / "a.py").write_text("x = 1\ny = 2\n")
+    found = ask("--file", tmp_path / "a.py", "--line", 1, "--base", tmp_path / "model")
+    assert found["model"].endswith("model") and found["fim"] is False and "fill in" in found["note"]
+
+
+def test_the_newest_checkpoint_of_the_files_folder_is_taken(tmp_path):
+    def made(name, mode="lora"):
+        return SimpleNamespace(name=name, mode=mode)
+
+    newest = [made("new model for other", "base"), made("other #3"), made("shop #12"), made("shop #2")]
+    assert newest_for(newest, tmp_path / "shop" / "lib" / "a.py").name == "shop #12"
+    assert newest_for(newest, tmp_path / "else" / "a.py").name == newest_for(newest, None).name == "other #3"
+    assert newest_for(newest[:1], None) is None
+
+
+def test_the_path_is_as_in_training(tmp_path):
+    file = tmp_path / "shop" / "lib" / "a.py"
+    file.parent.mkdir(parents=True)
+    assert path_in(None, file) == "a.py" and path_in(None, None) == ""
+    (tmp_path / "shop" / ".git").mkdir()
+    assert path_in(None, file) == "lib/a.py"
+    assert path_in(tmp_path, file) == "shop/lib/a.py"
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "offset"), [(1, 1, 0), (1, None, 2), (2, 2, 5), (2, None, 5), (3, 1, 7), (None, None, 7)]
+)
+def test_lines_and_columns_count_from_one(line, column, offset):
+    assert offset_of("ab\r\nc\r\n", line, column, "a.py") == offset
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "words"), [(4, 1, "no line 4; it has 3"), (0, 1, "no line 0"), (2, 3, "no column 3; it has 2")]
+)
+def test_a_place_that_is_not_there_is_refused(line, column, words):
+    with pytest.raises(InputError, match=words):
+        offset_of("ab\r\nc\r\n", line, column, "a.py")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "one text to complete"),
+        (["-", "--prompt", "x"], "one text to complete"),
+        (["--prompt", "x", "--line", "1"], "--line and --column"),
+        (["--file", "missing.py"], "missing.py cannot be read"),
+        (["--prompt", "x", "--top-p", "2"], "top_p is 2.0"),
+        (["--prompt", "x", "--max-tokens", "0"], "max_tokens is 0"),
+        (["--prompt", "x", "--stop", ""], "strings"),
+        (["--prompt", "x", "--checkpoint", "nobody", "--device", "cpu"], "nobody"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(arguments, words, capsys):
+    assert main(["complete", *arguments]) == REFUSED
+    assert words in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path, capsys):
+    (tmp_path / "a.bin").write_bytes(b"\0\1\2")
+    assert main(["complete", "--file", str(tmp_path / "a.bin")]) == REFUSED
+    assert "is no text" in capsys.readouterr().err
+
+
+def test_a_checkpoint_becomes_a_model(store, cpu):
+    model, tokens = load_checkpoint(store, "shop #2", cpu)
+    stored = store.load_parameters("shop #2")
+    assert all((model.parameters[name] == stored[name]).all() for name in stored)
+    assert tokens.digest == tokenizer().digest
+    stored.close()
+    model.close()
+    assert cpu.ledger.total == 0
+
+
+def test_a_checkpoint_without_a_fitting_tokenizer_is_refused(store, cpu, tmp_path):
+    with open_small(cpu, plain_tokenizer()) as model:
+        facts = Facts(name="bare", mode="full")
+        store.save(facts, config=model.config, parameters=model.parameters)
+        facts = Facts(name="wrong", mode="full")
+        store.save(facts, config=model.config, parameters=model.parameters, tokenizer=tmp_path / "tokenizer.json")
+    for name, words in (("bare", "has no tokenizer"), ("wrong", "entries")):
+        with pytest.raises(CheckpointError, match=words):
+            load_checkpoint(store, name, cpu)
+    assert cpu.ledger.total == 0

@@ -1,0 +1,110 @@
+"""Snapshots, and tokens that are tried out before they are accepted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.errors import InputError
+from engine.generate import Decoder
+from tests.generate.test_decoder import assert_same, full, open_decoder, prompt
+from tests.model.tiny import ODD, TINY, open_model
+
+
+@pytest.mark.parametrize("config", [TINY, ODD], ids=["tiny", "odd"])
+def test_a_snapshot_is_as_good_as_reading_again(device, config):
+    with open_decoder(device, config) as decoder:
+        ids = prompt(decoder, 60)
+        expected = full(decoder, ids)
+        decoder.read(ids[:40])
+        kept = decoder.snapshot()
+        again = decoder.read(ids[40:])
+        decoder.restore(kept)
+        assert decoder.position == kept.position == 40
+        assert np.array_equal(decoder.read(ids[40:]), again)
+        assert_same(again, expected[-1])
+
+
+def test_a_snapshot_neither_changes_nor_can_be_changed(device):
+    with open_decoder(device) as decoder:
+        decoder.read(prompt(decoder, 5))
+        kept = decoder.snapshot()
+        state = kept.state.copy()
+        decoder.read(prompt(decoder, 5))
+        assert np.array_equal(kept.state, state)
+        assert kept.nbytes == kept.state.nbytes + kept.history.nbytes
+        with pytest.raises(ValueError):
+            kept.state[0] = 1
+
+
+def test_a_snapshot_serves_another_decoder_of_the_same_model_and_no_other_model(cpu):
+    with open_decoder(cpu) as decoder:
+        ids = prompt(decoder, 12)
+        decoder.read(ids[:7])
+        other = Decoder(decoder.model)
+        other.restore(decoder.snapshot())
+        assert np.array_equal(other.read(ids[7:]), decoder.read(ids[7:]))
+        other.close()
+        with open_decoder(cpu, ODD) as stranger, pytest.raises(InputError):
+            stranger.restore(decoder.snapshot())
+
+
+@pytest.mark.parametrize("config", [TINY, ODD], ids=["tiny", "odd"])
+@pytest.mark.parametrize("count", [1, 5, 8, 19])
+def test_verified_tokens_are_those_of_reading_one_by_one(device, config, count):
+    with open_decoder(device, config) as decoder:
+        ids = prompt(decoder, 6 + count)
+        expected = full(decoder, ids)
+        for accepted in sorted({0, 1, count // 2, count}):
+            decoder.reset()
+            decoder.read(ids[:6])
+            before = decoder.snapshot()
+            assert decoder.verify(ids[6:]).tolist() == expected[6:].argmax(axis=1).tolist()
+            assert decoder.position == 6
+            assert np.array_equal(decoder.snapshot().state, before.state)  # until it is accepted
+            decoder.accept(accepted)
+            assert decoder.position == 6 + accepted
+            following = ids[6 + accepted :] if accepted < count else ids[:1]
+            whole = np.concatenate([ids[: 6 + accepted], following])
+            assert_same(decoder.read(following), full(decoder, whole)[-1])
+
+
+def test_verifying_has_the_very_same_bits_as_stepping_on_the_cpu(cpu):
+    """So a near tie cannot fall one way here and the other way there."""
+    with open_decoder(cpu) as decoder:
+        ids = prompt(decoder, 8)
+        for token in ids:
+            decoder.step(int(token))
+        stepped = decoder.snapshot()
+        decoder.reset()
+        decoder.verify(ids)
+        decoder.accept(8)
+        assert np.array_equal(decoder.snapshot().state, stepped.state)
+        assert np.array_equal(decoder.snapshot().history, stepped.history)
+
+
+def test_only_what_was_verified_last_can_be_accepted(cpu):
+    with open_decoder(cpu) as decoder:
+        decoder.accept(0)
+        with pytest.raises(InputError):
+            decoder.accept(1)
+        decoder.verify([1, 2, 3])
+        with pytest.raises(InputError):
+            decoder.accept(4)
+        decoder.verify([1, 2, 3])
+        decoder.step(1)  # moves on, so that what was kept no longer fits
+        with pytest.raises(InputError):
+            decoder.accept(1)
+        assert decoder.position == 1
+
+
+def test_two_decoders_of_one_model_do_not_meet(device):
+    with open_model(device) as model:
+        one, other = Decoder(model), Decoder(model)
+        ids = prompt(one, 10)
+        one.read(ids)
+        alone = other.read(ids[:4])
+        assert_same(alone, full(other, ids)[3])
+        assert_same(one.step(int(ids[0])), full(one, np.append(ids, ids[0]))[-1])
+        one.close()
+        other.close()
