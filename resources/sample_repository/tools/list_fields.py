@@ -1,4 +1,4 @@
-"""Writes `tidewater/records/_fields.py` (`python -m tools.list_fields`): the fields of every record, for queries by hand."""
+"""Writes `records/_fields.py` (`python -m tools.list_fields`): the fields of every record, for queries by hand."""
 
 from __future__ import annotations
 

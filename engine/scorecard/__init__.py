@@ -1,0 +1,28 @@
+"""Did adaptation help?  The same code, the same cursors, every model, and an honest interval.
+
+The way of a score: `material` takes the held-out text and picks cursors in it (or `replay` the lines that the newest
+commits added), once for all models. `token_measures` lets a model predict every token of that text; `line_measures`
+puts a simulated user at each cursor who is offered a line and takes what is right. Every measure is a ratio of two
+sums over files or cursors (`intervals`), so that one bootstrap over files gives each its 95 % interval and the
+difference of two models theirs: where that holds zero, the answer is "no difference". `scorecard` puts it together.
+
+Text is compared, never tokens: models with different tokenizers stand side by side in bits per byte.
+"""
+
+from engine.scorecard.intervals import Difference, Measure
+from engine.scorecard.material import Cursor, HeldOutText, Material, held_out_material
+from engine.scorecard.scorecard import Scorecard, ScoreOptions, Subject, differences, score
+
+__all__ = [
+    "Cursor",
+    "Difference",
+    "HeldOutText",
+    "Material",
+    "Measure",
+    "ScoreOptions",
+    "Scorecard",
+    "Subject",
+    "differences",
+    "held_out_material",
+    "score",
+]

@@ -1,0 +1,165 @@
+"""A simulated programmer at each cursor, who is offered lines and takes what is right.
+
+He knows the line he wants. The offer he gets at its beginning says whether the line was guessed whole, and how near it
+came. Then he types on: as long as his letters agree with the offer it stays, and with the first letter that differs a
+new one is asked for, as the editor does it. Two of him are counted in one pass, since both meet the same offers: one
+takes whole lines only (one key for the rest of the line), the other also takes single words (one key each).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.generate.completer import Completer, CompletionRequest
+from engine.generate.sampling import Sampling
+from engine.generate.stops import Stops
+from engine.scorecard.intervals import Samples
+from engine.scorecard.material import Cursor, Material
+from engine.scorecard.token_measures import Cancelled, Progress, ask_cancelled
+
+MOST_TOKENS = 48  # of an offered line
+BRACKETS = {")": "(", "]": "[", "}": "{"}
+WORD = re.compile(r"\s*(?:\w+|[^\w\s]+)")
+
+
+@dataclass(frozen=True)
+class LineResult:
+    """What happened at one cursor."""
+
+    file: int
+    offered: str
+    wanted: str
+    keys_by_line: int  # pressed by the one who takes whole lines
+    keys_by_word: int
+    tokens: int
+    decode_seconds: float
+    first_token_ms: tuple[float, ...]  # of every offer that was asked for
+
+    @property
+    def exact(self) -> bool:
+        return self.offered == self.wanted
+
+    @property
+    def similarity(self) -> float:
+        """1 for the same line, 0 for nothing in common."""
+        return edit_similarity(self.offered, self.wanted)
+
+
+def measure_lines(
+    completer: Completer,
+    material: Material,
+    *,
+    before: int,
+    after: int,
+    progress: Progress | None = None,
+    cancelled: Cancelled | None = None,
+) -> list[LineResult]:
+    """One result for each cursor; `before` and `after` are the characters that the model is shown."""
+    results = []
+    for number, cursor in enumerate(material.cursors):
+        ask_cancelled(cancelled)
+        results.append(_write_line(completer, material, cursor, before, after))
+        if progress is not None:
+            progress(number + 1, len(material.cursors), "Completing lines")
+    return results
+
+
+def line_samples(results: Sequence[LineResult]) -> dict[str, Samples]:
+    """By name of the measure."""
+    files = [result.file for result in results]
+    ones = [1.0] * len(results)
+    lengths = [len(result.wanted) for result in results]
+    by_line = [len(result.wanted) - result.keys_by_line for result in results]
+    by_word = [len(result.wanted) - result.keys_by_word for result in results]
+    return {
+        "next_line_exact": Samples.of([result.exact for result in results], ones, files),
+        "edit_similarity": Samples.of([result.similarity for result in results], ones, files),
+        "keystrokes_saved_by_line": Samples.of(by_line, lengths, files),
+        "keystrokes_saved_by_word": Samples.of(by_word, lengths, files),
+        "brackets_balance": Samples.of([brackets_like(r.offered, r.wanted) for r in results], ones, files),
+        "decode_tokens_per_second": Samples.of([r.tokens for r in results], [r.decode_seconds for r in results], files),
+    }
+
+
+def edit_similarity(a: str, b: str) -> float:
+    """2 x the characters in common over all characters, in the order that a diff finds them."""
+    return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
+
+
+def brackets_like(offered: str, wanted: str) -> bool:
+    """Whether an offer leaves as many brackets open, of the same kinds, as the line that stands there.
+
+    A line may well open a bracket that a later line closes, so the offer is held against the line, not against zero.
+    """
+    return open_brackets(offered) == open_brackets(wanted)
+
+
+def open_brackets(line: str) -> str:
+    """The brackets that a line leaves open, after those it closes of earlier lines."""
+    waiting: list[str] = []
+    for letter in line:
+        if letter in BRACKETS.values():
+            waiting.append(letter)
+        elif letter in BRACKETS:
+            if waiting and waiting[-1] == BRACKETS[letter]:
+                waiting.pop()
+            else:
+                waiting.append(letter)
+    return "".join(waiting)
+
+
+def keys_pressed(offer: str, rest: str) -> tuple[int, int, int]:
+    """For one offer: how far it carries, and the keys until then of him who takes lines and of him who takes words.
+
+    An offer that is right to its end and to the line's is taken by one key. Otherwise both type on to the first letter
+    that differs, and that one too; he who takes words takes those that are right and save him something.
+    """
+    if offer == rest:
+        return len(rest), 1, 1
+    agree = 0
+    while agree < min(len(offer), len(rest)) and offer[agree] == rest[agree]:
+        agree += 1
+    by_word, at = 0, 0
+    for word in WORD.finditer(offer):
+        if word.end() > agree:
+            break
+        by_word += 1
+        at = word.end()
+    reach = min(agree + 1, len(rest))
+    return reach, reach, by_word + reach - at
+
+
+def _write_line(completer: Completer, material: Material, cursor: Cursor, before: int, after: int) -> LineResult:
+    path = material.texts[cursor.file].path
+    prefix, suffix = material.before(cursor, before), material.after(cursor, after)
+    wanted = material.line(cursor)
+    at = keys_by_line = keys_by_word = tokens = 0
+    seconds, offered, waits = 0.0, None, []
+    while at < len(wanted):
+        request = CompletionRequest(
+            prefix=prefix + wanted[:at],
+            suffix=suffix,
+            path=path,
+            sampling=Sampling(),
+            stops=Stops(max_tokens=MOST_TOKENS, end_of_line=True),
+        )
+        answer = completer.complete(request)
+        offer = answer.text.split("\n", 1)[0].rstrip()
+        offered = offer if offered is None else offered
+        tokens += answer.tokens
+        if answer.decode_tokens_per_second:
+            seconds += answer.tokens / answer.decode_tokens_per_second
+        waits.append(answer.first_token_ms)
+        carried, by_line, by_word = keys_pressed(offer, wanted[at:])
+        at, keys_by_line, keys_by_word = at + carried, keys_by_line + by_line, keys_by_word + by_word
+    return LineResult(cursor.file, offered or "", wanted, keys_by_line, keys_by_word, tokens, seconds, tuple(waits))
+
+
+def waits_of(results: Sequence[LineResult]) -> np.ndarray:
+    """Milliseconds to the first token, of every offer."""
+    return np.array([wait for result in results for wait in result.first_token_ms])
