@@ -17,8 +17,9 @@ from app.display import binding_problem, display_problem
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
-    from app.controller import EngineController
     from app.settings import Settings
+    from app.state.application import Application
+    from app.state.engine import EngineController
     from app.theme import Theme
     from app.window.main_window import MainWindow
 
@@ -31,19 +32,25 @@ class Desktop:
 
     application: QApplication
     theme: Theme
-    controller: EngineController
+    state: Application
     window: MainWindow
-    settings: Settings
+
+    @property
+    def controller(self) -> EngineController:
+        return self.state.engine
+
+    @property
+    def settings(self) -> Settings:
+        return self.state.settings
 
     def close(self) -> None:
-        """Close the window, then wait for the engine's thread."""
-        self.window.close()
-        self.controller.stop()
+        """Close the window, then wait for the threads: a run is stopped and saved."""
+        self.window.shut()
+        self.state.stop()
 
 
-def open_desktop(folder: Path) -> Desktop:
-    """Make and show the window; the engine is loaded behind it, in its own thread."""
-    from PySide6.QtCore import QTimer
+def qt_application() -> QApplication:
+    """Qt's own application, made once; refused in words where the installed Qt would end the process."""
     from PySide6.QtWidgets import QApplication
 
     problem = binding_problem()
@@ -56,20 +63,27 @@ def open_desktop(folder: Path) -> Desktop:
     application.setApplicationDisplayName("Codecoil")
     application.setApplicationVersion(VERSION)
     application.setDesktopFileName("codecoil")
+    return application
 
-    from app.controller import EngineController
-    from app.settings import Settings
+
+def open_desktop(folder: Path) -> Desktop:
+    """Make and show the window; the engine is loaded behind it, in its own thread."""
+    from PySide6.QtCore import QTimer
+
+    application = qt_application()
+
+    from app.state.application import Application
     from app.theme import Theme
     from app.window.main_window import MainWindow
 
-    settings = Settings(folder)
-    theme = Theme(application, settings.theme)
-    controller = EngineController(settings.device)
-    window = MainWindow(controller, theme, settings, folder)
+    state = Application(folder)
+    theme = Theme(application, state.settings.theme)
+    window = MainWindow(state, theme)
     window.show()
+    state.idle.watch(window.windowHandle())
     # After the first painting: loading the engine would slow it down.
-    QTimer.singleShot(0, controller.start)
-    return Desktop(application, theme, controller, window, settings)
+    QTimer.singleShot(0, state.start)
+    return Desktop(application, theme, state, window)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -85,12 +99,20 @@ def run(arguments: argparse.Namespace) -> int:
     folder = data_folder()
     if sys.stderr is None:  # a windowed build on Windows has no console
         sys.stderr = sys.stdout = open(folder / "codecoil.log", "a", encoding="utf-8", buffering=1)  # noqa: SIM115
+    from app.single_instance import SingleInstance
+
+    qt_application()
+    instance = SingleInstance(folder)
+    if not instance.claim():
+        return 0  # the window that is open was asked to come to the front
     desktop = open_desktop(folder)
+    instance.raise_wanted.connect(desktop.window.on_window_wanted)
     _leave_on_signals(desktop)
     try:
         return desktop.application.exec()
     finally:
         desktop.close()
+        instance.release()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

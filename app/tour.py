@@ -73,35 +73,58 @@ class Tour:
     def take(self) -> None:
         """From the first sight of the window to a device that is not there."""
         window, controller = self.desktop.window, self.desktop.controller
-        pane = window.engine_pane
         window.resize(1280, 800)
         self._until(lambda: not controller.busy, "find the devices")
+        self._picture("start")
+        self._repository()
+        self._settings()
+        window.show_page("Settings")
+        pane = window.page("Settings").device_pane
         if controller.found is None:
             raise StationMissed(f"The engine could not be loaded: {pane.error_card.cause.text()}")
         self._picture("devices")
         software = [info.name for info in controller.found.devices if info.kind == "software"]
         for name in ["cpu", *software[:1]]:
-            self._check(name)
-        window.resize(1920, 1080)
-        self._picture("large")
-        window.resize(1024, 700)
-        self._picture("small")
-        window.resize(1280, 800)
+            self._check(pane, name)
         controller.check(NO_SUCH_DEVICE)
         self._until(lambda: pane.error_card.isVisible(), "show an error")
         pane.error_card.fold.setChecked(True)
         self._picture("error")
         pane.error_card.dismiss_button.click()
-        window.about_action.trigger()
-        dialog = self.desktop.application.activeModalWidget()
-        if dialog is None:
-            raise StationMissed("The tour could not open About.")
-        self._picture("about", dialog)
-        dialog.close()
 
-    def _check(self, device: str) -> None:
+    def _repository(self) -> None:
+        """The sample project, where this build has it: its files, its secrets, and the page in two other sizes."""
+        window, repository = self.desktop.window, self.desktop.state.repository
+        page = window.page("Repository")
+        if not page.start.sample_button.isVisible():
+            return
+        page.start.sample_button.click()
+        self._until(lambda: repository.phase in ("ready", "failed"), "read the sample project")
+        if repository.phase == "failed":
+            raise StationMissed(f"The sample project could not be read: {page.error_card.cause.text()}")
+        self._picture("repository")
+        page.figures.secrets.click()
+        self._picture("secrets")
+        page.show_list("files")
+        window.resize(1920, 1080)
+        self._picture("large")
+        window.resize(1024, 700)
+        self._picture("small")
+        window.resize(1280, 800)
+
+    def _settings(self) -> None:
+        """Every part of the settings but the devices."""
+        window = self.desktop.window
+        page = window.page("Settings")
+        window.show_page("Settings")
+        for part in ("work", "completion", "storage", "about"):
+            page.parts.buttons[part].click()
+            self._picture(part)
+        page.parts.buttons["device"].click()
+
+    def _check(self, pane, device: str) -> None:
         """Choose a device by its card, check it, and look at it half way and at the end."""
-        controller, pane = self.desktop.controller, self.desktop.window.engine_pane
+        controller = self.desktop.controller
         next(card for card in pane.devices.cards if card.info.name == device).click()
         pane.check_card.check_button.click()
         half = len(controller.found.kernels) // 2
@@ -131,7 +154,7 @@ class Tour:
     def _picture(self, station: str, widget=None) -> None:
         """One picture in each scheme."""
         for scheme in ("light", "dark"):
-            self.desktop.theme.choose(scheme)
+            self.desktop.settings.theme = scheme
             for _ in range(3):
                 self.desktop.application.processEvents()
             path = self.out / f"{len(self.pictures) // 2 + 1:02d}-{station}-{scheme}.png"

@@ -73,3 +73,60 @@ def limit_words(name: str, value: int) -> str:
     if words.endswith((" bytes", " size")) and "workgroup size" not in words:
         return f"{words.removesuffix(' bytes').removesuffix(' size')} {nbytes(value)}"
     return f"{words} {value:,}"
+
+
+def about(seconds: float) -> str:
+    """An estimate, no finer than anybody can know it: 40 s, 3 min, 1 h 20 min."""
+    if seconds < 55:
+        return f"{max(5, round(seconds / 5) * 5)} s"
+    minutes = max(1, round(seconds / 60))
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(5 * round(minutes / 5), 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def counted(number: int, what: str) -> str:
+    """1 file, 2,345 files."""
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def thousands(number: int) -> str:
+    """A large count in little room: 840, 12,300, 1.4 M."""
+    if number < 1_000_000:
+        return f"{number:,}"
+    return f"{number / 1e6:.1f} M" if number < 1e8 else f"{number / 1e6:.0f} M"
+
+
+LANGUAGES = {
+    "clojurescript": "ClojureScript",
+    "cmake": "CMake",
+    "coffee": "CoffeeScript",
+    "dotenv": "Environment",
+    "gdscript": "GDScript",
+    "graphql": "GraphQL",
+    "java-properties": "Java properties",
+    "javascript": "JavaScript",
+    "objective-c": "Objective-C",
+    "objective-c++": "Objective-C++",
+    "ocaml": "OCaml",
+    "opencl": "OpenCL",
+    "powershell": "PowerShell",
+    "proto": "Protocol Buffers",
+    "purescript": "PureScript",
+    "rst": "reStructuredText",
+    "standard-ml": "Standard ML",
+    "system-verilog": "SystemVerilog",
+    "tex": "TeX",
+    "typescript": "TypeScript",
+    "webassembly": "WebAssembly",
+}
+ABBREVIATIONS = {"css", "csv", "cuda", "glsl", "hcl", "hlsl", "html", "ini", "json", "jsx", "php", "qml", "sas", "scss"}
+ABBREVIATIONS |= {"sql", "svg", "toml", "tsv", "tsx", "vhdl", "wgsl", "xml", "yaml"}
+
+
+def language_words(language: str) -> str:
+    """A language's name as people write it; the engine has it in small letters."""
+    if language in ABBREVIATIONS:
+        return language.upper()
+    return LANGUAGES.get(language) or (language[:1].upper() + language[1:] if language else "no language")

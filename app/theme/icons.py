@@ -6,7 +6,7 @@ import functools
 import importlib.resources
 
 from PySide6.QtCore import QByteArray, QRectF, Qt
-from PySide6.QtGui import QIcon, QPainter, QPixmap
+from PySide6.QtGui import QIcon, QPainter, QPixmap, QPixmapCache
 from PySide6.QtSvg import QSvgRenderer
 
 APP_ICON_SIZES = (16, 24, 32, 48, 64, 128, 256)
@@ -19,6 +19,10 @@ def _source(name: str) -> str:
 
 def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
     """An icon of `size` device-independent pixels, sharp on a screen of that ratio."""
+    key = f"codecoil {name} {colour} {size} {ratio}"
+    cached = QPixmap()
+    if QPixmapCache.find(key, cached):
+        return cached
     image = QPixmap(round(size * ratio), round(size * ratio))
     image.fill(Qt.GlobalColor.transparent)
     painter = QPainter(image)
@@ -26,6 +30,7 @@ def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
     QSvgRenderer(drawing).render(painter, QRectF(image.rect()))
     painter.end()
     image.setDevicePixelRatio(ratio)
+    QPixmapCache.insert(key, image)
     return image
 
 

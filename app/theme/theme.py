@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QStyleFactory
@@ -18,9 +20,11 @@ class Theme(QObject):
     """Owns the application's style.  What paints by itself listens to `restyled` and takes the new tokens."""
 
     restyled = Signal(Tokens)
+    _current: ClassVar[Theme | None] = None
 
     def __init__(self, application: QApplication, choice: str = "system") -> None:
         super().__init__(application)
+        Theme._current = self
         self._application = application
         self.choice = choice if choice in CHOICES else "system"
         load_fonts()
@@ -29,6 +33,13 @@ class Theme(QObject):
         application.styleHints().colorSchemeChanged.connect(self.on_system_scheme_changed)
         self.tokens = self._wanted()
         self._apply()
+
+    @classmethod
+    def current(cls) -> Theme:
+        """The theme of the program: there is one, as there is one QApplication, and every part may ask for it."""
+        if cls._current is None:
+            raise RuntimeError("a widget was made before the theme")
+        return cls._current
 
     def choose(self, choice: str) -> None:
         """`system`, `dark` or `light`."""

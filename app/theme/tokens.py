@@ -53,7 +53,7 @@ DARK = Tokens(
     warn_text="#e0a84e",
     bad="#e06c6c",
     bad_text="#e88080",
-    ghost="#6f7888",
+    ghost="#858fa0",
 )
 
 LIGHT = Tokens(
@@ -77,7 +77,7 @@ LIGHT = Tokens(
     warn_text="#875600",
     bad="#c23d3d",
     bad_text="#b53535",
-    ghost="#9aa3b0",
+    ghost="#646e7c",
 )
 
 

@@ -5,51 +5,95 @@ from __future__ import annotations
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout
 
-from app import VERSION
-from app.controller import EngineController
-from app.window.parts import dot, label, set_tone
+from app.state.application import Application
+from app.window.parts import ElidedLabel, dot, label, set_tone, tip
+from app.words import nbytes
 
 PHASES = {
     "starting": ("looking for devices", "warn"),
-    "ready": ("ready", "good"),
     "checking": ("checking", "good"),
-    "cancelling": ("cancelling the check", "warn"),
+    "cancelling": ("cancelling", "warn"),
+    "racing": ("racing the devices", "good"),
     "failed": ("not available", "bad"),
 }
+WATCHER = {
+    "off": ("off", ""),
+    "watching": ("on", "good"),
+    "looking": ("looking now and then", "good"),
+    "failed": ("cannot", "bad"),
+}
+KINDS = ("weights", "gradients", "optimiser", "activations", "workspace", "decode")
 
 
 class Footer(QFrame):
-    """Offline, the state of the engine, the version."""
+    """Offline, the engine, its memory against the ceiling, the watcher, the speed."""
 
-    def __init__(self, controller: EngineController) -> None:
+    def __init__(self, application: Application) -> None:
         super().__init__()
         self.setObjectName("footer")
         self.setFixedHeight(28)
-        self._controller = controller
+        self._engine, self._repository = application.engine, application.repository
         row = QHBoxLayout(self)
         row.setContentsMargins(17, 0, 16, 0)
         row.setSpacing(4)
-        offline = label("nothing is sent", "strong")
-        offline.setToolTip("No account, no telemetry, no upload: this version opens no network connection at all.")
+        self.offline = label("no connections", "strong")
+        tip(self.offline, "No account, no telemetry, no upload: Codecoil opens no network connection.")
+        row.addWidget(dot("good"))
+        row.addSpacing(4)
         row.addWidget(label("Offline:", "label"))
-        row.addWidget(offline)
+        row.addWidget(self.offline)
         row.addSpacing(18)
-        self._dot = dot()
-        self._state = label("", "strong")
-        row.addWidget(self._dot)
+        self._engine_dot = dot()
+        self.engine = ElidedLabel("", "strong")
+        row.addWidget(self._engine_dot)
         row.addSpacing(4)
         row.addWidget(label("Engine:", "label"))
-        row.addWidget(self._state)
+        row.addWidget(self.engine)
+        row.addSpacing(18)
+        self.memory = label("", "strong")
+        row.addWidget(label("Memory:", "label"))
+        row.addWidget(self.memory)
+        row.addSpacing(18)
+        self._watcher_dot = dot()
+        self.watcher = label("", "strong")
+        row.addWidget(self._watcher_dot)
+        row.addSpacing(4)
+        row.addWidget(label("Watching:", "label"))
+        row.addWidget(self.watcher)
         row.addStretch(1)
-        row.addWidget(label(f"Codecoil {VERSION}", "label"))
-        controller.state_changed.connect(self.on_state_changed)
-        self.on_state_changed()
+        self.speed = label("", "label")
+        row.addWidget(self.speed)
+        self._engine.state_changed.connect(self.on_engine_changed)
+        self._engine.figures_changed.connect(self.on_engine_changed)
+        self._repository.changed.connect(self.on_repository_changed)
+        self.on_engine_changed()
+        self.on_repository_changed()
 
     @Slot()
-    def on_state_changed(self) -> None:
-        words, tone = PHASES[self._controller.phase]
-        if self._controller.phase == "checking":
-            words = f"checking {self._controller.checking}"
-        self._state.setText(words)
-        self._state.setAccessibleName(f"Engine: {words}")
-        set_tone(self._dot, tone)
+    def on_engine_changed(self) -> None:
+        engine = self._engine
+        words, tone = PHASES.get(engine.phase, (lowered(engine.activity), "good"))
+        if engine.phase == "checking":
+            words = f"checking {engine.checking}"
+        self.engine.set_words(words)
+        self.engine.setAccessibleName(f"Engine: {words}")
+        set_tone(self._engine_dot, tone)
+        memory = engine.memory
+        self.memory.setText(f"{nbytes(memory.total)} of {nbytes(memory.ceiling)}")
+        set_tone(self.memory, "warn" if memory.share > 0.95 else "")
+        parts = [f"{kind}: {nbytes(memory.by_kind[kind])}" for kind in KINDS if memory.by_kind.get(kind)]
+        tip(self.memory, "\n".join(parts) or "What the engine holds on the device, against the ceiling of the settings")
+        speed = engine.tokens_per_second
+        self.speed.setText(f"{speed:,.0f} tokens/s" if speed > 0 else "")
+
+    @Slot()
+    def on_repository_changed(self) -> None:
+        words, tone = WATCHER.get(self._repository.watcher, (self._repository.watcher, ""))
+        self.watcher.setText(words if self._repository.root else "nothing")
+        set_tone(self._watcher_dot, tone if self._repository.root else "")
+        tip(self.watcher, self._repository.watcher_words or "Whether edits in the repository are noticed")
+
+
+def lowered(words: str) -> str:
+    """Words that begin a sentence, inside one."""
+    return words[:1].lower() + words[1:]

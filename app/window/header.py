@@ -1,94 +1,35 @@
-"""The header: the mark, the device chip and the menu."""
+"""The header: the mark, three chips, the one primary action, and the menu."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Slot
-from PySide6.QtGui import QActionGroup
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton
 
-from app.controller import AUTOMATIC, EngineController
+from app.state.application import Application
 from app.theme import Theme, Tokens
 from app.theme.icons import icon, pixmap
-from app.window.parts import LayoutButton, label
-
-RAIL_WIDTH = 184
-
-
-class DeviceChip(LayoutButton):
-    """Says which device is in use, and opens the list of those that could be."""
-
-    def __init__(self, controller: EngineController) -> None:
-        super().__init__("chip")
-        self._controller = controller
-        row = QHBoxLayout(self)
-        row.setContentsMargins(11, 7, 8, 7)
-        row.setSpacing(6)
-        self._name = label("looking…", "heading")
-        self.chevron = label()
-        row.addWidget(label("Device"))
-        row.addWidget(self._name)
-        row.addWidget(self.chevron)
-        self.pass_clicks()
-        self._menu = QMenu(self)
-        self.setMenu(self._menu)
-        self.setEnabled(False)
-        self._group: QActionGroup | None = None
-        controller.devices_changed.connect(self.on_devices_changed)
-        controller.state_changed.connect(self.on_state_changed)
-        self.on_state_changed()
-
-    @Slot()
-    def on_devices_changed(self) -> None:
-        """Fill the list anew."""
-        found = self._controller.found
-        self._menu.clear()
-        self._group = QActionGroup(self)
-        entries = [(AUTOMATIC, f"Automatic: {found.automatic.info.name}")]
-        entries += [(info.name, f"{info.description} · {info.backend}") for info in found.devices]
-        for name, words in entries:
-            action = self._group.addAction(words.replace("&", "&&"))
-            action.setCheckable(True)
-            action.setData(name)
-            action.setChecked(name == self._controller.preferred)
-            self._menu.addAction(action)
-            if name == AUTOMATIC:
-                self._menu.addSeparator()
-        self._group.triggered.connect(self.on_device_picked)
-        self.on_state_changed()
-
-    @Slot(object)
-    def on_device_picked(self, action) -> None:
-        self._controller.choose(action.data())
-
-    @Slot()
-    def on_state_changed(self) -> None:
-        info = self._controller.in_use
-        self.setEnabled(info is not None)
-        if info is None:
-            words = "looking…" if self._controller.phase == "starting" else "none"
-        else:
-            words = f"{short(info.description)} · {info.backend}"
-            self.setToolTip(f"{info.name}: {info.description}\n{self._controller.reason}")
-        self._name.setText(words)
-        self.setAccessibleName(f"Device in use: {words}")
-        for action in self._group.actions() if self._group else ():
-            action.setChecked(action.data() == self._controller.preferred)
-
-
-def short(description: str, characters: int = 34) -> str:
-    """A device's name cut at a word for narrow places; the tool tip has it whole."""
-    if len(description) <= characters:
-        return description
-    return description[:characters].rsplit(" ", 1)[0].rstrip(" ,(-") + "…"
+from app.window.actions import Actions
+from app.window.choosers import DeviceChip, ModelChip, RepositoryChip
+from app.window.pages import ADAPT, REPOSITORY
+from app.window.parts import PrimaryButton, label, tip
+from app.window.rail import RAIL_WIDTH
+from app.words import about
 
 
 class Header(QFrame):
     """The strip on top of every page."""
 
-    def __init__(self, controller: EngineController, theme: Theme, menu: QMenu) -> None:
+    page_wanted = Signal(str)
+    adapt_wanted = Signal()
+    changes_wanted = Signal()
+
+    def __init__(self, application: Application, actions: Actions, menu: QMenu) -> None:
         super().__init__()
         self.setObjectName("header")
         self.setFixedHeight(52)
+        self._training, self._repository = application.training, application.repository
+        self._page = ""
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 0, 12, 0)
         row.setSpacing(10)
@@ -97,22 +38,74 @@ class Header(QFrame):
         brand = label("Codecoil", "brand")
         brand.setFixedWidth(RAIL_WIDTH - 16 - 20)
         row.addWidget(brand)
-        self.device_chip = DeviceChip(controller)
-        row.addWidget(self.device_chip)
+        self.repository_chip = RepositoryChip(application, actions.folder)
+        self.model_chip = ModelChip(application)
+        self.device_chip = DeviceChip(application)
+        for chip in (self.repository_chip, self.model_chip, self.device_chip):
+            row.addWidget(chip)
+        self.model_chip.page_wanted.connect(self.page_wanted)
+        self.device_chip.page_wanted.connect(self.page_wanted)
         row.addStretch(1)
+        self.adapt_button = PrimaryButton("Adapt")
+        self.adapt_button.clicked.connect(self.on_adapt_clicked)
+        row.addWidget(self.adapt_button)
         self.menu_button = QToolButton()
         self.menu_button.setProperty("role", "plain")
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu_button.setMenu(menu)
         self.menu_button.setAccessibleName("Menu")
-        self.menu_button.setToolTip("Menu (F10)")
+        tip(self.menu_button, "Menu", "F10")
         row.addWidget(self.menu_button)
+        self._training.changed.connect(self.on_changed)
+        self._repository.changed.connect(self.on_changed)
+        self._repository.changes_counted.connect(self.on_changes_counted)
+        theme = Theme.current()
         theme.restyled.connect(self.on_restyled)
         self.on_restyled(theme.tokens)
+        self.on_changed()
+
+    def show_for(self, page: str) -> None:
+        """What a page offers itself is not offered here a second time."""
+        self._page = page
+        self.on_changed()
+
+    @property
+    def _offers_changes(self) -> bool:
+        return self._repository.changes.any and self._page != REPOSITORY
+
+    @Slot()
+    def on_changed(self) -> None:
+        """Adapt, or adapt to what changed; nothing while a run goes on."""
+        changes = self._repository.changes
+        self.adapt_button.setVisible(not self._training.active and self._page != ADAPT)
+        self.adapt_button.setEnabled(bool(self._repository.root) and self._repository.phase in ("ready", "reading"))
+        words = "Adapt to changes" if self._offers_changes else "Adapt"
+        self.adapt_button.setText(words)
+        self.adapt_button.setAccessibleName(words)
+        if not self.adapt_button.isEnabled():
+            tip(self.adapt_button, "Choose a folder first")
+        elif self._offers_changes:
+            time = f", about {about(changes.seconds)}" if changes.seconds else ""
+            tip(self.adapt_button, f"{changes.files:,} files, {changes.lines:,} lines{time}")
+        else:
+            tip(self.adapt_button, "Teach the model this repository", "Ctrl+Shift+A")
+
+    @Slot(object)
+    def on_changes_counted(self, _changes) -> None:
+        self.on_changed()
+
+    @Slot()
+    def on_adapt_clicked(self) -> None:
+        if self._offers_changes:
+            self.changes_wanted.emit()
+        else:
+            self.adapt_wanted.emit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.on_restyled(Theme.current().tokens)  # the screen's pixel ratio is known only now
 
     @Slot(object)
     def on_restyled(self, tokens: Tokens) -> None:
-        ratio = self.devicePixelRatioF()
-        self._mark.setPixmap(pixmap("codecoil", tokens.accent, 20, ratio))
-        self.device_chip.chevron.setPixmap(pixmap("chevron_down", tokens.mute, 14, ratio))
+        self._mark.setPixmap(pixmap("codecoil", tokens.accent, 20, self.devicePixelRatioF()))
         self.menu_button.setIcon(icon("menu", tokens.ink, 20))

@@ -1,151 +1,341 @@
-"""The main window: puts header, rail, pages and footer together, and holds the actions of the menu and their keys."""
+"""The main window: puts header, rail, pages and footer together, shows pages, and asks before a run is left."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from app.controller import EngineController
-from app.settings import Settings
+from app.events import Failure
+from app.state.application import Application
 from app.theme import Theme
-from app.window.about import AboutDialog
-from app.window.engine_pane import EnginePane
+from app.window.actions import Actions
+from app.window.closing import ClosingBar, Tray
+from app.window.dropping import DropSign, dropped_folder
 from app.window.footer import Footer
 from app.window.header import Header
-from app.window.parts import keyboard_focus
+from app.window.pages import ADAPT, PAGES, REPOSITORY, SETTINGS
+from app.window.parts import InlineMessage, Page, keyboard_focus
 from app.window.rail import Rail
 
 SMALLEST, FIRST = QSize(1024, 700), QSize(1280, 800)
-THEMES = (("system", "Follow the system"), ("dark", "Dark"), ("light", "Light"))
+PRELOAD = 600  # milliseconds between two pages that are made ahead
 
 
 class MainWindow(QMainWindow):
     """The whole program, as one window."""
 
-    def __init__(self, controller: EngineController, theme: Theme, settings: Settings, folder: Path) -> None:
+    def __init__(self, application: Application, theme: Theme) -> None:
         super().__init__()
         self.setWindowTitle("Codecoil")
         self.setMinimumSize(SMALLEST)
-        self._controller, self._theme, self._settings, self._folder = controller, theme, settings, folder
-        self._build_menu()
-        self.header = Header(controller, theme, self.menu)
-        self.rail = Rail(("Engine",))
-        self.engine_pane = EnginePane(controller, theme)
+        self.setAcceptDrops(True)
+        self.application, self._theme, self._settings = application, theme, application.settings
+        self._leaving = False
+        self._entries = {entry.title: entry for entry in PAGES if entry.is_there}
+        keys = [f"Ctrl+{i}" for i, entry in enumerate(PAGES, 1) if entry.title in self._entries]
+        self.made: dict[str, Page] = {}
+        self.actions_ = Actions(application, self, tuple(self._entries.values()), keys)
+        self.header = Header(application, self.actions_, self.actions_.menu)
+        self.rail = Rail(tuple(self._entries.values()), keys)
+        self.closing_bar = ClosingBar(application, Tray.is_available())
         self.pages = QStackedWidget()
-        self.pages.addWidget(self.engine_pane)
-        self.footer = Footer(controller)
+        self.pages.setObjectName("pages")
+        self.footer = Footer(application)
+        self.trouble = InlineMessage()
+        self.trouble_button = self.trouble.add_button("Show it")
+        self.tray = Tray(application, self)
+        self._build()
+        self.drop_sign = DropSign(self.pages)
+        self._connect()
+        self._preload = QTimer(self)
+        self._preload.setInterval(PRELOAD)
+        self._preload.timeout.connect(self.on_preload_due)
+        if not (self._settings.geometry and self.restoreGeometry(self._settings.geometry)):
+            self.resize(FIRST)
+        self.show_page(self._settings.page if self._settings.page in self._entries else REPOSITORY)
+        self.on_changes_counted(application.repository.changes)
+        self.pages.setFocus()  # nobody has pressed Tab yet: no ring
+
+    def _build(self) -> None:
         body = QWidget()
         column = QVBoxLayout(body)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
+        right = QVBoxLayout()
+        right.setSpacing(0)
+        right.addWidget(self.closing_bar)
+        edge = QHBoxLayout()
+        edge.setContentsMargins(20, 0, 20, 0)
+        edge.addWidget(self.trouble)
+        right.addLayout(edge)
+        right.addWidget(self.pages, 1)
         row = QHBoxLayout()
         row.setSpacing(0)
         row.addWidget(self.rail)
-        row.addWidget(self.pages, 1)
+        row.addLayout(right, 1)
         column.addWidget(self.header)
         column.addLayout(row, 1)
         column.addWidget(self.footer)
         self.setCentralWidget(body)
         keyboard_focus(body)
-        self.engine_pane.setFocus()
-        self.rail.page_chosen.connect(self.pages.setCurrentIndex)
-        controller.state_changed.connect(self.on_state_changed)
-        theme.restyled.connect(self.on_restyled)
-        self.on_state_changed()
-        if not (settings.geometry and self.restoreGeometry(settings.geometry)):
-            self.resize(FIRST)
-
-    def _build_menu(self) -> None:
-        self.menu = QMenu("Codecoil", self)
-        self.check_action = self._action("Check this device", "Ctrl+R", self.on_check_wanted)
-        self.cancel_action = self._action("Cancel the check", "Esc", self.on_cancel_wanted)
-        self.look_action = self._action("Look for devices again", "F5", self.on_look_wanted)
-        self.menu.addSeparator()
-        themes = self.menu.addMenu("Theme")
-        self.theme_actions = QActionGroup(self)
-        for choice, words in THEMES:
-            action = themes.addAction(words)
-            action.setCheckable(True)
-            action.setData(choice)
-            action.setChecked(choice == self._theme.choice)
-            self.theme_actions.addAction(action)
-        self.theme_actions.triggered.connect(self.on_theme_picked)
-        self.switch_action = self._action("Switch dark and light", "Ctrl+Shift+L", self.on_switch_wanted)
-        self.menu.addSeparator()
-        self.about_action = self._action("About Codecoil", "F1", self.on_about_wanted)
-        self.about_action.setMenuRole(QAction.MenuRole.AboutRole)
-        self.quit_action = self._action("Quit", "Ctrl+Q", self.close)
-        self.quit_action.setMenuRole(QAction.MenuRole.QuitRole)
-        self.menu_action = QAction("Open the menu", self)
-        self.menu_action.setShortcut(QKeySequence("F10"))
-        self.menu_action.triggered.connect(self.on_menu_wanted)
-        self.addAction(self.menu_action)
         if sys.platform == "darwin":
-            self.menuBar().addMenu(self.menu)
+            self.menuBar().addMenu(self.actions_.menu)
 
-    def _action(self, words: str, keys: str, slot) -> QAction:
-        action = self.menu.addAction(words)
-        action.setShortcut(QKeySequence(keys))
-        action.triggered.connect(slot)
-        self.addAction(action)  # the keys work without the menu being open
-        return action
+    def _connect(self) -> None:
+        application, actions = self.application, self.actions_
+        self.rail.page_chosen.connect(self.show_page)
+        self.header.page_wanted.connect(self.show_page)
+        self.header.adapt_wanted.connect(self.on_adapt_wanted)
+        self.header.changes_wanted.connect(self.on_changes_wanted)
+        actions.folder.triggered.connect(self.on_folder_wanted)
+        actions.read_again.triggered.connect(application.repository.rescan)
+        actions.adapt.triggered.connect(self.on_adapt_wanted)
+        actions.changes.triggered.connect(self.on_changes_wanted)
+        actions.pause.triggered.connect(self.on_pause_wanted)
+        actions.stop.triggered.connect(application.training.stop)
+        actions.pages.triggered.connect(self.on_page_picked)
+        actions.check.triggered.connect(self.on_check_wanted)
+        actions.look.triggered.connect(application.engine.look_again)
+        actions.themes.triggered.connect(self.on_theme_picked)
+        actions.switch_theme.triggered.connect(self.on_switch_wanted)
+        actions.about.triggered.connect(self.on_about_wanted)
+        actions.quit.triggered.connect(self.close)
+        actions.open_menu.triggered.connect(self.header.menu_button.showMenu)
+        for signal in (application.training.changed, application.repository.changed, application.engine.state_changed):
+            signal.connect(self.on_state_changed)
+        application.training.changed.connect(self.on_training_changed)
+        application.repository.changes_counted.connect(self.on_changes_counted)
+        application.engine.devices_changed.connect(self.on_devices_found)
+        application.engine.failed.connect(self.on_engine_failed)
+        self.trouble_button.clicked.connect(self.on_trouble_wanted)
+        self._settings.changed.connect(self.on_setting_changed)
+        self.closing_bar.stop_wanted.connect(application.training.stop)
+        self.closing_bar.tray_wanted.connect(self.on_tray_wanted)
+        self.tray.window_wanted.connect(self.on_window_wanted)
+        self.tray.quit_wanted.connect(self.on_quit_from_tray)
+        self.on_state_changed()
+
+    # ---- pages
+
+    @Slot(str)
+    def show_page(self, title: str) -> None:
+        """Bring a page to the front; it is made the first time."""
+        if title not in self._entries:
+            return
+        page = self._page(title)
+        self.pages.setCurrentWidget(page)
+        self.rail.mark(title)
+        self.header.show_for(title)
+        for action in self.actions_.pages.actions():
+            action.setChecked(action.data() == title)
+        if title == SETTINGS:
+            self.trouble.put_away()
+        self._settings.page = title
+        page.on_shown()
+
+    def page(self, title: str) -> Page:
+        """The page of that title, made if it has to be."""
+        return self._page(title)
+
+    def _page(self, title: str) -> Page:
+        if title not in self.made:
+            page = self._entries[title].make(self.application)
+            page.page_wanted.connect(self.show_page)
+            page.folder_wanted.connect(self.on_folder_wanted)
+            keyboard_focus(page)
+            self.made[title] = page
+            self.pages.addWidget(page)
+        return self.made[title]
+
+    @Slot(object)
+    def on_engine_failed(self, failure: Failure) -> None:
+        """What fails on a device is said where the devices are; from every other page there is a way to it."""
+        if self._front != SETTINGS:
+            self.trouble.say(failure.cause, kind="error")
+
+    @Slot()
+    def on_trouble_wanted(self) -> None:
+        self.trouble.put_away()
+        self._page(SETTINGS).show_part("device")
+        self.show_page(SETTINGS)
+
+    @Slot()
+    def on_devices_found(self) -> None:
+        self.trouble.put_away()
+        self._preload.start()
+
+    @Slot()
+    def on_preload_due(self) -> None:
+        """Make one more page ahead of its first showing: what it imports is loaded while nobody waits for it."""
+        self._preload.stop()
+        missing = [title for title in self._entries if title not in self.made]
+        if missing:
+            self._page(missing[0])
+        if len(missing) > 1:
+            self._preload.start()
 
     # ---- what the user wants
 
     @Slot()
+    def on_folder_wanted(self) -> None:
+        start = self.application.repository.root or str(Path.home())
+        folder = QFileDialog.getExistingDirectory(self, "Choose a folder of source code", start)
+        if folder:
+            self.open_folder(folder)
+
+    def open_folder(self, folder: str) -> None:
+        """Read this folder and show what is in it."""
+        self.application.repository.open(folder)
+        self.show_page(REPOSITORY)
+
+    @Slot()
+    def on_adapt_wanted(self) -> None:
+        """To the page with the plan; where that is in front already, start."""
+        if self._front == ADAPT:
+            self.application.training.start()
+        self.show_page(ADAPT)
+
+    @Slot()
+    def on_changes_wanted(self) -> None:
+        self.application.training.adapt_to_changes()
+        self.show_page(ADAPT)
+
+    @Slot()
+    def on_pause_wanted(self) -> None:
+        training = self.application.training
+        if training.phase == "paused":
+            training.resume()
+        else:
+            training.pause()
+
+    @Slot()
     def on_check_wanted(self) -> None:
-        self._controller.check()
+        self._page(SETTINGS).show_part("device")
+        self.show_page(SETTINGS)
+        self.application.engine.check()
 
-    @Slot()
-    def on_cancel_wanted(self) -> None:
-        self._controller.cancel()
-
-    @Slot()
-    def on_look_wanted(self) -> None:
-        self._controller.look_again()
+    @Slot(QAction)
+    def on_page_picked(self, action: QAction) -> None:
+        self.show_page(action.data())
 
     @Slot(QAction)
     def on_theme_picked(self, action: QAction) -> None:
-        self._theme.choose(action.data())
-        self._settings.theme = self._theme.choice
+        self._settings.theme = action.data()
 
     @Slot()
     def on_switch_wanted(self) -> None:
-        self._theme.switch()
-        self._settings.theme = self._theme.choice
+        self._settings.theme = "light" if self._theme.tokens.name == "dark" else "dark"
 
     @Slot()
     def on_about_wanted(self) -> None:
-        dialog = AboutDialog(self._theme, self._folder, self)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.open()
-
-    @Slot()
-    def on_menu_wanted(self) -> None:
-        self.header.menu_button.showMenu()
+        self._page(SETTINGS).show_part("about")
+        self.show_page(SETTINGS)
 
     # ---- what has changed
 
+    @property
+    def _front(self) -> str:
+        return next((title for title, page in self.made.items() if page is self.pages.currentWidget()), "")
+
     @Slot()
     def on_state_changed(self) -> None:
-        phase = self._controller.phase
-        self.check_action.setEnabled(phase == "ready")
-        self.cancel_action.setEnabled(phase == "checking")
-        self.look_action.setEnabled(phase in ("ready", "failed"))
-        if self._controller.found is not None:
-            self._settings.device = self._controller.preferred
+        self.actions_.refresh()
+        name = self.application.repository.name
+        self.setWindowTitle(f"{name} · Codecoil" if name else "Codecoil")
+
+    @Slot(str)
+    def on_setting_changed(self, name: str) -> None:
+        if name == "theme":
+            self._theme.choose(self._settings.theme)
+            self.actions_.refresh()
 
     @Slot(object)
-    def on_restyled(self, _tokens) -> None:
-        for action in self.theme_actions.actions():
-            action.setChecked(action.data() == self._theme.choice)
+    def on_changes_counted(self, changes) -> None:
+        self.rail.buttons[REPOSITORY].say(changes.files, f"{changes.files:,} files changed since the checkpoint")
+        self.actions_.refresh()
+
+    @Slot()
+    def on_training_changed(self) -> None:
+        """Runs that wait to be resumed are counted; a window that waits for its run to be saved goes now."""
+        training = self.application.training
+        if ADAPT in self.rail.buttons:
+            waiting = 0 if training.active else len(training.resumable)
+            self.rail.buttons[ADAPT].say(waiting, f"{waiting} interrupted runs can go on")
+        if not training.active:
+            if self.closing_bar.is_saving or self._leaving:
+                self.shut()
+            self.closing_bar.hide()
+
+    # ---- a folder dropped anywhere
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        folder = dropped_folder(event.mimeData())
+        if folder:
+            event.acceptProposedAction()
+            self.drop_sign.rise(folder)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.drop_sign.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self.drop_sign.hide()
+        folder = dropped_folder(event.mimeData())
+        if folder:
+            event.acceptProposedAction()
+            self.open_folder(folder)
+
+    # ---- leaving
+
+    @Slot()
+    def on_tray_wanted(self) -> None:
+        self.closing_bar.hide()
+        self.tray.show()
+        self.hide()
+
+    @Slot()
+    def on_window_wanted(self) -> None:
+        """Back from the tray, or raised by a second start."""
+        self.tray.hide()
+        self.show()
+        self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
+        self.raise_()
+        self.activateWindow()
+
+    @Slot()
+    def on_quit_from_tray(self) -> None:
+        self._leaving = True
+        if self.application.training.active:
+            self.application.training.stop()
+        else:
+            self.shut()
+
+    def shut(self) -> None:
+        """Close without asking: the run is over, or whoever calls has ended it."""
+        self._leaving = True
+        was_hidden = not self.isVisible()
+        self.tray.hide()
+        self.close()
+        if was_hidden:  # the last window was closed long ago; Qt does not notice it again
+            QTimer.singleShot(0, self._quit)
+
+    @Slot()
+    def _quit(self) -> None:
+        from PySide6.QtWidgets import QApplication
+
+        QApplication.instance().quit()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember the place.  A running check is cancelled when the application stops its engine."""
+        """Remember the place.  During a run, ask instead."""
+        if self.application.training.active and not self._leaving:
+            event.ignore()
+            self.closing_bar.ask()
+            return
         self._settings.geometry = self.saveGeometry()
+        for page in self.made.values():
+            page.keep_place()
         self._settings.save()
         super().closeEvent(event)

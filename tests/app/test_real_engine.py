@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from app.window.kernel_table import VERDICT
+from app.window.settings.kernel_table import VERDICT
 from engine.graph.kernels import KERNELS
 
 
 def test_the_window_checks_the_cpu_device(open_window, qtbot):
     desktop = open_window()
-    pane = desktop.window.engine_pane
+    desktop.window.show_page("Settings")
+    pane = desktop.window.page("Settings").device_pane
     assert desktop.controller.found is not None, pane.error_card.cause.text()
     desktop.controller.choose("cpu")
     pane.check_card.check_button.click()
@@ -28,6 +29,6 @@ def test_selftest_prints_a_line_for_every_kernel(run_program, capsys):
 def test_the_tour_reaches_every_station(run_program, tmp_path, capsys):
     assert run_program(["tour", "--out", str(tmp_path / "tour")]) == 0, capsys.readouterr().err
     names = {path.name for path in (tmp_path / "tour").glob("*.png")}
-    for station in ("devices", "cpu-checked", "large", "small", "error", "about"):
+    for station in ("start", "devices", "cpu-checked", "work", "error", "about"):
         for scheme in ("dark", "light"):
             assert any(name.endswith(f"-{station}-{scheme}.png") for name in names), (station, scheme)

@@ -52,3 +52,23 @@ def test_milliseconds(value, said):
 )
 def test_limits(name, value, said):
     assert words.limit_words(name, value) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(2, "5 s"), (38, "40 s"), (58, "1 min"), (170, "3 min"), (4790, "1 h 20 min"), (7200, "2 h")]
+)
+def test_estimates(seconds, said):
+    assert words.about(seconds) == said
+
+
+@pytest.mark.parametrize(("number", "said"), [(840, "840"), (12300, "12,300"), (1.44e6, "1.4 M"), (2.5e8, "250 M")])
+def test_large_counts(number, said):
+    assert words.thousands(int(number)) == said
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("python", "Python"), ("typescript", "TypeScript"), ("sql", "SQL"), ("c++", "C++"), ("", "no language")],
+)
+def test_languages(language, said):
+    assert words.language_words(language) == said

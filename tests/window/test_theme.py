@@ -9,9 +9,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFontInfo
 
+from app.settings import Settings
+from app.state.application import Application
 from app.theme import DARK, LIGHT
 from app.theme.fonts import FILES, code_font, interface_font, load_fonts
 from app.theme.tokens import contrast
+from app.window.main_window import MainWindow
+from tests.window.stage import find_devices
 
 SURFACES = ("background", "panel", "raised")
 WORDS = ("ink", "mute", "accent_text", "second_text", "warn_text", "bad_text")
@@ -46,35 +50,33 @@ def test_the_fonts_are_our_own(qapp):
     assert sum(len((folder / name).read_bytes()) for name in shipped) < 3 * 2**20
 
 
-def page_colour(desktop):
-    return desktop.window.grab().toImage().pixelColor(desktop.window.width() - 5, 200).name()
+def page_colour(window):
+    return window.grab().toImage().pixelColor(window.width() - 5, 200).name()
 
 
-def test_switching_restyles_the_window_at_once(fake_engine, open_window, qtbot):
-    desktop = open_window()
-    actions = {action.data(): action for action in desktop.window.theme_actions.actions()}
+def test_switching_restyles_the_window_at_once(main_window, application, qtbot):
+    actions = {action.data(): action for action in main_window.actions_.themes.actions()}
     actions["dark"].trigger()
-    assert page_colour(desktop) == DARK.background
+    assert page_colour(main_window) == DARK.background
     actions["light"].trigger()
-    assert page_colour(desktop) == LIGHT.background
-    qtbot.keyClick(
-        desktop.window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-    )
-    assert page_colour(desktop) == DARK.background
-    assert actions["dark"].isChecked()
+    assert page_colour(main_window) == LIGHT.background
+    qtbot.keyClick(main_window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    assert page_colour(main_window) == DARK.background
+    assert actions["dark"].isChecked() and application.settings.theme == "dark"
 
 
-def test_the_system_decides_until_the_user_does(fake_engine, open_window, monkeypatch):
-    desktop = open_window()
-    theme, schemes = desktop.theme, []
+def test_the_system_decides_until_the_user_does(theme, monkeypatch):
+    schemes = []
+    theme.choose("dark")
     theme.restyled.connect(schemes.append)
-    assert theme.choice == "system"
     monkeypatch.setattr(theme, "_application", SystemWith(Qt.ColorScheme.Light, theme._application))
+    theme.choose("system")
     theme.on_system_scheme_changed(Qt.ColorScheme.Light)
     assert schemes == [LIGHT]
     theme.choose("dark")
     theme.on_system_scheme_changed(Qt.ColorScheme.Light)
     assert schemes == [LIGHT, DARK]
+    theme.restyled.disconnect(schemes.append)
 
 
 class SystemWith:
@@ -93,31 +95,27 @@ class SystemWith:
         return getattr(self._application, name)
 
 
-def test_theme_device_and_place_are_remembered(fake_engine, open_window):
-    first = open_window()
-    first.window.resize(1024, 730)
-    next(action for action in first.window.theme_actions.actions() if action.data() == "light").trigger()
-    first.controller.choose("webgpu:0")
-    first.close()
-    second = open_window()
-    assert second.theme.tokens is LIGHT
-    assert second.controller.in_use.name == "webgpu:0"
-    assert (second.window.width(), second.window.height()) == (1024, 730)
+def test_theme_and_device_are_remembered(main_window, application):
+    find_devices(application)
+    next(action for action in main_window.actions_.themes.actions() if action.data() == "dark").trigger()
+    application.engine.choose("cpu")
+    main_window.close()
+    again = Settings(application.data_folder)
+    assert (again.theme, again.device) == ("dark", "cpu")
 
 
-def test_a_remembered_device_that_is_gone_is_said(fake_engine, open_window):
-    first = open_window()
-    first.controller.choose("webgpu:0")
-    first.close()
-    fake_engine.devices = fake_engine.devices[:1]
-    second = open_window()
-    assert second.controller.in_use.name == "cpu"
-    assert "webgpu:0, which you chose, is not there now" in second.window.engine_pane.subtitle.text()
+def test_a_remembered_device_that_is_gone_is_said(main_window, application):
+    application.settings.device = "webgpu:7"
+    find_devices(application)
+    assert application.engine.in_use.name == "webgpu:0"
+    assert "webgpu:7, which you chose, is not there now" in main_window.page("Settings").device_pane.subtitle.text()
 
 
-def test_damaged_settings_do_no_harm(fake_engine, open_window, data_folder):
-    data_folder.mkdir()
-    (data_folder / "settings.ini").write_bytes(b"theme=@Invalid()\ndevice=\x00\xff\n[window]\ngeometry=nonsense\n")
-    desktop = open_window()
-    assert desktop.theme.choice == "system"
-    assert desktop.controller.in_use.name == "cpu"
+def test_damaged_settings_do_no_harm(theme, tmp_path, qtbot):
+    content = b'{"theme": 7, "device": "\x00\xff", "places": {"window": "nonsense"}, "page": "No such page"}'
+    (tmp_path / "settings.json").write_bytes(content)
+    application = Application(tmp_path)
+    window = MainWindow(application, theme)
+    qtbot.addWidget(window)
+    assert application.settings.theme == "system" and window.pages.currentWidget().title == "Repository"
+    application.stop()

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QPlainTextEdit,
-    QPushButton,
-    QSizePolicy,
-    QToolButton,
-    QVBoxLayout,
-)
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QSizePolicy, QToolButton, QVBoxLayout
 
 from app.events import Failure
 from app.theme import Theme, Tokens
 from app.theme.icons import icon, pixmap
-from app.window.parts import label
+from app.window.parts.buttons import PlainButton
+from app.window.parts.labels import label
 
 DETAILS_HEIGHT = 150
 
 
 class ErrorCard(QFrame):
-    """Hidden until something fails; the user puts it away."""
+    """Hidden until something fails; the user puts it away.
 
-    cpu_wanted = Signal()
+    `action` is the words of a button that mends it, where there is one ("Use the CPU", "Try again"); pressing it says
+    `action_wanted` and leaves the rest to the page.
+    """
+
+    action_wanted = Signal()
     dismissed = Signal()
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setProperty("card", "error")
-        self._theme = theme
         self.failure: Failure | None = None
         self._build()
+        theme = Theme.current()
         theme.restyled.connect(self.on_restyled)
         self.on_restyled(theme.tokens)
         self.hide()
@@ -59,19 +55,20 @@ class ErrorCard(QFrame):
         self.fold = QToolButton()
         self.fold.setText("Details")
         self.fold.setProperty("role", "fold")
+        self.fold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.fold.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.fold.setCheckable(True)
         self.fold.setAccessibleName("Show the details of the error")
         self.fold.toggled.connect(self.on_fold_toggled)
-        self.copy_button = QPushButton("Copy details")
+        self.copy_button = PlainButton("Copy details")
         self.copy_button.clicked.connect(self.on_copy_clicked)
-        self.cpu_button = QPushButton("Use the CPU")
-        self.cpu_button.setToolTip("Puts the CPU device to use")
-        self.cpu_button.clicked.connect(self.on_cpu_clicked)
-        self.dismiss_button = QPushButton("Dismiss")
+        self.action_button = PlainButton("")
+        self.action_button.clicked.connect(self.on_action_clicked)
+        self.dismiss_button = PlainButton("Dismiss")
         self.dismiss_button.clicked.connect(self.on_dismiss_clicked)
         row.addWidget(self.fold)
         row.addStretch(1)
-        for button in (self.copy_button, self.cpu_button, self.dismiss_button):
+        for button in (self.copy_button, self.action_button, self.dismiss_button):
             row.addWidget(button)
         column.addLayout(row)
         self.details = QPlainTextEdit()
@@ -80,7 +77,7 @@ class ErrorCard(QFrame):
         self.details.setAccessibleName("Details of the error")
         column.addWidget(self.details)
 
-    def show_failure(self, failure: Failure, offer_cpu: bool) -> None:
+    def show_failure(self, failure: Failure, action: str = "", action_help: str = "") -> None:
         """Fill the card and bring it up."""
         self.failure = failure
         self.cause.setText(failure.cause)
@@ -91,7 +88,10 @@ class ErrorCard(QFrame):
         self.details.hide()
         self.fold.setVisible(bool(failure.details))
         self.copy_button.setVisible(bool(failure.details))
-        self.cpu_button.setVisible(offer_cpu)
+        self.action_button.setText(action)
+        self.action_button.setAccessibleName(action)
+        self.action_button.setToolTip(action_help)
+        self.action_button.setVisible(bool(action))
         self.setAccessibleName(f"Error: {failure.cause} {failure.remedy}")
         self.show()
 
@@ -103,7 +103,7 @@ class ErrorCard(QFrame):
     @Slot(bool)
     def on_fold_toggled(self, is_open: bool) -> None:
         self.details.setVisible(is_open)
-        self.on_restyled(self._theme.tokens)
+        self.on_restyled(Theme.current().tokens)
 
     @Slot()
     def on_copy_clicked(self) -> None:
@@ -111,8 +111,8 @@ class ErrorCard(QFrame):
         QGuiApplication.clipboard().setText("\n\n".join(filter(None, (failure.cause, failure.remedy, failure.details))))
 
     @Slot()
-    def on_cpu_clicked(self) -> None:
-        self.cpu_wanted.emit()
+    def on_action_clicked(self) -> None:
+        self.action_wanted.emit()
 
     @Slot()
     def on_dismiss_clicked(self) -> None:
@@ -123,4 +123,3 @@ class ErrorCard(QFrame):
     def on_restyled(self, tokens: Tokens) -> None:
         self._sign.setPixmap(pixmap("warning", tokens.bad, 18, self.devicePixelRatioF()))
         self.fold.setIcon(icon("chevron_down" if self.fold.isChecked() else "chevron_right", tokens.mute, 14))
-        self.fold.setToolButtonStyle(self.fold.toolButtonStyle().ToolButtonTextBesideIcon)

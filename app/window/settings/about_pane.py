@@ -7,15 +7,24 @@ from importlib import metadata
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Slot, qVersion
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication, QShowEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout
 
 from app import VERSION
+from app.state.application import Application
 from app.theme import Theme, Tokens
 from app.theme.icons import pixmap
-from app.window.parts import keyboard_focus, label
+from app.window.parts import Card, PageColumn, PlainButton, label, rule
 
-LIBRARIES = (("wgpu", "wgpu"), ("NumPy", "numpy"), ("Numba", "numba"), ("PySide6", "PySide6-Essentials"))
+LIBRARIES = (
+    ("wgpu", "wgpu"),
+    ("NumPy", "numpy"),
+    ("Numba", "numba"),
+    ("PySide6", "PySide6-Essentials"),
+    ("pyqtgraph", "pyqtgraph"),
+    ("tokenizers", "tokenizers"),
+    ("safetensors", "safetensors"),
+)
 
 
 def versions(folder: Path) -> list[tuple[str, str]]:
@@ -29,53 +38,50 @@ def versions(folder: Path) -> list[tuple[str, str]]:
     return [*rows, ("System", platform.platform(terse=True)), ("State is kept in", str(folder))]
 
 
-class AboutDialog(QDialog):
-    """Closes on Esc or Close."""
+class AboutPane(PageColumn):
+    """One card."""
 
-    def __init__(self, theme: Theme, folder: Path, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("About Codecoil")
-        self._rows = versions(folder)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(24, 22, 24, 18)
-        column.setSpacing(14)
+    def __init__(self, application: Application) -> None:
+        super().__init__()
+        self.column.setContentsMargins(20, 0, 20, 18)
+        self._rows = versions(application.data_folder)
+        card = Card(margins=(20, 18, 20, 18), spacing=14)
         top = QHBoxLayout()
-        top.setSpacing(12)
+        top.setSpacing(14)
         self._mark = label()
         names = QVBoxLayout()
         names.setSpacing(2)
         names.addWidget(label("Codecoil", "title"))
         names.addWidget(label("Teaches a small code model your repository, on your own machine."))
+        self.copy_button = PlainButton("Copy versions", "For a report")
+        self.copy_button.clicked.connect(self.on_copy_clicked)
         top.addWidget(self._mark)
         top.addLayout(names, 1)
-        column.addLayout(top)
+        top.addWidget(self.copy_button)
+        card.column.addLayout(top)
+        card.column.addWidget(rule())
         grid = QGridLayout()
-        grid.setHorizontalSpacing(24)
-        grid.setVerticalSpacing(6)
+        grid.setHorizontalSpacing(32)
+        grid.setVerticalSpacing(8)
         grid.setColumnStretch(1, 1)
         for i, (name, value) in enumerate(self._rows):
             words = label(value, "body", wrap=True)
             words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             grid.addWidget(label(name), i, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(words, i, 1)
-        column.addLayout(grid)
-        column.addWidget(label("Set in Inter and JetBrains Mono, both under the SIL Open Font License 1.1.", "label"))
-        row = QHBoxLayout()
-        row.setSpacing(10)
-        row.addStretch(1)
-        self.copy_button = QPushButton("Copy versions")
-        self.copy_button.clicked.connect(self.on_copy_clicked)
-        self.close_button = QPushButton("Close")
-        self.close_button.setDefault(True)
-        self.close_button.clicked.connect(self.accept)
-        row.addWidget(self.copy_button)
-        row.addWidget(self.close_button)
-        column.addLayout(row)
-        self.setMinimumWidth(460)
-        keyboard_focus(self)
-        self.setFocus()
-        theme.restyled.connect(self.on_restyled)
-        self.on_restyled(theme.tokens)
+        card.column.addLayout(grid)
+        card.column.addWidget(rule())
+        offline = "No account, no telemetry, no upload: Codecoil opens no network connection by itself."
+        fonts = "Set in Inter and JetBrains Mono, both under the SIL Open Font License 1.1."
+        for words in (offline, fonts):
+            card.column.addWidget(label(words, "label", wrap=True))
+        self.column.addWidget(card)
+        self.column.addStretch(1)
+        Theme.current().restyled.connect(self.on_restyled)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.on_restyled(Theme.current().tokens)
 
     @Slot(object)
     def on_restyled(self, tokens: Tokens) -> None:

@@ -4,44 +4,15 @@ from __future__ import annotations
 
 import time
 
-from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtCore import QTimer, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout
 
-from app.controller import EngineController
 from app.events import CheckEnded, KernelChecked
-from app.window.parts import label, set_tone
+from app.state.engine import EngineController
+from app.window.parts import NOTHING, FigureLabel, label, set_tone
 from app.words import duration, percent, share
 
 TICK = 100  # milliseconds between two readings of the clock
-NOTHING = "–"
-
-
-class Figure(QVBoxLayout):
-    """A label, a large number under it, and a small remark beside the number.  Fixed width: nothing jumps."""
-
-    def __init__(self, title: str, width: int, remark_role: str = "unit", remark_width: int = 0) -> None:
-        super().__init__()
-        self.setSpacing(0)
-        self._remark_width = remark_width
-        heading = label(title, "label")
-        heading.setMinimumWidth(width)
-        self.number = label(NOTHING, "figure")
-        self.remark = label("", remark_role)
-        row = QHBoxLayout()
-        row.setSpacing(6)
-        row.addWidget(self.number)
-        row.addWidget(self.remark, 0, Qt.AlignmentFlag.AlignBottom)
-        row.addStretch(1)
-        self.addWidget(heading)
-        self.addLayout(row)
-
-    def show(self, number: str = NOTHING, remark: str = "") -> None:
-        """New words."""
-        self.number.setText(number)
-        metrics = self.remark.fontMetrics()
-        room = self._remark_width or metrics.horizontalAdvance(remark) + 1
-        self.remark.setText(metrics.elidedText(remark, Qt.TextElideMode.ElideRight, room))
-        self.remark.setToolTip(remark)
 
 
 class CheckCard(QFrame):
@@ -71,20 +42,19 @@ class CheckCard(QFrame):
         column.setSpacing(12)
         row = QHBoxLayout()
         row.setSpacing(24)
-        self.kernels = Figure("Kernels checked", 112)
-        self.wrong = Figure("Wrong", 56)
-        self.closest = Figure("Largest share of its limit", 170, "kernel", 190)
-        self.elapsed = Figure("Time", 64)
+        self.kernels = FigureLabel("Kernels checked", 112)
+        self.wrong = FigureLabel("Wrong", 56)
+        self.closest = FigureLabel("Largest share of its limit", 170, "kernel", 190)
+        self.elapsed = FigureLabel("Time", 64)
         for figure in (self.kernels, self.wrong, self.elapsed, self.closest):
-            row.addLayout(figure)
+            row.addWidget(figure)
         row.addStretch(1)
         self.cancel_button = QPushButton("Cancel")
-        self.cancel_button.setToolTip("Ends the check after the kernel it is at (Esc)")
+        self.cancel_button.setToolTip("Ends the check after the kernel it is at")
         self.cancel_button.setAccessibleName("Cancel the check")
         self.cancel_button.clicked.connect(self._controller.cancel)
         self.check_button = QPushButton("Check this device")
-        self.check_button.setProperty("role", "primary")
-        self.check_button.setToolTip("Runs every kernel on the device in use and compares the numbers (Ctrl+R)")
+        self.check_button.setToolTip("Runs every kernel on the device in use and compares the numbers (Ctrl+Shift+D)")
         self.check_button.setAccessibleName("Check this device")
         self.check_button.clicked.connect(self.on_check_clicked)
         row.addWidget(self.cancel_button)
@@ -146,7 +116,7 @@ class CheckCard(QFrame):
 
     @Slot()
     def on_tick(self) -> None:
-        self.elapsed.show(duration(time.monotonic() - self._started))
+        self.elapsed.say(duration(time.monotonic() - self._started))
 
     # ---- what is shown
 
@@ -179,15 +149,15 @@ class CheckCard(QFrame):
         set_tone(self.bar, "bad" if wrong else "")
         if seconds is None:
             for figure in (self.kernels, self.wrong, self.closest, self.elapsed):
-                figure.show()
-            self.kernels.show("0", f"of {self._total}")
+                figure.say()
+            self.kernels.say("0", f"of {self._total}")
             return
-        self.kernels.show(str(len(self._done)), f"of {self._total}")
-        self.wrong.show(str(wrong))
+        self.kernels.say(str(len(self._done)), f"of {self._total}")
+        self.wrong.say(str(wrong))
         set_tone(self.wrong.number, "bad" if wrong else "")
-        self.elapsed.show(duration(seconds))
+        self.elapsed.say(duration(seconds))
         closest = max(self._done, key=lambda check: share(check.error, check.limit), default=None)
-        self.closest.show(*(percent(share(closest.error, closest.limit)), closest.kernel) if closest else (NOTHING,))
+        self.closest.say(*(percent(share(closest.error, closest.limit)), closest.kernel) if closest else (NOTHING,))
 
     def _say(self, words: str, tone: str = "") -> None:
         self.summary.setText(words)

@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from app.controller import EngineController
 from app.events import CheckEnded
+from app.state.engine import EngineController
 from app.window.parts import LayoutButton, keyboard_focus, label, set_tone
 from app.words import kind_words, limit_words
 
@@ -31,13 +31,12 @@ class DeviceCard(LayoutButton):
         top = QHBoxLayout()
         top.setSpacing(8)
         self._badge = label("in use", "badge", "good")
-        automatic = label("automatic", "badge")
-        automatic.setVisible(is_automatic)
         title = label(info.description, "heading", wrap=True)
         title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         title.setMinimumHeight(self._badge.sizeHint().height())  # the same lines on cards without a badge
         top.addWidget(title, 1)
-        top.addWidget(automatic, 0, Qt.AlignmentFlag.AlignTop)
+        if is_automatic:
+            top.addWidget(label("automatic", "badge"), 0, Qt.AlignmentFlag.AlignTop)
         top.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         column.addLayout(top)
         facts = f"{info.name} · {info.backend} · {kind_words(info.kind)}"

@@ -1,66 +1,66 @@
-"""The page "Engine": where Codecoil can compute, which device it uses and why, and a check of its numbers."""
+"""Where Codecoil can compute, which device it uses and why, the race between them, and a check of their numbers."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QHBoxLayout
 
-from app.controller import EngineController
 from app.events import CheckEnded, Failure, KernelChecked
-from app.theme import Theme
-from app.window.check_card import CheckCard
-from app.window.device_card import DeviceCards
-from app.window.error_card import ErrorCard
-from app.window.kernel_table import KernelView
-from app.window.parts import card, label
+from app.state.application import Application
+from app.window.parts import Card, ErrorCard, PageColumn, PlainButton, label
+from app.window.settings.check_card import CheckCard
+from app.window.settings.device_card import DeviceCards
+from app.window.settings.kernel_table import KernelView
+from app.window.settings.race_card import RaceCard
 from app.words import small_number
 
 TABLE_HEIGHT = 230  # the least; it takes all the height that is left
 
 
-class EnginePane(QScrollArea):
+class DevicePane(PageColumn):
     """Scrolls when the window is too low for all of it."""
 
-    def __init__(self, controller: EngineController, theme: Theme) -> None:
+    def __init__(self, application: Application) -> None:
         super().__init__()
-        self.setObjectName("page_view")
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._controller = controller
-        page = QWidget()
-        page.setObjectName("page")
-        column = QVBoxLayout(page)
-        column.setContentsMargins(20, 18, 20, 18)
-        column.setSpacing(14)
-        heading = QVBoxLayout()
-        heading.setSpacing(4)
+        self._controller = controller = application.engine
+        self.column.setContentsMargins(20, 0, 20, 18)
+        row = QHBoxLayout()
+        row.setSpacing(10)
         self.subtitle = label("Looking for devices…", "text", wrap=True)
-        heading.addWidget(label("Engine", "title"))
-        heading.addWidget(self.subtitle)
-        column.addLayout(heading)
+        self.look_button = PlainButton("Look again", "Lists the devices anew, after a driver was installed, say")
+        self.look_button.clicked.connect(controller.look_again)
+        row.addWidget(self.subtitle, 1)
+        row.addWidget(self.look_button)
+        self.column.addLayout(row)
         self.devices = DeviceCards(controller)
+        self.race_card = RaceCard(application)
         self.check_card = CheckCard(controller)
-        self.error_card = ErrorCard(theme)
-        self.kernels = KernelView(theme)
-        table, inner = card(margins=(4, 4, 4, 6), spacing=0)
+        self.error_card = ErrorCard()
+        self.kernels = KernelView()
+        table = Card(margins=(4, 4, 4, 6), spacing=0)
         table.setMinimumHeight(TABLE_HEIGHT)
-        inner.addWidget(self.kernels)
-        for widget in (self.devices, self.error_card, self.check_card):
-            column.addWidget(widget)
-        column.addWidget(table, 1)
-        self.setWidget(page)
-        self.error_card.cpu_wanted.connect(self.on_cpu_wanted)
+        table.column.addWidget(self.kernels)
+        for widget in (self.devices, self.error_card, self.race_card, self.check_card):
+            self.column.addWidget(widget)
+        self.column.addWidget(table, 1)
+        self.error_card.action_wanted.connect(self.on_cpu_wanted)
         controller.state_changed.connect(self.on_state_changed)
         controller.devices_changed.connect(self.on_devices_changed)
         controller.check_started.connect(self.on_check_started)
         controller.kernel_checked.connect(self.on_kernel_checked)
         controller.check_ended.connect(self.on_check_ended)
         controller.failed.connect(self.on_failed)
+        if controller.found is not None:
+            self.devices.on_devices_changed()
+            self.on_devices_changed()
+        self.on_state_changed()
+        if controller.failure is not None:
+            self._show_failure(controller.failure)
 
     @Slot()
     def on_state_changed(self) -> None:
         controller = self._controller
+        self.look_button.setEnabled(controller.phase in ("ready", "failed"))
         if controller.in_use is None:
             starting = controller.phase == "starting"
             self.subtitle.setText("Looking for devices…" if starting else "No device is available.")
@@ -104,7 +104,7 @@ class EnginePane(QScrollArea):
     def _show_failure(self, failure: Failure) -> None:
         found, in_use = self._controller.found, self._controller.in_use
         offer_cpu = found is not None and found.device("cpu") is not None and in_use.name != "cpu"
-        self.error_card.show_failure(failure, offer_cpu)
+        self.error_card.show_failure(failure, "Use the CPU" if offer_cpu else "", "Puts the CPU device to use")
         self.ensureWidgetVisible(self.error_card)
 
 

@@ -116,9 +116,8 @@ class KernelTable(QAbstractTableModel):
 class KernelDelegate(QStyledItemDelegate):
     """Paints a cell: a rule under every row, a bar for the share of the limit, words in the colours of the theme."""
 
-    def __init__(self, theme: Theme, parent) -> None:
+    def __init__(self, parent) -> None:
         super().__init__(parent)
-        self._theme = theme
         self._body = interface_font(BODY)
         self._strong = interface_font(BODY, QFont.Weight.Medium)
         self._label = interface_font(LABEL)
@@ -128,7 +127,7 @@ class KernelDelegate(QStyledItemDelegate):
         return QSize(WIDTHS.get(index.column(), 120), ROW_HEIGHT)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        tokens, check, column = self._theme.tokens, index.data(CHECK), index.column()
+        tokens, check, column = Theme.current().tokens, index.data(CHECK), index.column()
         cell = option.rect.adjusted(10, 0, -10, 0)
         painter.save()
         painter.setPen(QPen(QColor(tokens.line), 1))
@@ -173,12 +172,12 @@ class KernelDelegate(QStyledItemDelegate):
 class KernelView(QTableView):
     """The table on its card."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.table = KernelTable()
         self.table.setParent(self)
         self.setModel(self.table)
-        self.setItemDelegate(KernelDelegate(theme, self))
+        self.setItemDelegate(KernelDelegate(self))
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.setShowGrid(False)
         self.setWordWrap(False)
@@ -193,7 +192,7 @@ class KernelView(QTableView):
         header.setSectionsClickable(False)
         header.setMinimumSectionSize(60)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        theme.restyled.connect(self.on_restyled)
+        Theme.current().restyled.connect(self.on_restyled)
 
     @Slot(object)
     def on_restyled(self, _tokens: Tokens) -> None:

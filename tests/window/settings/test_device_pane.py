@@ -1,39 +1,57 @@
-"""Every button and every key of the window does what it says."""
+"""The devices, and the check of their numbers, with the engine's own thread on a small engine."""
 
 from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractButton
 
 import engine.graph.kernels
-from app.window.kernel_table import ERROR, KERNEL, VERDICT
+from app.window.settings.kernel_table import ERROR, KERNEL, VERDICT
 from engine.errors import DeviceError
+from tests.window.stage import press
 
 
 @pytest.fixture
-def desktop(fake_engine, open_window):
-    return open_window()
+def start(fake_engine, main_window, application, theme, qtbot):
+    """Starts the threads, asks for the devices and nothing else, and brings them to the front."""
+
+    def begin() -> SimpleNamespace:
+        for thread in application._threads:
+            thread.start()
+        application._running = True
+        application.engine.devices_wanted.emit()
+        qtbot.waitUntil(lambda: not application.engine.busy, timeout=20000)
+        main_window.show_page("Settings")
+        return SimpleNamespace(window=main_window, controller=application.engine, state=application, theme=theme)
+
+    return begin
 
 
-def press(qtbot, button):
-    assert button.isVisible() and button.isEnabled()
-    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+@pytest.fixture
+def desktop(start):
+    return start()
+
+
+def pane_of(desktop):
+    return desktop.window.page("Settings").device_pane
 
 
 def column(desktop, which):
-    table = desktop.window.engine_pane.kernels.table
+    table = pane_of(desktop).kernels.table
     return [table.index(row, which).data() for row in range(table.rowCount())]
 
 
 def run_check(qtbot, desktop):
-    press(qtbot, desktop.window.engine_pane.check_card.check_button)
+    press(qtbot, pane_of(desktop).check_card.check_button)
     qtbot.waitUntil(lambda: not desktop.controller.busy)
 
 
 def test_the_page_lists_the_devices_and_says_which_one_is_used_and_why(desktop):
-    pane = desktop.window.engine_pane
+    pane = pane_of(desktop)
     assert [card.info.name for card in pane.devices.cards] == ["cpu", "webgpu:0"]
     assert [card.isChecked() for card in pane.devices.cards] == [True, False]
     assert pane.subtitle.text() == "Codecoil computes on cpu, the processor: no WebGPU adapter was found."
@@ -42,7 +60,7 @@ def test_the_page_lists_the_devices_and_says_which_one_is_used_and_why(desktop):
 
 def test_check_fills_the_table_while_it_runs(desktop, fake_engine, qtbot):
     fake_engine.hold = True
-    card = desktop.window.engine_pane.check_card
+    card = pane_of(desktop).check_card
     press(qtbot, card.check_button)
     assert not card.check_button.isVisible() and card.cancel_button.isVisible()
     assert column(desktop, VERDICT) == ["waiting"] * 4
@@ -51,18 +69,18 @@ def test_check_fills_the_table_while_it_runs(desktop, fake_engine, qtbot):
     assert column(desktop, VERDICT) == ["✓ ok", "✓ ok", "waiting", "waiting"]
     assert column(desktop, ERROR)[:2] == ["1.0e-06", "1.0e-06"]
     assert card.kernels.number.text() == "2"
-    assert "checking cpu" in desktop.window.footer._state.text()
+    assert "checking cpu" in desktop.window.footer.engine.words
     fake_engine.let(2)
     qtbot.waitUntil(lambda: not desktop.controller.busy)
     assert column(desktop, VERDICT) == ["✓ ok"] * 4
     assert card.summary.text() == "✓ All 4 kernels are within their limits."
     assert card.bar.value() == card.bar.maximum() == 4
-    assert not desktop.window.engine_pane.error_card.isVisible()
+    assert not pane_of(desktop).error_card.isVisible()
 
 
 def test_cancel_ends_the_check_after_the_kernel_it_is_at(desktop, fake_engine, qtbot):
     fake_engine.hold = True
-    card = desktop.window.engine_pane.check_card
+    card = pane_of(desktop).check_card
     press(qtbot, card.check_button)
     fake_engine.let(1)
     qtbot.waitUntil(lambda: card.bar.value() == 1)
@@ -80,7 +98,7 @@ def test_cancel_ends_the_check_after_the_kernel_it_is_at(desktop, fake_engine, q
 def test_a_wrong_kernel_shows_the_error_card_with_its_name(desktop, fake_engine, qtbot):
     fake_engine.wrong = {"matmul_nt": 0.5, "adamw": float("nan")}
     run_check(qtbot, desktop)
-    pane = desktop.window.engine_pane
+    pane = pane_of(desktop)
     assert pane.error_card.isVisible()
     assert pane.error_card.cause.text() == "cpu gives wrong numbers in matmul_nt, adamw."
     assert "driver" in pane.error_card.remedy.text()
@@ -93,32 +111,32 @@ def test_a_wrong_kernel_shows_the_error_card_with_its_name(desktop, fake_engine,
 def test_the_error_card_folds_copies_and_goes_away(desktop, fake_engine, qtbot):
     fake_engine.error = DeviceError("The adapter went away.", "Open it again.")
     run_check(qtbot, desktop)
-    card = desktop.window.engine_pane.error_card
+    card = pane_of(desktop).error_card
     assert (card.cause.text(), card.remedy.text()) == ("The adapter went away.", "Open it again.")
     assert not card.details.isVisible()
     press(qtbot, card.fold)
     assert card.details.isVisible() and "DeviceError" in card.details.toPlainText()
     press(qtbot, card.copy_button)
     assert QGuiApplication.clipboard().text().startswith("The adapter went away.\n\nOpen it again.")
-    assert not card.cpu_button.isVisible()  # the CPU is in use already
+    assert not card.action_button.isVisible()  # the CPU is in use already
     press(qtbot, card.dismiss_button)
     assert not card.isVisible()
     assert column(desktop, VERDICT) == ["not checked"] * 4
 
 
 def test_use_the_cpu_is_offered_when_another_device_fails(desktop, fake_engine, qtbot):
-    pane = desktop.window.engine_pane
+    pane = pane_of(desktop)
     press(qtbot, pane.devices.cards[1])
     fake_engine.error = ValueError("no such thing")
     run_check(qtbot, desktop)
     assert "ValueError: no such thing" in pane.error_card.cause.text()
-    press(qtbot, pane.error_card.cpu_button)
+    press(qtbot, pane.error_card.action_button)
     assert desktop.controller.in_use.name == "cpu"
     assert not pane.error_card.isVisible()
 
 
 def test_a_card_puts_its_device_to_use_and_checks_are_kept_apart(desktop, fake_engine, qtbot):
-    pane = desktop.window.engine_pane
+    pane = pane_of(desktop)
     run_check(qtbot, desktop)
     press(qtbot, pane.devices.cards[1])
     assert desktop.controller.in_use.name == "webgpu:0"
@@ -130,87 +148,49 @@ def test_a_card_puts_its_device_to_use_and_checks_are_kept_apart(desktop, fake_e
     assert column(desktop, VERDICT) == ["✓ ok"] * 4
 
 
-def test_the_device_chip_chooses_too(desktop):
-    chip = desktop.window.header.device_chip
-    actions = chip._group.actions()
-    assert [action.data() for action in actions] == ["auto", "cpu", "webgpu:0"]
-    actions[2].trigger()
-    assert desktop.controller.in_use.name == "webgpu:0"
-    assert "A <b>graphics</b> card · Vulkan" in chip.accessibleName()  # shown as it is, not as markup
-    actions[0].trigger()
-    assert desktop.controller.preferred == "auto" and desktop.controller.in_use.name == "cpu"
-
-
 def test_looking_again_finds_a_new_device(desktop, fake_engine, qtbot):
     fake_engine.devices = fake_engine.devices[:1]
-    desktop.window.look_action.trigger()
-    qtbot.waitUntil(lambda: len(desktop.window.engine_pane.devices.cards) == 1)
-    assert len(desktop.window.header.device_chip._group.actions()) == 2
+    press(qtbot, pane_of(desktop).look_button)
+    qtbot.waitUntil(lambda: len(pane_of(desktop).devices.cards) == 1)
 
 
-def test_an_engine_that_cannot_be_loaded_is_said_and_can_be_tried_again(fake_engine, open_window, qtbot):
+def test_an_engine_that_cannot_be_loaded_is_said_and_can_be_tried_again(fake_engine, start, qtbot):
     fake_engine.listing_error = DeviceError("The driver crashed.", "Install another one.")
-    desktop = open_window()
-    pane = desktop.window.engine_pane
+    desktop = start()
+    pane = pane_of(desktop)
     assert pane.error_card.isVisible() and pane.error_card.cause.text() == "The driver crashed."
     assert not pane.check_card.check_button.isEnabled()
-    assert desktop.window.footer._state.text() == "not available"
+    assert desktop.window.footer.engine.words == "not available"
     fake_engine.listing_error = None
-    desktop.window.look_action.trigger()
+    press(qtbot, pane_of(desktop).look_button)
     qtbot.waitUntil(lambda: desktop.controller.found is not None)
     assert not pane.error_card.isVisible() and pane.check_card.check_button.isEnabled()
 
 
-def test_keys_check_and_cancel(desktop, fake_engine, qtbot):
-    fake_engine.hold = True
-    qtbot.keyClick(desktop.window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
-    qtbot.waitUntil(lambda: desktop.controller.phase == "checking")
-    qtbot.keyClick(desktop.window, Qt.Key.Key_Escape)
-    assert desktop.controller.phase == "cancelling"
-    fake_engine.let(1)
-    qtbot.waitUntil(lambda: not desktop.controller.busy)
-
-
-def test_quit_closes_the_window(desktop):
-    desktop.window.quit_action.trigger()
-    assert not desktop.window.isVisible()
-
-
 def test_closing_during_a_check_ends_it(desktop, fake_engine, qtbot):
     fake_engine.hold = True
-    press(qtbot, desktop.window.engine_pane.check_card.check_button)
+    card = pane_of(desktop).check_card
+    press(qtbot, card.check_button)
     fake_engine.let(1)
-    desktop.close()
-    assert not desktop.controller._thread.isRunning()
-
-
-def test_about_names_the_versions(desktop, qtbot, qapp):
-    desktop.window.about_action.trigger()
-    dialog = qapp.activeModalWidget()
-    press(qtbot, dialog.copy_button)
-    assert "Codecoil: 0.1.0" in QGuiApplication.clipboard().text()
-    press(qtbot, dialog.close_button)
-    assert qapp.activeModalWidget() is None
+    qtbot.waitUntil(lambda: card.bar.value() == 1)
+    later = threading.Timer(0.2, fake_engine.let, [1])  # the kernel it is at is finished
+    later.start()
+    desktop.window.shut()
+    desktop.state.stop()
+    later.join()
+    assert not any(thread.isRunning() for thread in desktop.state._threads)
 
 
 def test_the_engine_never_runs_in_the_gui_thread(desktop, fake_engine):
     assert fake_engine.threads and "MainThread" not in fake_engine.threads
 
 
-def test_everything_that_can_be_pressed_has_a_name_and_takes_the_focus(desktop):
-    for button in desktop.window.findChildren(QAbstractButton):
-        if not button.isVisible():
-            continue
-        assert button.accessibleName() or button.text()
-        assert button.focusPolicy() & Qt.FocusPolicy.TabFocus, button.accessibleName()
-
-
 @pytest.mark.parametrize("size", [(1024, 700), (1280, 800), (1920, 1080)])
 def test_nothing_is_cut_off(desktop, qtbot, qapp, size):
     desktop.window.resize(*size)
-    desktop.window.engine_pane.check_card.closest.show("> 999 %", max(engine.graph.kernels.KERNELS, key=len))
+    pane_of(desktop).check_card.closest.say("> 999 %", max(engine.graph.kernels.KERNELS, key=len))
     qapp.processEvents()
-    pane = desktop.window.engine_pane
+    pane = pane_of(desktop)
     assert pane.widget().width() <= pane.viewport().width()
     assert pane.widget().minimumSizeHint().width() <= pane.viewport().width()
     kernels = pane.kernels
@@ -222,7 +202,7 @@ def test_nothing_is_cut_off(desktop, qtbot, qapp, size):
 
 def test_the_focus_can_be_seen(desktop, qtbot):
     desktop.theme.choose("dark")
-    card = desktop.window.engine_pane.devices.cards[1]
+    card = pane_of(desktop).devices.cards[1]
     qtbot.keyClick(desktop.window, Qt.Key.Key_Tab)
     card.setFocus(Qt.FocusReason.TabFocusReason)
     focused = card.grab().toImage().pixelColor(card.width() // 2, 0).name()

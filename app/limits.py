@@ -1,0 +1,92 @@
+"""What a setting may be, and the words for a value that it may not.  No Qt, no engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number from `low` to `high`; `whole` for counts."""
+
+    low: float
+    high: float
+    whole: bool = False
+
+    def problem(self, name: str, value: Any) -> str:
+        """ "" or, in words, why `value` cannot be."""
+        kinds = int if self.whole else (int, float)
+        if isinstance(value, bool) or not isinstance(value, kinds) or not self.low <= value <= self.high:
+            what = "a whole number" if self.whole else "a number"
+            return f"{plain(name)} must be {what} from {self.low:,g} to {self.high:,g}."
+        return ""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """On or off."""
+
+    def problem(self, name: str, value: Any) -> str:
+        return "" if isinstance(value, bool) else f"{plain(name)} must be on or off."
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of a few words."""
+
+    words: tuple[str, ...]
+
+    def problem(self, name: str, value: Any) -> str:
+        return "" if value in self.words else f"{plain(name)} must be one of: {', '.join(self.words)}."
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text of at most `most` characters that satisfies `check` (words for what is wrong, or "")."""
+
+    most: int = 4096
+    check: Callable[[str], str] | None = None
+
+    def problem(self, name: str, value: Any) -> str:
+        if not isinstance(value, str) or len(value) > self.most:
+            return f"{plain(name)} must be a text of at most {self.most:,} characters."
+        return self.check(value) if self.check else ""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """A list of texts, or (`named`) texts by name."""
+
+    most: int = 64
+    named: bool = False
+
+    def problem(self, name: str, value: Any) -> str:
+        parts = [*value.keys(), *value.values()] if self.named and isinstance(value, dict) else value
+        right = isinstance(value, dict if self.named else list) and len(value) <= self.most
+        if not right or not all(isinstance(part, str) for part in parts):
+            return f"{plain(name)} must be {'texts by name' if self.named else 'a list of texts'}, at most {self.most}."
+        return ""
+
+
+Limit = Number | Truth | OneOf | Text | Texts
+
+
+def plain(name: str) -> str:
+    """A setting's name for people: "memory_ceiling" is "Memory ceiling"."""
+    return name.replace("_", " ").capitalize()
+
+
+COMPLETION_LIMITS: dict[str, Limit] = {
+    "temperature": Number(0.0, 5.0),
+    "top_k": Number(0, 1_000_000, whole=True),
+    "top_p": Number(0.0, 1.0),
+    "min_p": Number(0.0, 1.0),
+    "repetition_penalty": Number(0.1, 10.0),
+    "seed": Number(0, 2**31 - 1, whole=True),
+    "max_tokens": Number(1, 4096, whole=True),
+    "milliseconds": Number(0, 600_000, whole=True),
+    "end_of_line": Truth(),
+    "end_of_block": Truth(),
+}

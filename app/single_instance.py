@@ -1,0 +1,75 @@
+"""One window for each data folder: a second start raises the first one's window and ends.
+
+The first start listens on a local socket whose name follows from the user and the data folder; nothing is sent but a
+word.  A socket that a killed program left behind does not answer, and is removed.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import os
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+PATIENCE = 1000  # milliseconds
+RAISE = b"raise\n"
+
+
+class SingleInstance(QObject):
+    """`claim` once at the start; `raise_wanted` tells that somebody started the program again."""
+
+    raise_wanted = Signal()
+
+    def __init__(self, folder: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.name = server_name(folder)
+        self._server: QLocalServer | None = None
+
+    def claim(self) -> bool:
+        """True if this is the first; False if another one runs, which has then been asked to show its window."""
+        if self._asked_other():
+            return False
+        server = QLocalServer(self)
+        server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        if not server.listen(self.name):
+            QLocalServer.removeServer(self.name)  # nobody answered: it is left over from a program that was killed
+            if not server.listen(self.name):
+                return True  # without the socket nothing can be raised, but the program works
+        server.newConnection.connect(self.on_connected)
+        self._server = server
+        return True
+
+    def release(self) -> None:
+        """Let the next start be the first."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    @Slot()
+    def on_connected(self) -> None:
+        while (socket := self._server.nextPendingConnection()) is not None:
+            socket.disconnected.connect(socket.deleteLater)
+            self.raise_wanted.emit()
+
+    def _asked_other(self) -> bool:
+        socket = QLocalSocket()
+        socket.connectToServer(self.name)
+        if not socket.waitForConnected(PATIENCE):
+            return False
+        socket.write(RAISE)
+        socket.waitForBytesWritten(PATIENCE)
+        socket.disconnectFromServer()
+        return True
+
+
+def server_name(folder: Path) -> str:
+    """The same for the same user and data folder, short enough for every system."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # no such user in this container
+        user = str(os.getuid()) if hasattr(os, "getuid") else ""
+    key = f"{user}\0{os.path.realpath(folder)}".encode("utf-8", "surrogateescape")
+    return f"codecoil-{hashlib.sha256(key).hexdigest()[:24]}"

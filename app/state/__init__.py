@@ -1,0 +1,14 @@
+"""The state of the program as the panes see it: one controller for each thing a user works on, all in the GUI thread.
+
+    panes ──▶ Application ─┬─ settings      what the user has set, validated, on disk
+                           ├─ engine        devices, the one in use, checks, the race, memory, what it is doing
+                           ├─ repository    the folder, its files with verdicts, what changed since a checkpoint
+                           ├─ training      options, plan, the run and its history
+                           ├─ completion    which model answers, requests and answers
+                           └─ checkpoints   the store's rows, and everything that is done to one
+              (signals) ◀──┘      │ queued signals, frozen values
+                              app/workers: "engine", "repository" and "files", each in a thread of its own
+
+A pane reads properties and listens to signals; it never sees a worker, the engine or a tensor.  Every controller tells
+`changed` when its properties are to be read again; what fails comes as one `app.events.Failure`.
+"""

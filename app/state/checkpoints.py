@@ -1,0 +1,240 @@
+"""The checkpoint store as its page sees it: rows, details, and everything that can be done to a checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.events import Failure
+from app.values.checkpoints import (
+    CheckpointDetails,
+    CheckpointRow,
+    ComparisonView,
+    DiskUseView,
+    ExportView,
+    LineageNode,
+    Listing,
+    MergeView,
+    PrecisionLine,
+    TrashRow,
+    VerifyView,
+)
+
+
+class CheckpointController(QObject):
+    """Every method returns at once; what came of it arrives as a signal, and `rows` are read again by themselves."""
+
+    changed = Signal()  # rows, trash, lineage
+    details_ready = Signal(object)  # CheckpointDetails
+    histories_ready = Signal(object)  # tuple[HistoryCurve]
+    compared = Signal(object)  # ComparisonView
+    blend_measured = Signal(object)  # MergeView without a child
+    merged = Signal(object)  # MergeView
+    precision_measured = Signal(str, object)  # id, PrecisionLine: one after the other
+    precisions_ready = Signal(str, object)  # id, tuple[PrecisionLine]
+    verified = Signal(object)  # VerifyView
+    exported = Signal(object)  # ExportView
+    imported = Signal(object)  # CheckpointRow
+    deleted = Signal(object)  # TrashRow: what `undo_delete` brings back
+    disk_use_ready = Signal(object)  # DiskUseView
+    progressed = Signal(int, int, str)  # done, total (0: not known), of what
+    busy_changed = Signal()
+    failed = Signal(object)  # Failure
+
+    job_wanted = Signal(str, tuple)  # name of a slot-like method of the files' worker, its arguments
+    measure_wanted = Signal(str, tuple)  # the same for what needs the device
+    cancel_wanted = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.rows: tuple[CheckpointRow, ...] = ()
+        self.trash: tuple[TrashRow, ...] = ()
+        self.lineage: tuple[LineageNode, ...] = ()  # the tree, in drawing order
+        self.listed = False  # False until the store was read once
+        self.has_starter = False  # whether this program came with a model
+        self.progress = (0, 0, "")
+        self.disk_use = DiskUseView()
+        self.last_deleted: TrashRow | None = None
+        self._jobs = 0
+
+    # ---- reading
+
+    @property
+    def busy(self) -> bool:
+        """Whether something that was asked for is still being done."""
+        return self._jobs > 0
+
+    def row(self, id: str) -> CheckpointRow | None:
+        return next((row for row in self.rows if row.id == id), None)
+
+    def refresh(self) -> None:
+        """Read the store again."""
+        self._ask("refresh")
+
+    def details(self, id: str) -> None:
+        """All about one: `details_ready`."""
+        self._ask("details", id)
+
+    def histories(self, ids: list[str] | tuple[str, ...]) -> None:
+        """The curves of several, to be laid over each other: `histories_ready`."""
+        self._ask("histories", tuple(ids))
+
+    def compare(self, first: str, second: str) -> None:
+        """How far two are apart, by layer and tensor: `compared`."""
+        self._ask("compare", first, second)
+
+    def verify(self, id: str) -> None:
+        """Read every byte and check it: `verified`."""
+        self._ask("verify", id)
+
+    def precisions(self, id: str, repository: str = "") -> None:
+        """What each precision would cost, with held-out loss where a repository is named: `precision_measured`."""
+        if repository:
+            self._measure("precisions", id, repository)
+        else:
+            self._ask("precisions", id)
+
+    def measure_disk_use(self) -> None:
+        """`disk_use_ready`."""
+        self._ask("disk_use")
+
+    # ---- changing
+
+    def try_blend(self, first: str, second: str, weight: float, repository: str) -> None:
+        """The held-out loss of a blend and of its parents, saving nothing: `blend_measured`."""
+        self._measure("try_blend", first, second, float(weight), repository)
+
+    def merge(self, first: str, second: str, weight: float, name: str = "", repository: str = "") -> None:
+        """Save a blend as a checkpoint; with a repository its held-out loss is measured: `merged`."""
+        if repository:
+            self._measure("merge", first, second, float(weight), name, repository)
+        else:
+            self._ask("merge", first, second, float(weight), name)
+
+    def rename(self, id: str, name: str) -> None:
+        self._ask("rename", id, name)
+
+    def note(self, id: str, text: str) -> None:
+        self._ask("note", id, text)
+
+    def tag(self, id: str, tags: tuple[str, ...]) -> None:
+        self._ask("tag", id, tuple(tags))
+
+    def pin(self, id: str, pinned: bool) -> None:
+        self._ask("pin", id, bool(pinned))
+
+    def delete(self, id: str) -> None:
+        """Move to the trash: `deleted`; refused in words while others depend on it."""
+        self._ask("delete", id)
+
+    def undo_delete(self) -> None:
+        """Bring back what was deleted last."""
+        if self.last_deleted is not None:
+            self.restore(self.last_deleted.key)
+            self.last_deleted = None
+
+    def restore(self, key: str) -> None:
+        """Back from the trash."""
+        self._ask("restore", key)
+
+    def empty_trash(self) -> None:
+        """Delete for good what is in the trash; a base that others need stays."""
+        self._ask("empty_trash")
+
+    def duplicate(self, id: str, name: str) -> None:
+        self._ask("duplicate", id, name)
+
+    def export(self, id: str, format: str, folder: str | Path, precision: str = "", whole: bool = False) -> None:
+        """Write it as "hf", "gguf", "coil" or "adapter": `exported`."""
+        self._ask("export", id, format, str(folder), precision, whole)
+
+    def import_(self, path: str | Path) -> None:
+        """Take in a Hugging Face folder, a .coil bundle or an MBJS file: `imported`."""
+        self._ask("import_", str(path))
+
+    def cancel(self) -> None:
+        """End what is being done where it can be ended; nothing half-written stays."""
+        self.cancel_wanted.emit()
+
+    @property
+    def export_formats(self) -> dict[str, tuple[str, ...]]:
+        """Precisions by format, the default first; empty where it is written as it is."""
+        from engine.checkpoints.formats.exporting import DEFAULT_PRECISION, FORMATS
+
+        return {
+            name: tuple(sorted(precisions, key=lambda each: each != DEFAULT_PRECISION.get(name)))
+            for name, precisions in FORMATS.items()
+        }
+
+    # ---- what the workers answer
+
+    @Slot(object)
+    def on_listed(self, listing: Listing) -> None:
+        self.rows, self.trash, self.lineage, self.listed = listing.rows, listing.trash, listing.lineage, True
+        self.has_starter = listing.has_starter
+        self.changed.emit()
+
+    @Slot(str, object)
+    def on_answer(self, name: str, answer: Any) -> None:
+        """The result of a job, given to the signal that belongs to it."""
+        if isinstance(answer, CheckpointDetails):
+            self.details_ready.emit(answer)
+        elif isinstance(answer, ComparisonView):
+            self.compared.emit(answer)
+        elif isinstance(answer, MergeView):
+            (self.merged if answer.child else self.blend_measured).emit(answer)
+        elif isinstance(answer, VerifyView):
+            self.verified.emit(answer)
+        elif isinstance(answer, ExportView):
+            self.exported.emit(answer)
+        elif isinstance(answer, CheckpointRow):
+            self.imported.emit(answer)
+        elif isinstance(answer, TrashRow):
+            self.last_deleted = answer
+            self.deleted.emit(answer)
+        elif isinstance(answer, DiskUseView):
+            self.disk_use = answer
+            self.disk_use_ready.emit(answer)
+        elif isinstance(answer, tuple) and name == "histories":
+            self.histories_ready.emit(answer)
+
+    @Slot(str, object)
+    def on_precision(self, id: str, line: PrecisionLine) -> None:
+        self.precision_measured.emit(id, line)
+
+    @Slot(str, object)
+    def on_precisions(self, id: str, lines: tuple[PrecisionLine, ...]) -> None:
+        self.precisions_ready.emit(id, lines)
+
+    @Slot(int, int, str)
+    def on_progress(self, done: int, total: int, what: str) -> None:
+        self.progress = (done, total, what)
+        self.progressed.emit(done, total, what)
+
+    @Slot()
+    def on_job_ended(self) -> None:
+        self._jobs = max(0, self._jobs - 1)
+        if not self._jobs:
+            self.progress = (0, 0, "")
+            self.busy_changed.emit()
+
+    @Slot(object)
+    def on_failed(self, failure: Failure) -> None:
+        self.failed.emit(failure)
+
+    # ---- inside
+
+    def _ask(self, name: str, *arguments: Any) -> None:
+        self._began()
+        self.job_wanted.emit(name, arguments)
+
+    def _measure(self, name: str, *arguments: Any) -> None:
+        self._began()
+        self.measure_wanted.emit(name, arguments)
+
+    def _began(self) -> None:
+        self._jobs += 1
+        if self._jobs == 1:
+            self.busy_changed.emit()

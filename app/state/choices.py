@@ -1,0 +1,59 @@
+"""Which models there are to choose from, made of the checkpoint rows."""
+
+from __future__ import annotations
+
+from app.values.checkpoints import CheckpointRow
+from app.values.completion import STARTER, ModelChoice, TimelinePoint
+from app.values.training import BaseChoice
+
+TIMELINE_TAG = "timeline"
+
+
+def is_starter(row: CheckpointRow) -> bool:
+    """Whether this is the built-in model as training took it into the store: the same one need not be listed twice."""
+    return row.mode == "import" and row.name == STARTER
+
+
+def model_choices(rows: tuple[CheckpointRow, ...], has_starter: bool) -> tuple[ModelChoice, ...]:
+    """What can complete: the built-in model, then checkpoints, newest first; no snapshots along a run."""
+    starter = (
+        (ModelChoice(STARTER, "Built-in model", "knows code in general, nothing of yours"),) if has_starter else ()
+    )
+    usable = [row for row in rows if not row.problem and TIMELINE_TAG not in row.tags]
+    return (*starter, *(ModelChoice(row.id, row.name, row_words(row), row.run, _made_from(row)) for row in usable))
+
+
+def _made_from(row: CheckpointRow) -> str:
+    """The id of what a checkpoint was adapted from; one that stands alone (mode full) still names it as its parent."""
+    return row.base or next(iter(row.parents), "")
+
+
+def base_choices(rows: tuple[CheckpointRow, ...], has_starter: bool) -> tuple[BaseChoice, ...]:
+    """What training can start from: the built-in model or a new one first, then checkpoints."""
+    first = (
+        BaseChoice("", "Built-in model", "knows code in general")
+        if has_starter
+        else BaseChoice("", "A new small model", "knows nothing yet")
+    )
+    usable = [row for row in rows if not row.problem and TIMELINE_TAG not in row.tags]
+    return (first, *(BaseChoice(row.id, row.name, row_words(row)) for row in usable))
+
+
+def timelines(rows: tuple[CheckpointRow, ...]) -> dict[str, tuple[TimelinePoint, ...]]:
+    """The checkpoints of each run by step, its result last."""
+    runs: dict[str, list[TimelinePoint]] = {}
+    for row in rows:
+        if row.run and not row.problem:
+            final = TIMELINE_TAG not in row.tags
+            runs.setdefault(row.run, []).append(TimelinePoint(row.id, row.name, row.step, row.held_out_loss, final))
+    return {run: tuple(sorted(points, key=lambda each: (each.final, each.step))) for run, points in runs.items()}
+
+
+def row_words(row: CheckpointRow) -> str:
+    """A checkpoint in a line: "lora, step 400, held-out loss 1.83"."""
+    parts = [row.mode]
+    if row.step:
+        parts.append(f"step {row.step:,}")
+    if row.held_out_loss is not None:
+        parts.append(f"held-out loss {row.held_out_loss:.3f}")
+    return ", ".join(parts)

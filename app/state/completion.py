@@ -1,0 +1,185 @@
+"""Completion as the editor sees it: which model answers, how, and the answers as they come."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.events import Failure
+from app.settings import Settings
+from app.values.completion import (
+    CHANNELS,
+    IN_TRAINING,
+    STARTER,
+    CompletionQuery,
+    CompletionView,
+    ModelChoice,
+    SamplingSettings,
+    StopSettings,
+    TimelinePoint,
+)
+
+
+class CompletionController(QObject):
+    """Requests by ticket; a newer request of a channel overtakes the one before."""
+
+    changed = Signal()  # model_choices, model, second, blend, sampling, stops
+    piece = Signal(int, str)  # ticket, text to append
+    completed = Signal(int, object)  # ticket, CompletionView
+    failed = Signal(int, object)  # ticket, Failure
+    timeline_listed = Signal(str, object)  # run, tuple[TimelinePoint]
+
+    query_wanted = Signal(object)  # CompletionQuery; from here on: to the worker
+    cancel_wanted = Signal(int)  # direct: sets a flag
+    prepare_wanted = Signal(str)  # load this model before it is needed
+
+    def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        self._ticket = 0
+        self._waiting: dict[str, int] = {}  # ticket by channel
+        self._points: dict[str, tuple[TimelinePoint, ...]] = {}
+        self.model_choices: tuple[ModelChoice, ...] = ()
+        self.model = STARTER  # of the ghost text and the left side
+        self.second = ""  # of the right side, and what `blend` mixes in; "": none
+        self.blend = 0.0  # 0: all `model`, 1: all `second`
+        self.sampling = SamplingSettings()
+        self.stops = StopSettings()
+        self.busy = False
+        self.last: CompletionView | None = None  # for latency and speed
+
+    # ---- choosing
+
+    def choose_model(self, model: str) -> None:
+        """Let this one answer: STARTER, IN_TRAINING or a checkpoint's id."""
+        if model != self.model:
+            self.model = model
+            self._settings.model = model
+            self.prepare_wanted.emit(model)
+            self.changed.emit()
+
+    def choose_second(self, model: str) -> None:
+        """The other side; "" for none."""
+        if model != self.second:
+            self.second = model
+            if model:
+                self.prepare_wanted.emit(model)
+            else:
+                self.blend = 0.0
+            self.changed.emit()
+
+    def set_blend(self, weight: float) -> None:
+        """How much of `second` the ghost text's model has, 0 to 1; the next request uses it."""
+        weight = min(1.0, max(0.0, float(weight)))
+        if weight != self.blend:
+            self.blend = weight
+            self.changed.emit()
+
+    def set_sampling(self, name: str, value: Any) -> str:
+        """Change one sampling setting; "" or why that value cannot be."""
+        return self._set("sampling", name, value)
+
+    def set_stops(self, name: str, value: Any) -> str:
+        """Change where suggestions end; "" or why that value cannot be."""
+        return self._set("stops", name, value)
+
+    def choice(self, model: str) -> ModelChoice | None:
+        """The choice of that id, if it is there."""
+        return next((each for each in self.model_choices if each.id == model), None)
+
+    # ---- asking
+
+    def request(self, prefix: str, suffix: str = "", path: str = "", channel: str = "ghost", model: str = "") -> int:
+        """Ask for a continuation at the cursor between `prefix` and `suffix`; gives the ticket of the answer.
+
+        "ghost" and "left" ask `model` (blended, where a blend is set), "right" asks `second`; another model (a point of
+        the timeline, say) can be named.
+        """
+        if channel not in CHANNELS:
+            raise ValueError(channel)
+        if (before := self._waiting.get(channel)) is not None:
+            self.cancel(before)
+        self._ticket += 1
+        self._waiting[channel] = self._ticket
+        asked = model or (self.second if channel == "right" and self.second else self.model)
+        blend = self.blend if not model and channel == "ghost" and self.second else 0.0
+        self._set_busy()
+        self.query_wanted.emit(
+            CompletionQuery(
+                self._ticket, channel, asked, self.second, blend, prefix, suffix, path, self.sampling, self.stops
+            )
+        )
+        return self._ticket
+
+    def cancel(self, ticket: int) -> None:
+        """End a request after the token it is at; no answer follows."""
+        for channel, waiting in list(self._waiting.items()):
+            if waiting == ticket:
+                del self._waiting[channel]
+                self.cancel_wanted.emit(ticket)
+        self._set_busy()
+
+    def timeline(self, run: str) -> tuple[TimelinePoint, ...]:
+        """The checkpoints of a run by step, as far as they are known now."""
+        return self._points.get(run, ())
+
+    # ---- what the workers answer
+
+    @Slot(object)
+    def on_choices(self, choices: tuple[ModelChoice, ...]) -> None:
+        self.model_choices = choices
+        known = {choice.id for choice in choices}
+        if self.model not in known and choices:
+            self.model = choices[0].id
+        if self.second and self.second not in known:
+            self.second, self.blend = "", 0.0
+        self.changed.emit()
+
+    @Slot(object)
+    def on_timelines(self, points: dict[str, tuple[TimelinePoint, ...]]) -> None:
+        self._points = points
+        for run, listed in points.items():
+            self.timeline_listed.emit(run, listed)
+
+    @Slot(int, str)
+    def on_piece(self, ticket: int, text: str) -> None:
+        if ticket in self._waiting.values():
+            self.piece.emit(ticket, text)
+
+    @Slot(object)
+    def on_completed(self, view: CompletionView) -> None:
+        if self._waiting.get(view.channel) == view.ticket:
+            del self._waiting[view.channel]
+            self.last = view
+            self._set_busy()
+            self.completed.emit(view.ticket, view)
+
+    @Slot(int, object)
+    def on_failed(self, ticket: int, failure: Failure) -> None:
+        for channel, waiting in list(self._waiting.items()):
+            if waiting == ticket:
+                del self._waiting[channel]
+                self._set_busy()
+                self.failed.emit(ticket, failure)
+
+    @Slot(bool)
+    def on_training(self, active: bool) -> None:
+        """The model being trained is a choice while there is one."""
+        rest = tuple(choice for choice in self.model_choices if choice.id != IN_TRAINING)
+        own = (ModelChoice(IN_TRAINING, "The model in training", "as it is now"),) if active else ()
+        self.on_choices((*own, *rest))
+
+    def _set(self, what: str, name: str, value: Any) -> str:
+        from app.limits import COMPLETION_LIMITS
+
+        limit = COMPLETION_LIMITS.get(name)
+        problem = f"There is no setting {name!r}." if limit is None else limit.problem(name, value)
+        if not problem:
+            setattr(self, what, replace(getattr(self, what), **{name: value}))
+            self.changed.emit()
+        return problem
+
+    def _set_busy(self) -> None:
+        self.busy = bool(self._waiting)

@@ -1,0 +1,203 @@
+"""The repository that is open: its files with their verdicts, the user's choices, and what has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.events import Failure
+from app.settings import Settings
+from app.values.repository import ChangesSince, CorpusView, FileLosses
+
+GONE = "The folder {} is no longer there."
+
+
+class RepositoryController(QObject):
+    """One folder at a time.  Reading happens in the repository's own thread."""
+
+    changed = Signal()  # phase, root, corpus, watcher, recent
+    progressed = Signal(int, int, str)  # done, total (0: not known), of what
+    failed = Signal(object)  # Failure
+    changes_counted = Signal(object)  # ChangesSince
+    losses_changed = Signal()
+
+    open_wanted = Signal(str)  # from here on: to the workers
+    close_wanted = Signal()
+    rescan_wanted = Signal()
+    cancel_wanted = Signal()
+    override_wanted = Signal(str, object)
+    language_wanted = Signal(str, object)
+    not_secret_wanted = Signal(str, bool)
+    policy_wanted = Signal(str)
+    watch_wanted = Signal(bool)
+    since_wanted = Signal(str)
+    score_wanted = Signal()
+
+    def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+        self.phase = "none"  # none, reading, ready, failed, gone
+        self.root = ""
+        self.corpus: CorpusView | None = None
+        self.progress = (0, 0, "")  # done, total, of what
+        self.changes = ChangesSince()
+        self.losses: dict[str, float] = {}  # held-out loss by path, once scored
+        self.scoring = (0, 0)  # files scored, files to score; (0, 0) when nothing is scored
+        self.watcher = "off"  # off, watching, looking ("every 20 s", where the system cannot watch), failed
+        self.watcher_words = ""
+        self.failure: Failure | None = None  # why the phase is "failed" or "gone"
+        settings.changed.connect(self.on_setting_changed)
+
+    # ---- what the panes ask for
+
+    def open(self, folder: str | Path) -> None:
+        """Read this folder and watch it."""
+        self.root = str(Path(folder).expanduser().absolute())
+        self.corpus, self.failure, self.changes = None, None, ChangesSince()
+        self.losses = {}
+        self._enter("reading")
+        self.changes_counted.emit(self.changes)
+        self.losses_changed.emit()
+        self.open_wanted.emit(self.root)
+
+    def close(self) -> None:
+        """Have no repository open."""
+        self.cancel_wanted.emit()
+        self.close_wanted.emit()
+        self.root, self.corpus, self.failure, self.changes = "", None, None, ChangesSince()
+        self._enter("none")
+        self.changes_counted.emit(self.changes)
+
+    def rescan(self) -> None:
+        """Look at every file again."""
+        if self.root and self.phase != "reading":
+            self._enter("reading")
+            self.rescan_wanted.emit()
+
+    def cancel(self) -> None:
+        """End the running scan; what was read is kept."""
+        if self.phase == "reading":
+            self.cancel_wanted.emit()
+
+    def override(self, path: str, learn: bool | None) -> None:
+        """Learn this file or folder ("a/b/"), leave it out, or (None) leave it to the rules again."""
+        if self.root:
+            self._enter("reading")
+            self.override_wanted.emit(path, learn)
+
+    def choose_language(self, language: str, on: bool | None) -> None:
+        """Switch a language on or off, or (None) leave it to the rules."""
+        if self.root:
+            self._enter("reading")
+            self.language_wanted.emit(language, on)
+
+    def set_not_secret(self, fingerprint: str, no_secret: bool = True) -> None:
+        """Say that a finding is no secret, or take that back."""
+        if self.root:
+            self._enter("reading")
+            self.not_secret_wanted.emit(fingerprint, no_secret)
+
+    def set_secret_policy(self, policy: str) -> None:
+        """ "mask": empty the lines; "leave_out": leave the files out.  Kept as a setting."""
+        self._settings.secret_policy = policy
+
+    def score_files(self) -> None:
+        """Measure the held-out loss of every held-out file with the model in use; `losses` fills as it goes."""
+        if self.phase == "ready":
+            self.score_wanted.emit()
+
+    def forget_recent(self, folder: str) -> None:
+        """Take a folder off the list."""
+        self._settings.recent_folders = [each for each in self._settings.recent_folders if each != folder]
+        self.changed.emit()
+
+    # ---- what the panes read
+
+    @property
+    def recent(self) -> list[str]:
+        """Folders opened before, the latest first."""
+        return list(self._settings.recent_folders)
+
+    @property
+    def name(self) -> str:
+        """The folder's own name, for the chip."""
+        return Path(self.root).name if self.root else ""
+
+    @property
+    def secret_policy(self) -> str:
+        return self._settings.secret_policy
+
+    # ---- what the workers answer
+
+    @Slot(object, bool)
+    def on_corpus(self, corpus: CorpusView, final: bool) -> None:
+        """A new list; `final` once it has its tokens."""
+        if corpus.root != self.root:
+            return  # of a folder that was left meanwhile
+        self.corpus, self.failure = corpus, None
+        if final:
+            self._remember()
+        self._enter("ready" if final else "reading")
+
+    @Slot(int, int, str)
+    def on_progress(self, done: int, total: int, what: str) -> None:
+        self.progress = (done, total, what)
+        self.progressed.emit(done, total, what)
+
+    @Slot()
+    def on_cancelled(self) -> None:
+        """A scan was ended: what was known before still holds."""
+        if self.corpus is not None and self.corpus.has_tokens:
+            self._enter("ready")
+        elif self.root:
+            self.failure = Failure("Reading was stopped.", "Read again to go on where it was.")
+            self._enter("failed")
+
+    @Slot(object)
+    def on_failed(self, failure: Failure) -> None:
+        self.failure = failure
+        self._enter("failed" if self.corpus is None else "ready")
+        self.failed.emit(failure)
+
+    @Slot(str)
+    def on_gone(self, root: str) -> None:
+        if root == self.root:
+            self.failure = Failure(
+                GONE.format(root), "What was learned is kept.  Bring the folder back, or choose another one."
+            )
+            self._enter("gone")
+            self.failed.emit(self.failure)
+
+    @Slot(object)
+    def on_changes(self, changes: ChangesSince) -> None:
+        self.changes = changes
+        self.changes_counted.emit(changes)
+
+    @Slot(str, str)
+    def on_watcher(self, state: str, words: str) -> None:
+        self.watcher, self.watcher_words = state, words
+        self.changed.emit()
+
+    @Slot(object)
+    def on_losses(self, scored: FileLosses) -> None:
+        self.losses = {**self.losses, **scored.losses}
+        self.scoring = (scored.done, scored.total) if scored.done < scored.total else (0, 0)
+        self.losses_changed.emit()
+
+    @Slot(str)
+    def on_setting_changed(self, name: str) -> None:
+        if name == "watch":
+            self.watch_wanted.emit(self._settings.watch)
+        elif name == "secret_policy":
+            if self.root:
+                self._enter("reading")
+            self.policy_wanted.emit(self._settings.secret_policy)
+
+    def _remember(self) -> None:
+        rest = [each for each in self._settings.recent_folders if each != self.root]
+        self._settings.recent_folders = [self.root, *rest][: self._settings.MOST_RECENT]
+
+    def _enter(self, phase: str) -> None:
+        self.phase = phase
+        self.changed.emit()

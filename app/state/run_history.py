@@ -1,0 +1,163 @@
+"""What a run has told so far, in arrays that grow: the plots read them as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FIRST_ROOM = 512
+
+
+class Column:
+    """A growing array of float64; `values` is a view of what is filled.  NumPy is loaded with the first number."""
+
+    def __init__(self) -> None:
+        self._room: np.ndarray | None = None
+        self._count = 0
+
+    def append(self, value: float) -> None:
+        room = self._made_room()
+        if self._count == len(room):
+            grown = type(room)(2 * len(room), room.dtype)
+            grown[: len(room)] = room
+            self._room = room = grown
+        room[self._count] = value
+        self._count += 1
+
+    def _made_room(self) -> np.ndarray:
+        if self._room is None:
+            import numpy
+
+            self._room = numpy.empty(FIRST_ROOM)
+        return self._room
+
+    @property
+    def values(self) -> np.ndarray:
+        """Not to be written to; a later append never changes what is in it."""
+        view = self._made_room()[: self._count]
+        view.flags.writeable = False
+        return view
+
+    def __len__(self) -> int:
+        return self._count
+
+
+@dataclass(frozen=True)
+class LayerLine:
+    """Statistics of one layer at one step."""
+
+    layer: int
+    gradient_rms: float
+    update_ratio: float
+    dead_share: float
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that a person should know, in words."""
+
+    step: int
+    words: str
+    cause: str = ""  # "over-fitting", "memory"...: a matter of the run's health; "": only to be known
+
+
+class RunHistory:
+    """Columns by step, evaluations, layer statistics and notes of one run.  Lives in the GUI thread."""
+
+    def __init__(self) -> None:
+        self._steps = {name: Column() for name in ("step", "loss", "rate", "gradient_norm", "tokens_per_second")}
+        self._memory: dict[str, Column] = {}
+        self._evaluations = {name: Column() for name in ("step", "loss")}
+        self.best_step = 0
+        self.layers: tuple[LayerLine, ...] = ()  # the newest statistics
+        self.layers_step = 0
+        self.notes: list[Note] = []
+        self.checkpoints: list[tuple[int, str, str]] = []  # step, id, name: saved along the way
+        self.seconds_left = 0.0
+        self.progress = 0.0  # the share of the run that is done
+        self.skipped_steps: list[int] = []
+
+    # ---- reading
+
+    step = property(lambda self: self._steps["step"].values)
+    loss = property(lambda self: self._steps["loss"].values)
+    rate = property(lambda self: self._steps["rate"].values)
+    gradient_norm = property(lambda self: self._steps["gradient_norm"].values)
+    tokens_per_second = property(lambda self: self._steps["tokens_per_second"].values)
+    evaluation_step = property(lambda self: self._evaluations["step"].values)
+    evaluation_loss = property(lambda self: self._evaluations["loss"].values)
+
+    @property
+    def memory(self) -> dict[str, np.ndarray]:
+        """Bytes by kind, one value a step, each as long as `step`."""
+        return {kind: column.values for kind, column in self._memory.items()}
+
+    @property
+    def begin_loss(self) -> float | None:
+        """Held-out loss at step 0."""
+        steps = self.evaluation_step
+        return float(self.evaluation_loss[0]) if len(steps) and steps[0] == 0 else None
+
+    def __len__(self) -> int:
+        return len(self._steps["step"])
+
+    def to_csv(self) -> str:
+        """Everything by step, for other programs."""
+        kinds = sorted(self._memory)
+        held_out = dict(zip(self.evaluation_step.tolist(), self.evaluation_loss.tolist(), strict=True))
+        names = ["step", "loss", "learning_rate", "gradient_norm", "tokens_per_second", "held_out_loss"]
+        lines = [",".join([*names, *(f"memory_{kind}" for kind in kinds)])]
+        columns = [self.step, self.loss, self.rate, self.gradient_norm, self.tokens_per_second]
+        memory = self.memory
+        if 0 in held_out:
+            lines.append(",".join(["0", "", "", "", "", repr(held_out[0])] + [""] * len(kinds)))
+        for row in range(len(self)):
+            step = int(self.step[row])
+            cells = [str(step), *(repr(float(column[row])) for column in columns[1:])]
+            cells.append(repr(held_out[step]) if step in held_out else "")
+            lines.append(",".join([*cells, *(str(int(memory[kind][row])) for kind in kinds)]))
+        return "\n".join(lines) + "\n"
+
+    # ---- filling
+
+    def add(self, event: object) -> None:
+        """Take in one event of the trainer; kinds that no plot shows are passed over."""
+        add = getattr(self, f"_add_{getattr(event, 'event', '')}", None)
+        if add is not None:
+            add(event)
+
+    def _add_step(self, event) -> None:
+        values = (event.step, event.loss, event.learning_rate, event.gradient_norm, event.tokens_per_second)
+        for column, value in zip(self._steps.values(), values, strict=True):
+            column.append(value)
+        for kind in event.memory:
+            if kind not in self._memory:
+                self._memory[kind] = column = Column()
+                for _ in range(len(self) - 1):
+                    column.append(0.0)
+        for kind, column in self._memory.items():
+            column.append(event.memory.get(kind, 0))
+        self.seconds_left, self.progress = event.seconds_left, event.progress
+        if not event.applied:
+            self.skipped_steps.append(event.step)
+
+    def _add_evaluation(self, event) -> None:
+        self._evaluations["step"].append(event.step)
+        self._evaluations["loss"].append(event.held_out_loss)
+        if event.best:
+            self.best_step = event.step
+
+    def _add_layers(self, event) -> None:
+        self.layers_step = event.step
+        self.layers = tuple(
+            LayerLine(line.layer, line.gradient_rms, line.update_ratio, line.dead_share) for line in event.layers
+        )
+
+    def _add_note(self, event) -> None:
+        self.notes.append(Note(event.step, event.text, event.cause))
+
+    def _add_checkpoint(self, event) -> None:
+        self.checkpoints.append((event.step, event.checkpoint, event.name))

@@ -1,0 +1,10 @@
+"""What crosses between threads and reaches the panes: frozen values, nothing that two threads could change.
+
+    engine        memory against the ceiling, the race between devices
+    repository    the files of a folder with their verdicts, what changed since a checkpoint
+    training      the plan before a run, what came of it, runs that can go on
+    completion    which models can be asked, and what one answered
+    checkpoints   rows, details, comparisons, merges
+
+(What a device check tells is in `app.events`, and so is `Failure`.)  Arrays in them belong to whoever receives them.
+"""

@@ -1,0 +1,89 @@
+"""Completion as the editor shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+STARTER = "starter"  # the built-in model
+IN_TRAINING = "in training"  # the model that is being trained now
+CHANNELS = ("ghost", "left", "right", "timeline")
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """A model that can be asked: STARTER, IN_TRAINING or a checkpoint's id."""
+
+    id: str
+    name: str
+    words: str = ""  # mode, step and held-out loss, for the second line of a chooser
+    run: str = ""
+    base: str = ""  # id of what it was adapted from, for side by side
+
+
+@dataclass(frozen=True)
+class SamplingSettings:
+    """How the next token is chosen; temperature 0 always takes the likeliest."""
+
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class StopSettings:
+    """Where a suggestion ends."""
+
+    max_tokens: int = 48
+    milliseconds: int = 2000  # 0: no limit
+    end_of_line: bool = False
+    end_of_block: bool = True
+
+
+@dataclass(frozen=True)
+class CompletionView:
+    """What a model answered.  `cancelled`: the request was overtaken, and `text` is as far as it came."""
+
+    ticket: int
+    channel: str
+    model: str  # id as in ModelChoice
+    text: str
+    reason: str = ""
+    note: str = ""
+    tokens: int = 0
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
+    first_token_ms: float = 0.0
+    total_ms: float = 0.0
+    decode_tokens_per_second: float = 0.0
+    fim_used: bool = False
+    cancelled: bool = False
+
+
+@dataclass(frozen=True)
+class TimelinePoint:
+    """One checkpoint of a run, for the timeline under the editor; ordered by step."""
+
+    id: str
+    name: str
+    step: int
+    held_out_loss: float | None
+    final: bool  # what the run ended with
+
+
+@dataclass(frozen=True)
+class CompletionQuery:
+    """A request as the engine's worker gets it."""
+
+    ticket: int
+    channel: str
+    model: str
+    second: str  # blended with `model` where `blend` is above 0
+    blend: float
+    prefix: str
+    suffix: str
+    path: str
+    sampling: SamplingSettings
+    stops: StopSettings

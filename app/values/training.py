@@ -1,0 +1,93 @@
+"""A run as the Adapt page shows it: the plan before it and what came of it.  In between there is `RunHistory`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from app.values.repository import ChangesSince
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """What a run with the present options would do.  `problem`: why it cannot be run, or cannot be told."""
+
+    mode: str
+    steps: int = 0
+    minutes: float = 0.0  # about; 0: the speed is not known yet
+    tokens_per_step: int = 0
+    micro_batch: int = 0
+    micro_batches: int = 1
+    trained_parameters: int = 0
+    memory: dict[str, int] = field(default_factory=dict)  # bytes by kind
+    ceiling: int = 0
+    device: str = ""
+    problem: str = ""
+
+    @property
+    def memory_total(self) -> int:
+        return sum(self.memory.values())
+
+
+@dataclass(frozen=True)
+class BaseChoice:
+    """A model that training can start from: a checkpoint, the built-in one, or a new one (id "")."""
+
+    id: str
+    name: str
+    words: str = ""  # "12.3 million weights, held-out loss 1.92"
+
+
+@dataclass(frozen=True)
+class ScoreView:
+    """The scorecard of one model on held-out code; None where it was not measured."""
+
+    name: str
+    loss: float
+    perplexity: float | None = None
+    bits_per_byte: float | None = None
+    next_line_exact: float | None = None  # share, 0 to 1
+    keystrokes_saved: float | None = None  # share, 0 to 1
+
+
+@dataclass(frozen=True)
+class FinishedView:
+    """A run that is over.  `rolled_back`: nothing was better than the start, and the starting weights are back."""
+
+    run: str
+    reason: str
+    step: int
+    best_step: int
+    held_out_before: float
+    held_out_after: float
+    rolled_back: bool
+    seconds: float
+    checkpoint: str = ""  # id of what was saved; empty where nothing was
+    checkpoint_name: str = ""
+    base: str = ""  # id of what it started from
+    changed_before: float | None = None  # loss on the changed files, for an adaptation to changes
+    changed_after: float | None = None
+
+
+@dataclass(frozen=True)
+class ResumableRun:
+    """A run that was interrupted and can go on."""
+
+    id: str
+    root: str
+    base: str
+    mode: str
+    step: int
+    steps: int
+    saved: float  # seconds since 1970
+    problem: str = ""  # why it cannot go on: "The folder is not there."
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What the training controller asks the engine's worker for."""
+
+    root: str
+    options: dict[str, object]
+    base: str = ""
+    resume: str = ""
+    changes: ChangesSince | None = None

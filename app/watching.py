@@ -1,0 +1,122 @@
+"""Noticing that files of a folder change.  No Qt: whoever watches is told by a call from a foreign thread.
+
+    watchdog's thread ─▶ FolderWatch.notice ─▶ Gathering ─▶ (wake) whoever watches ─▶ take() when `due_in` says 0
+
+Changes are gathered until it is quiet, but never for long: an editor writes a file in several steps, a branch switch
+thousands of files within a second.  More than can sensibly be named are told as "many": then the folder is read again
+as a whole.  Where the system cannot watch (its watches are used up, a network drive), `start` says so and the caller
+looks from time to time instead.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+QUIET = 0.4  # seconds without a change after which they are told
+LONGEST = 3.0  # seconds after the first change after which they are told in any case
+MOST_NAMED = 500  # paths; beyond that the whole folder is read again
+UNSEEN = frozenset({".git", ".hg", ".svn", ".jj"})  # what version control does inside is no edit
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Paths that changed, absolute; `many`: more than are named, so that everything has to be looked at."""
+
+    paths: frozenset[str]
+    many: bool = False
+
+
+class Gathering:
+    """Changes until it is quiet.  Any thread may add; the clock is handed in by tests."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._paths: set[str] = set()
+        self._first = self._last = 0.0
+
+    def add(self, path: str) -> bool:
+        """Note a change; True if it is the first since the last `take`."""
+        now = self._clock()
+        with self._lock:
+            first = not self._paths
+            if first:
+                self._first = now
+            self._last = now
+            if len(self._paths) <= MOST_NAMED:
+                self._paths.add(path)
+            return first
+
+    def due_in(self) -> float | None:
+        """Seconds until the changes are to be taken, 0 if now; None if there are none."""
+        now = self._clock()
+        with self._lock:
+            if not self._paths:
+                return None
+            return max(0.0, min(self._last + QUIET, self._first + LONGEST) - now)
+
+    def take(self) -> Changes:
+        """All changes so far; they are forgotten here."""
+        with self._lock:
+            paths, self._paths = self._paths, set()
+        many = len(paths) > MOST_NAMED
+        return Changes(frozenset() if many else frozenset(paths), many)
+
+
+class FolderWatch:
+    """Watches a folder with everything in it."""
+
+    def __init__(self, root: Path, wake: Callable[[], None]) -> None:
+        """`wake` is called from a foreign thread when the first change of a while is noticed."""
+        self.root = str(root)
+        self.gathering = Gathering()
+        self._wake = wake
+        self._observer = None
+
+    def start(self) -> str:
+        """Begin; "" or, in words, why the system cannot watch this folder."""
+        from watchdog import events
+        from watchdog.observers import Observer
+
+        kinds = [
+            *(events.FileCreatedEvent, events.FileDeletedEvent, events.FileModifiedEvent, events.FileMovedEvent),
+            *(events.DirCreatedEvent, events.DirDeletedEvent, events.DirMovedEvent),
+        ]
+        handler = events.FileSystemEventHandler()
+        handler.on_any_event = self._on_event
+        observer = None
+        try:
+            observer = Observer()
+            observer.schedule(handler, self.root, recursive=True, event_filter=kinds)
+            observer.start()
+        except OSError as error:
+            if observer is not None:
+                observer.stop()  # gives the watches back that it got
+            return f"the system cannot watch the folder ({error.strerror or error})"
+        self._observer = observer
+        return ""
+
+    def stop(self) -> None:
+        """Watch no longer; waits for the watching thread."""
+        observer, self._observer = self._observer, None
+        if observer is not None:
+            observer.stop()
+            observer.join()
+
+    def notice(self, path: str) -> None:
+        """A path has changed."""
+        inner = os.path.relpath(path, self.root) if path != self.root else ""
+        if UNSEEN.intersection(Path(inner).parts):
+            return
+        if self.gathering.add(path):
+            self._wake()
+
+    def _on_event(self, event) -> None:
+        for path in (event.src_path, event.dest_path):
+            if path:
+                self.notice(os.fsdecode(path))

@@ -1,0 +1,149 @@
+"""Every option of a run, in groups, each with its tool tip; a value that cannot be is refused in words below it.
+
+The options and their words are those of `engine.train.options.OPTIONS`; one that is new there shows up here by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+
+from app.window.parts import Card, Choice, FieldRow, Line, label
+
+if TYPE_CHECKING:
+    from app.state.training import TrainingController
+    from engine.train.options import OptionInfo
+
+FIELD = 132
+ELSEWHERE = ("mode",)  # chosen by the cards above
+GROUPS = (
+    ("How long", ("steps", "epochs", "minutes", "patience", "duty_cycle")),
+    ("How fast it learns", ("learning_rate", "schedule", "warm_up", "weight_decay", "max_gradient_norm")),
+    ("What it reads", ("batch_size", "micro_batch", "sequence_length", "fim_share", "seed")),
+    ("Measuring", ("evaluations", "evaluate_every", "insight_interval")),
+    ("Optimiser", ("beta1", "beta2", "epsilon", "trust_region")),
+    ("Memory and changes", ("rank", "recompute", "replay_share", "skip_below")),
+)
+COLUMNS = 3
+
+
+class OptionField(FieldRow):
+    """One option.  Numbers are typed as words, since 3e-4 and 8,192 are both wanted."""
+
+    entered = Signal(str, object)  # name, value or the words that are no number
+
+    def __init__(self, name: str, info: OptionInfo) -> None:
+        self.option, self.info = name, info
+        if info.choices:
+            control = Choice(tuple((choice, choice.capitalize()) for choice in info.choices), info.label, FIELD)
+        else:
+            control = Line(info.zero if info.default == 0 else "", FIELD)
+            control.setAlignment(Qt.AlignmentFlag.AlignRight)
+        super().__init__(info.label, control, tool_tip=self._help())
+        (control.chosen if info.choices else control.changed).connect(self.on_entered)
+
+    def show_value(self, value: Any) -> None:
+        """What is set now; 0 with a meaning of its own is an empty field that says it."""
+        if self.info.choices:
+            self.control.set_value(value)
+        elif value == 0 and self.info.zero:
+            self.control.setPlaceholderText(self.info.zero)
+            self.control.set_value("")
+        else:
+            self.control.set_value(f"{value:,}" if self.info.whole else f"{value:g}")
+        self.complain("")
+
+    def complain(self, words: str) -> None:
+        super().complain(words)
+        if not words:
+            self.control.setAccessibleDescription(self._help())
+
+    @Slot(str)
+    def on_entered(self, words: str) -> None:
+        self.entered.emit(self.option, words if self.info.choices else self._number(words))
+
+    def _number(self, words: str) -> object:
+        """The number that was typed, or the words where they are none: the refusal names them."""
+        plain = words.strip().replace(",", "").replace(" ", "")
+        if not plain and self.info.zero:
+            return 0 if self.info.whole else 0.0
+        try:
+            number = float(plain)
+        except ValueError:
+            return words
+        if not self.info.whole:
+            return number
+        return int(number) if number == number // 1 else number
+
+    def _help(self) -> str:
+        info = self.info
+        allowed = "" if info.choices else f"From {info.low:,g} to {info.high:,g}{' ' + info.unit if info.unit else ''}."
+        zero = f"0: {info.zero}." if info.zero else ""
+        return " ".join(filter(None, (info.help, allowed, zero)))
+
+
+class AdvancedDrawer(Card):
+    """The options in three columns."""
+
+    def __init__(self, training: TrainingController) -> None:
+        super().__init__(margins=(16, 12, 16, 14))
+        from engine.train.options import OPTIONS
+
+        self._training = training
+        self.fields: dict[str, OptionField] = {}
+        grouped = {name for _, names in GROUPS for name in names}
+        rest = tuple(name for name in OPTIONS if name not in grouped and name not in ELSEWHERE)
+        groups = [*GROUPS, ("Others", rest)] if rest else list(GROUPS)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(36)
+        grid.setVerticalSpacing(14)
+        for place, (title, names) in enumerate(groups):
+            grid.addWidget(
+                self._group(title, names, OPTIONS), place // COLUMNS, place % COLUMNS, Qt.AlignmentFlag.AlignTop
+            )
+        for column in range(COLUMNS):
+            grid.setColumnStretch(column, 1)
+        self.column.addLayout(grid)
+        self.column.addStretch(1)
+        training.changed.connect(self.on_changed)
+        self.on_changed()
+
+    def _group(self, title: str, names: tuple[str, ...], options: dict[str, OptionInfo]) -> QWidget:
+        group = QWidget()
+        column = QVBoxLayout(group)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addWidget(label(title, "strong"))
+        for name in names:
+            if name in options:
+                field = OptionField(name, options[name])
+                field.entered.connect(self.on_entered)
+                self.fields[name] = field
+                column.addWidget(field)
+        return group
+
+    def reset(self) -> None:
+        """Show what is set, in place of what was typed and could not be."""
+        for field in self.fields.values():
+            field.complain("")
+        self.on_changed()
+
+    @Slot(str, object)
+    def on_entered(self, name: str, value: object) -> None:
+        self.fields[name].complain("")
+        problem = self._training.set_option(name, value)
+        if problem:
+            for known, field in self.fields.items():
+                problem = problem.replace(known, field.info.label)  # a form calls things as its labels do
+            self.fields[name].complain(problem)
+        else:
+            self.on_changed()
+
+    @Slot()
+    def on_changed(self) -> None:
+        options = self._training.options
+        for name, field in self.fields.items():
+            if not field.error.text():
+                field.show_value(getattr(options, name))

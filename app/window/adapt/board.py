@@ -1,0 +1,174 @@
+"""The board of a run: four plots, the layers and the notes, in two rows of three.
+
+Loads pyqtgraph, which takes a third of a second: imported when the page is first shown, not with the window.
+
+Redrawing: an event of the run only marks the plots; a timer draws one of them at each tick, so that no turn of the
+event loop pays for all four, and each is drawn at most ten times a second.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Signal, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from app.state.run_history import RunHistory
+from app.theme import Theme, Tokens
+from app.theme.plots import MEMORY_TOKENS, PlotStyle
+from app.window.adapt.layer_map import LayerMap
+from app.window.adapt.notes import NotesCard
+from app.window.adapt.plots import loss, rates, speed
+from app.window.adapt.plots.chart_card import HEADING, ChartCard
+from app.window.adapt.plots.loss import LossChart
+from app.window.adapt.plots.memory import MemoryChart
+from app.window.adapt.plots.numbers import grown
+from app.window.adapt.plots.rates import RatesChart
+from app.window.adapt.plots.speed import SpeedChart
+from app.window.adapt.plots.timeline import Timeline
+from app.window.parts import GAP, Card, Segmented, tip
+from app.words import nbytes
+
+TICK = 25  # milliseconds; four plots, so each at most every 100
+COLUMNS, ROWS = (5, 4, 3), (5, 4)  # how the width and the height are shared
+LEAST_ROW = 160
+
+
+class Board(QWidget):
+    """Shows a `RunHistory` that grows."""
+
+    told = Signal(str)  # what came of saving a plot
+
+    def __init__(self) -> None:
+        super().__init__()
+        theme = Theme.current()
+        style = PlotStyle(theme.tokens)
+        self.history: RunHistory | None = None
+        self._steps = 0
+        self.timeline = Timeline(self)
+        self.loss = LossChart(self.timeline, style)
+        self.memory = MemoryChart(self.timeline, style)
+        self.rates = RatesChart(self.timeline, style)
+        self.speed = SpeedChart(self.timeline, style)
+        self.charts = (self.loss, self.memory, self.rates, self.speed)
+        self.loss_card = ChartCard(self.loss, loss.LEGEND)
+        self.memory_card = ChartCard(self.memory, ())
+        self.rates_card = ChartCard(self.rates, rates.LEGEND, "Learning rate, gradient norm")
+        self.speed_card = ChartCard(self.speed, speed.LEGEND)
+        self.cards = (self.loss_card, self.memory_card, self.rates_card, self.speed_card)
+        self.notes = NotesCard()
+        self.layers_card = Card("Layers", margins=(14, 10, 14, 8), spacing=4)
+        self.layers = LayerMap()
+        self.layers_card.column.addWidget(self.layers, 1)
+        tip(self.layers_card.heading.title, "Gradients, updates and dead channels by layer. Point at a cell to read.")
+        for card in (self.notes, self.layers_card):
+            card.heading.setFixedHeight(HEADING)
+        self._add_log_switch()
+        self._lay_out()
+        self._waiting: list[int] = []  # indices of the plots to draw, next first
+        self._timer = QTimer(self)
+        self._timer.setInterval(TICK)
+        self._timer.timeout.connect(self.on_tick)
+        self.timeline.moved.connect(self.mark)
+        for card in self.cards:
+            card.told.connect(self.told)
+        theme.restyled.connect(self.on_restyled)
+
+    def _add_log_switch(self) -> None:
+        words = (("linear", "Linear"), ("log", "Log", "Draw the loss on an axis of logarithms"))
+        self.scale = Segmented(words, "Loss axis")
+        self.scale.set_value("linear")
+        self.scale.chosen.connect(self.on_scale_chosen)
+        row = self.loss_card.heading.row
+        row.insertWidget(row.count() - 1, self.scale)
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(GAP)
+        for row, widgets in enumerate(
+            ((self.loss_card, self.memory_card, self.notes), (self.rates_card, self.speed_card, self.layers_card))
+        ):
+            for column, widget in enumerate(widgets):
+                widget.setMinimumHeight(LEAST_ROW)
+                grid.addWidget(widget, row, column)
+            grid.setRowStretch(row, ROWS[row])
+        for column, share in enumerate(COLUMNS):
+            grid.setColumnStretch(column, share)
+            grid.setColumnMinimumWidth(column, 60 * share)
+
+    # ---- what is shown
+
+    def show_run(self, history: RunHistory, steps: int, ceiling: int) -> None:
+        """Show this run, of which `steps` are planned (0: not known), against a ceiling of memory in bytes."""
+        if history is not self.history:
+            self.timeline.reset()
+            self.timeline.point(None)
+        if history is not self.history or steps != self._steps:
+            self.loss.show_history(history, steps)
+            for chart in self.charts[1:]:
+                chart.show_history(history)
+        self.history, self._steps = history, steps
+        self.memory.ceiling = ceiling
+        self.mark()
+
+    @Slot()
+    def mark(self) -> None:
+        """Something has been added: draw it when it is time."""
+        known = set(self._waiting)
+        self._waiting += [index for index in range(len(self.charts)) if index not in known]
+        if self.isVisible() and not self._timer.isActive():
+            self._timer.start()
+
+    @Slot()
+    def on_tick(self) -> None:
+        """Draw the plot that has waited longest."""
+        if self.history is None or not self._waiting:
+            self._timer.stop()
+            return
+        index = self._waiting.pop(0)
+        if index == 0:  # once a round
+            self._update_words()
+            last = float(self.history.step[-1]) if len(self.history) else 0.0
+            self.timeline.reach(grown(last, self._steps))
+        self.charts[index].redraw()
+
+    def draw_now(self) -> None:
+        """Draw all that waits at once: for pictures and tests."""
+        while self._waiting:
+            self.on_tick()
+
+    def _update_words(self) -> None:
+        history = self.history
+        self.notes.show_history(history)
+        self.layers.show_layers(history.layers, history.layers_step)
+        self.layers_card.heading.say(f"step {history.layers_step:,}" if history.layers else "")
+        kinds = self.memory.kinds(history)
+        self.memory_card.legend.set_entries([(MEMORY_TOKENS.get(kind, "mute"), "area", kind) for kind in kinds])
+        if len(history):
+            used = sum(int(history.memory[kind][-1]) for kind in kinds)
+            ceiling = f" of {nbytes(self.memory.ceiling)}" if self.memory.ceiling else ""
+            self.memory_card.heading.say(f"{nbytes(used)}{ceiling}")
+            self.speed_card.heading.say(f"{history.tokens_per_second[-1]:,.0f}")
+        else:
+            self.memory_card.heading.say("")
+            self.speed_card.heading.say("")
+
+    # ---- the window
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.mark()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._timer.stop()
+
+    @Slot(str)
+    def on_scale_chosen(self, scale: str) -> None:
+        self.loss.set_logarithmic(scale == "log")
+
+    @Slot(object)
+    def on_restyled(self, tokens: Tokens) -> None:
+        style = PlotStyle(tokens)
+        for chart in self.charts:
+            chart.restyle(style)

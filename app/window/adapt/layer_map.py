@@ -1,0 +1,163 @@
+"""The layers as a small heat map: a row for each statistic, a cell for each layer.
+
+Each row has its own scale, told at its right end: a gradient and an update have nothing to do with each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Slot
+from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from app.state.run_history import LayerLine
+from app.theme import Theme
+from app.theme.fonts import LABEL, interface_font
+from app.theme.plots import mixed
+from app.theme.tokens import Tokens
+
+HEAD, BETWEEN, FOOT = 18, 6, 18
+LEAST_CELL, HIGHEST_CELL = 12, 56
+FAINT = 0.12  # share of the colour in the lowest cell
+LEAST_RANGE = math.log(10)  # of a row's colours: layers that differ by a tenth should look alike
+MANY_DEAD = 0.5  # a share of dead channels that is as bad as it gets
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """One row."""
+
+    name: str
+    field: str
+    token: str
+    help: str
+    logarithmic: bool = True
+
+    def words(self, value: float) -> str:
+        """A value for people."""
+        if not math.isfinite(value):
+            return "not finite"
+        return f"{value:.1e}" if self.logarithmic else f"{value:.0%}"
+
+
+STATISTICS = (
+    Statistic("Gradient", "gradient_rms", "second", "How strongly this layer is pulled (root mean square)."),
+    Statistic("Update", "update_ratio", "third", "How far a step moves its weights, relative to their size."),
+    Statistic("Dead channels", "dead_share", "warn", "Share of channels that carry no signal.", logarithmic=False),
+)
+
+
+class LayerMap(QWidget):
+    """Painted by hand; the tool tip has the numbers of the cell under the pointer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers: tuple[LayerLine, ...] = ()
+        self.step = 0
+        self.setMinimumHeight(3 * (HEAD + LEAST_CELL) + 2 * BETWEEN + FOOT)
+        self.setMouseTracking(True)
+        self._metrics = QFontMetrics(interface_font(LABEL))
+        Theme.current().restyled.connect(self.on_restyled)
+        self.show_layers((), 0)
+
+    def show_layers(self, layers: Sequence[LayerLine], step: int) -> None:
+        """The newest statistics."""
+        layers = tuple(layers)
+        if layers == self.layers and layers:
+            return
+        self.layers, self.step = layers, step
+        if layers:
+            ranges = (f"{s.name.lower()} {' to '.join(map(s.words, self._range(s)))}" for s in STATISTICS)
+            self.setAccessibleName(f"Layers at step {step:,}: {', '.join(ranges)}")
+        else:
+            self.setAccessibleName("Layers: nothing measured yet")
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(220, 3 * (HEAD + 28) + 2 * BETWEEN + FOOT)
+
+    def cell(self, row: int, column: int) -> QRectF:
+        """Where a cell is; one pixel is left between two."""
+        height = self._cell_height()
+        width = self.width() / max(1, len(self.layers))
+        left, right = round(column * width), round((column + 1) * width)
+        top = row * (HEAD + height + BETWEEN) + HEAD
+        return QRectF(left, top, max(1, right - left - (1 if width >= 4 else 0)), height)
+
+    def colour(self, statistic: Statistic, value: float, tokens: Tokens) -> QColor:
+        """The fill for a value: the more, the stronger."""
+        if not math.isfinite(value):
+            return QColor(tokens.bad)
+        share = FAINT + (1 - FAINT) * self._share(statistic, value)
+        return mixed(getattr(tokens, statistic.token), tokens.panel, share)
+
+    def words_at(self, x: float, y: float) -> str:
+        """What the cell at a place says."""
+        for row, statistic in enumerate(STATISTICS):
+            for column, line in enumerate(self.layers):
+                if self.cell(row, column).adjusted(0, 0, 1, 0).contains(x, y):
+                    value = statistic.words(getattr(line, statistic.field))
+                    return f"Layer {line.layer + 1}, {statistic.name.lower()}: {value}\n{statistic.help}"
+        return ""
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        tokens = Theme.current().tokens
+        painter = QPainter(self)
+        painter.setFont(interface_font(LABEL))
+        middle, right = Qt.AlignmentFlag.AlignVCenter, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+        for row, statistic in enumerate(STATISTICS):
+            top = self.cell(row, 0).top() - HEAD
+            head = QRectF(0, top, self.width(), HEAD - 3)
+            painter.setPen(tokens.mute)
+            painter.drawText(head, middle, statistic.name)
+            if not self.layers:
+                painter.fillRect(self.cell(row, 0).adjusted(0, 0, 1, 0), QColor(tokens.raised))
+                continue
+            low, high = self._range(statistic)
+            words = statistic.words(low) if low == high else f"{statistic.words(low)} – {statistic.words(high)}"
+            painter.setPen(tokens.ink)
+            painter.drawText(head, right, words)
+            for column, line in enumerate(self.layers):
+                painter.fillRect(self.cell(row, column), self.colour(statistic, getattr(line, statistic.field), tokens))
+        self._paint_foot(painter, tokens)
+
+    def _paint_foot(self, painter: QPainter, tokens: Tokens) -> None:
+        painter.setPen(tokens.mute)
+        foot = QRectF(0, self.cell(2, 0).bottom() + 2, self.width(), FOOT)
+        if not self.layers:
+            painter.drawText(foot, Qt.AlignmentFlag.AlignCenter, "After the first steps")
+            return
+        painter.drawText(foot, Qt.AlignmentFlag.AlignLeft, "first layer")
+        painter.drawText(foot, Qt.AlignmentFlag.AlignRight, "last")
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            words = self.words_at(event.pos().x(), event.pos().y())
+            QToolTip.showText(event.globalPos(), words, self)
+            return True
+        return super().event(event)
+
+    @Slot(object)
+    def on_restyled(self, _tokens) -> None:
+        self.update()
+
+    def _cell_height(self) -> int:
+        room = (self.height() - FOOT - 2 * BETWEEN - 3 * HEAD) // 3
+        return max(LEAST_CELL, min(HIGHEST_CELL, room))
+
+    def _range(self, statistic: Statistic) -> tuple[float, float]:
+        values = [getattr(line, statistic.field) for line in self.layers]
+        finite = [value for value in values if math.isfinite(value)] or [math.nan]
+        return min(finite), max(finite)
+
+    def _share(self, statistic: Statistic, value: float) -> float:
+        """Where a value is between the least and the largest of its row, 0 to 1; dead channels on a fixed scale."""
+        if not statistic.logarithmic:
+            return min(1.0, value / MANY_DEAD)
+        low, high = self._range(statistic)
+        if not 0 < low < high or value <= 0:
+            return 1.0 if value >= high > 0 else 0.0
+        return math.log(value / low) / max(math.log(high / low), LEAST_RANGE)

@@ -1,0 +1,110 @@
+"""The four ways to teach, as cards of which one is chosen: what each trains, and what it would take here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from app.values.training import PlanView
+from app.window.adapt.words import about_minutes
+from app.window.parts import GAP, ElidedLabel, LayoutButton, label, set_tone, tip
+from app.words import nbytes
+
+
+@dataclass(frozen=True)
+class ModeWords:
+    """What a mode is called, what it trains in a line, and more of it for the tool tip."""
+
+    name: str
+    trains: str
+    help: str
+
+
+MODES = {
+    "wsla": ModeWords(
+        "WSLA",
+        "How it remembers · smallest file",
+        "Trains the rows of each layer that decide what is kept in mind and what is read back (B and C), and nothing "
+        "else. Kilobytes to share, hard to spoil, learns least.",
+    ),
+    "lora": ModeWords(
+        "LoRA",
+        "Small additions · base untouched",
+        "Trains a pair of narrow matrices beside each projection. The base stays as it is and the file is small.",
+    ),
+    "vocabulary": ModeWords(
+        "Vocabulary",
+        "LoRA and the names in your code",
+        "LoRA, and besides the entries of the tokens that occur in this repository: its names and idioms.",
+    ),
+    "full": ModeWords(
+        "Full",
+        "Every weight · learns most",
+        "Trains every weight. Learns most and forgets most; takes the most memory, time and disk.",
+    ),
+}
+
+
+class ModeCard(LayoutButton):
+    """One mode."""
+
+    def __init__(self, mode: str, words: ModeWords) -> None:
+        super().__init__("device")
+        self.mode, self.words = mode, words
+        self.setCheckable(True)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)  # all as wide as each other
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 11, 14, 11)
+        column.setSpacing(3)
+        self.trains = ElidedLabel(words.trains, "label")
+        self.takes = ElidedLabel("", "label")
+        column.addWidget(label(words.name, "heading"))
+        column.addWidget(self.trains)
+        column.addWidget(self.takes)
+        self.pass_clicks()
+        self.show_plan(None)
+
+    def show_plan(self, plan: PlanView | None) -> None:
+        """What this mode would take; nothing is said before it is known."""
+        if plan is None:
+            words, tone = "", ""
+        elif plan.problem:
+            words, tone = plan.problem, "warn"
+        else:
+            words, tone = " · ".join(filter(None, (nbytes(plan.memory_total), about_minutes(plan.minutes)))), ""
+        self.takes.set_words(words or "…")
+        tip(self, f"{self.words.help} {words}" if tone else self.words.help)
+        set_tone(self.takes, tone)
+        self.setAccessibleName(f"Mode {self.words.name}: {self.words.trains}. {words}".strip())
+
+
+class ModeCards(QWidget):
+    """The row of cards; Left and Right move the choice."""
+
+    chosen = Signal(str)  # a mode, by the user
+
+    def __init__(self, modes: tuple[str, ...]) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP)
+        self._group = QButtonGroup(self)
+        known = [mode for mode in MODES if mode in modes] + [mode for mode in modes if mode not in MODES]
+        self.cards = {mode: ModeCard(mode, MODES.get(mode) or ModeWords(mode, "", mode)) for mode in known}
+        for card in self.cards.values():
+            self._group.addButton(card)
+            row.addWidget(card, 1)
+        self._group.buttonClicked.connect(self.on_clicked)
+
+    def show_mode(self, mode: str, plans: Mapping[str, PlanView]) -> None:
+        """Which is chosen, and what each would take."""
+        for key, card in self.cards.items():
+            card.setChecked(key == mode)
+            card.show_plan(plans.get(key))
+
+    @Slot(QAbstractButton)
+    def on_clicked(self, card: QAbstractButton) -> None:
+        self.chosen.emit(card.mode)

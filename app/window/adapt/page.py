@@ -1,0 +1,240 @@
+"""The page "Adapt": shows the parts that belong to the phase of the training controller, and nothing else.
+
+Phases: idle (options and plan), preparing, running, paused, stopping (header and board), finished (before and after,
+with the board), failed (what went wrong, over the options or the board).  Without a folder it says what to do first.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from app.events import Failure
+from app.state.application import Application
+from app.window.adapt.interrupted import InterruptedRun
+from app.window.adapt.mode_cards import MODES
+from app.window.adapt.result_card import ResultCard
+from app.window.adapt.run_header import RunHeader
+from app.window.adapt.setup import Setup
+from app.window.parts import EmptyState, ErrorCard, InlineMessage, Page, PageColumn, PageTitle
+from app.words import counted, thousands
+
+IDLE_LOAD = 400  # milliseconds after the page was made: pyqtgraph is loaded before anybody waits for it
+COMPLETE = "Complete"
+
+
+class AdaptPage(Page):
+    """One widget; everything it knows comes from the Application object."""
+
+    title = "Adapt"
+    icon = "adapt"
+
+    def __init__(self, application: Application) -> None:
+        super().__init__(application)
+        self._training = application.training
+        self._discarded = False
+        self.board = None  # made with pyqtgraph, when it is first needed
+        self._build()
+        self._connect()
+        self._loading = QTimer(self)
+        self._loading.setSingleShot(True)
+        self._loading.timeout.connect(self.load_board)
+        self._loading.start(IDLE_LOAD)
+        self.refresh()
+
+    def _build(self) -> None:
+        self.empty = EmptyState(
+            "adapt",
+            "Nothing to learn from yet",
+            "Choose a folder of source code. Codecoil reads it, holds some files out to measure by, and teaches a "
+            "small model the rest. Nothing leaves this machine.",
+        )
+        self.folder_button = self.empty.add_button("Choose a folder", primary=True, keys="Ctrl+O")
+        self.view = PageColumn()
+        column = self.view.column
+        self.heading = PageTitle("Adapt")
+        self.error_card = ErrorCard()
+        self.interrupted = InterruptedRun()
+        self.message = InlineMessage()
+        self.undo_button = self.message.add_button("Undo")
+        self.setup = Setup(self.application)
+        self.run_header = RunHeader()
+        self.result = ResultCard()
+        self._board_room = QWidget()
+        room = QVBoxLayout(self._board_room)
+        room.setContentsMargins(0, 0, 0, 0)
+        for part in (self.heading, self.error_card, self.interrupted, self.message, self.run_header, self.result):
+            column.addWidget(part)
+        column.addWidget(self.setup, 1)
+        column.addWidget(self._board_room, 1)
+        self.stack = QStackedWidget()
+        self.stack.addWidget(self.empty)
+        self.stack.addWidget(self.view)
+        self.body.addWidget(self.stack)
+
+    def _connect(self) -> None:
+        application, training = self.application, self._training
+        training.changed.connect(self.refresh)
+        training.progressed.connect(self.on_progressed)
+        training.scored.connect(self.on_scored)
+        training.failed.connect(self.on_failed)
+        application.repository.changed.connect(self.refresh)
+        application.completion.changed.connect(self.on_scored)
+        application.checkpoints.deleted.connect(self.on_deleted)
+        self.folder_button.clicked.connect(self.folder_wanted)
+        self.error_card.dismissed.connect(training.forget)
+        self.error_card.action_wanted.connect(self.on_resume_failed)
+        self.interrupted.resume_wanted.connect(training.resume_run)
+        self.interrupted.discard_wanted.connect(training.discard_run)
+        self.undo_button.clicked.connect(self.on_undo_clicked)
+        self.run_header.pause_wanted.connect(training.pause)
+        self.run_header.resume_wanted.connect(training.resume)
+        self.run_header.stop_wanted.connect(training.stop)
+        self.result.use_wanted.connect(training.use)
+        self.result.compare_wanted.connect(self.on_compare_wanted)
+        self.result.discard_wanted.connect(self.on_discard_wanted)
+        self.result.again_wanted.connect(training.forget)
+
+    # ---- state
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what belongs to the phase."""
+        training, repository = self._training, self.application.repository
+        phase = training.phase
+        active, has_steps = training.active, len(training.history) > 0
+        nothing = not repository.root and not active and phase != "finished" and not training.resumable
+        self.stack.setCurrentWidget(self.empty if nothing else self.view)
+        self.heading.say(self._subtitle())
+        self.interrupted.show_runs(training.resumable, startable=phase == "idle")
+        self.run_header.setVisible(active)
+        self.result.setVisible(phase == "finished" and training.finished is not None)
+        board = active or phase == "finished" or (phase == "failed" and has_steps)
+        self.setup.setVisible(not board)
+        self._board_room.setVisible(board)
+        if phase == "failed" and training.failure is not None:
+            self.on_failed(training.failure)
+        else:
+            self.error_card.put_away()
+        if active:
+            self.message.put_away()
+            self.run_header.show_run(training)
+        if phase == "finished":
+            self.on_scored()
+        if board:
+            self._show_board()
+
+    def _subtitle(self) -> str:
+        training, repository = self._training, self.application.repository
+        base = next((each.name for each in training.bases if each.id == training.base), "The built-in model")
+        name = repository.name
+        if training.active or training.phase == "finished":
+            mode = (training.run_plan.mode if training.run_plan else "") or training.mode
+            words = [f"{MODES[mode].name if mode in MODES else mode}, {training.preset}"]
+        else:
+            words = []
+        words.append(f"{base} learns {name}" if name else "No folder is open")
+        if repository.corpus is not None and repository.phase != "failed":
+            totals = repository.corpus.totals
+            tokens = f", {thousands(totals.learned.tokens)} tokens" if totals.learned.tokens else ""
+            words.append(f"{counted(totals.learned.files, 'file')}{tokens}")
+            words.append(f"{counted(totals.held_out.files, 'file')} held out")
+        return " · ".join(words)
+
+    # ---- the board
+
+    @Slot()
+    def load_board(self) -> None:
+        """Load pyqtgraph and make the plots."""
+        if self.board is None:
+            from app.window.adapt.board import Board
+
+            self.board = Board()
+            self.board.told.connect(self.on_told)
+            self._board_room.layout().addWidget(self.board)
+            self._show_board()
+
+    def _show_board(self) -> None:
+        training = self._training
+        if self.board is None:
+            if self.isVisible() and self._board_room.isVisible():
+                self._loading.start(0)  # the page is painted first
+            return
+        plan = training.run_plan or training.plan
+        ceiling = plan.ceiling if plan and plan.ceiling else self.application.engine.memory.ceiling
+        self.board.show_run(training.history, training.steps, ceiling)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    # ---- what has happened
+
+    @Slot()
+    def on_progressed(self) -> None:
+        if self.isVisible() and self._training.active:
+            self.run_header.show_run(self._training)
+            if self.board is not None:
+                self.board.mark()
+
+    @Slot()
+    def on_scored(self) -> None:
+        training = self._training
+        if training.phase == "finished" and training.finished is not None:
+            finished = training.finished
+            in_use = bool(finished.checkpoint) and self.application.completion.model == finished.checkpoint
+            self.result.show_result(finished, in_use)
+            pending = training.scoring[1] > 0
+            self.result.show_scores(training.before, training.after, pending, self._scoring_words())
+
+    def _scoring_words(self) -> str:
+        """How far the scorecard is, or why there is none."""
+        training = self._training
+        done, total, what = training.scoring
+        if training.score_problem:
+            return f"Next lines and keystrokes were not measured: {training.score_problem}"
+        if total:
+            return f"Measuring the scorecard: {what}, {done:,} of {total:,}" if what else "Measuring the scorecard…"
+        return ""
+
+    @Slot(object)
+    def on_failed(self, failure: Failure) -> None:
+        """The card with its cause; that the run can go on is known a little later."""
+        resumable = any(run.id == self._training.run for run in self._training.resumable)
+        if self.error_card.failure is not failure or self.error_card.action_button.isHidden() == resumable:
+            self.error_card.show_failure(failure, "Resume" if resumable else "", "Go on from what was saved")
+
+    @Slot(str)
+    def on_told(self, words: str) -> None:
+        self.undo_button.hide()
+        self.message.say(words)
+
+    # ---- what the user wants
+
+    @Slot()
+    def on_resume_failed(self) -> None:
+        self._training.resume_run(self._training.run)
+
+    @Slot()
+    def on_compare_wanted(self) -> None:
+        self._training.compare()
+        self.page_wanted.emit(COMPLETE)
+
+    @Slot()
+    def on_discard_wanted(self) -> None:
+        self._discarded = True
+        self._training.discard()
+
+    @Slot(object)
+    def on_deleted(self, trashed) -> None:
+        """What this page threw away can be brought back from here."""
+        if self._discarded:
+            self._discarded = False
+            self.undo_button.show()
+            self.message.say(f"{trashed.name} is in the trash.")
+
+    @Slot()
+    def on_undo_clicked(self) -> None:
+        self.application.checkpoints.undo_delete()
+        self.message.put_away()

@@ -1,0 +1,119 @@
+"""Memory by kind, one area on top of the other, against the ceiling.
+
+The areas are drawn from the highest sum down, each filled to the floor and hiding the part of the one before that
+belongs to it: one fill a kind, and no area between two curves to compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import Slot
+
+from app.state.run_history import RunHistory
+from app.theme.plots import MEMORY_TOKENS, PlotStyle
+from app.window.adapt.plots.chart import Chart
+from app.window.adapt.plots.numbers import fitted, thinned
+from app.window.adapt.plots.read_out import Reading
+from app.window.adapt.plots.timeline import Timeline
+from app.window.adapt.plots.words import size
+from app.words import nbytes
+
+ROOM = 1.08  # above the ceiling, so that its line is not the edge
+NEAR = 0.3  # of the ceiling: below it the plot looks at what is used, and the ceiling is told in words
+
+
+class MemoryChart(Chart):
+    """Kinds in the order of `MEMORY_TOKENS`; those with no byte are left out."""
+
+    name = "Memory"
+    floor = 0.0
+
+    def __init__(self, timeline: Timeline, style: PlotStyle) -> None:
+        super().__init__(timeline, style, size)
+        self.ceiling = 0
+        self._areas: dict[str, pg.PlotCurveItem] = {}
+        self._line = pg.InfiniteLine(angle=0)
+        self._words = pg.TextItem(anchor=(0, 0))
+        for item in (self._line, self._words):
+            item.setZValue(10)
+            item.hide()
+            self.addItem(item, ignoreBounds=True)
+        timeline.moved.connect(self.on_ceiling_moved)
+        self.restyle(style)
+
+    def set_ceiling(self, ceiling: int) -> None:
+        """The most that may be used; 0 where that is not known."""
+        if ceiling != self.ceiling:
+            self.ceiling = ceiling
+            self.redraw()
+
+    @staticmethod
+    def kinds(history: RunHistory) -> list[str]:
+        """From the floor upwards, without those that hold nothing."""
+        memory = history.memory
+        known = [kind for kind in MEMORY_TOKENS if kind in memory]
+        return [kind for kind in [*known, *sorted(set(memory) - set(known))] if memory[kind].any()]
+
+    def restyle(self, style: PlotStyle) -> None:
+        super().restyle(style)
+        for kind, area in self._areas.items():
+            area.setBrush(style.memory_brush(kind))
+        self._line.setPen(style.pen("bad", 1.5, dashed=True))
+        self._words.setColor(style.colour("bad_text"))
+        self._words.setFont(style.axis_font())
+
+    def draw(self, history: RunHistory, low: float, high: float, columns: int) -> tuple[float, float]:
+        total, highest = np.zeros(len(history.step)), 0.0
+        memory = history.memory
+        for height, kind in enumerate(self.kinds(history)):
+            total = total + memory[kind]
+            area = self._areas.get(kind) or self._new_area(kind)
+            area.setZValue(-height)  # a higher sum is drawn before, and hidden as far as the lower ones reach
+            x, y = thinned(history.step, total, low, high, columns)
+            area.setData(x, y)
+            highest = max(highest, float(y.max(initial=0.0)))
+        shown = self.ceiling > 0 and highest >= NEAR * self.ceiling
+        self._line.setVisible(shown)
+        self._words.setVisible(shown)
+        if shown:
+            self._line.setPos(self.ceiling)
+            self._words.setText(f"ceiling {nbytes(self.ceiling)}")
+            self._words.setPos(low, self.ceiling)
+            highest = max(highest, self.ceiling * ROOM)
+        return 0.0, highest or 1.0
+
+    def set_left(self, low: float, high: float) -> None:
+        """On ticks that are round in bytes, not in decimals: the axis counts in parts of 2^30."""
+        unit = next((unit for unit in (2**30, 2**20, 2**10) if high >= unit), 1)
+        most = self.intervals()
+        _, top, interval = fitted(0.0, high / unit, most)
+        self.left.interval = interval * unit
+        if [0.0, top * unit] != self.getViewBox().viewRange()[1]:
+            self.getViewBox().setYRange(0.0, top * unit, padding=0)
+
+    def read(self, history: RunHistory, index: int) -> Iterator[Reading]:
+        memory = history.memory
+        kinds = self.kinds(history)
+        for kind in reversed(kinds):
+            yield Reading(MEMORY_TOKENS.get(kind, "mute"), kind, nbytes(int(memory[kind][index])), shape="area")
+        total = sum(float(memory[kind][index]) for kind in kinds)
+        yield Reading("ink", "in all", nbytes(int(total)), total)
+
+    def table(self, history: RunHistory) -> tuple[tuple[str, ...], list[np.ndarray]]:
+        kinds = self.kinds(history)
+        return ("step", *(f"{kind}_bytes" for kind in kinds)), [history.step, *(history.memory[k] for k in kinds)]
+
+    @Slot()
+    def on_ceiling_moved(self) -> None:
+        """The words stay at the left edge of what is in sight."""
+        self._words.setPos(self.timeline.range[0], self.ceiling)
+
+    def _new_area(self, kind: str) -> pg.PlotCurveItem:
+        area = pg.PlotCurveItem(fillLevel=0.0, pen=pg.mkPen(None), brush=self.style_.memory_brush(kind))
+        area.setSkipFiniteCheck(True)
+        self._areas[kind] = area
+        self.addItem(area, ignoreBounds=True)
+        return area

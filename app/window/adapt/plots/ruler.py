@@ -1,0 +1,75 @@
+"""An axis: round numbers as ticks, words of our own, and lines across the plot in place of a frame."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import pyqtgraph as pg
+from PySide6.QtCore import QRectF
+
+from app.theme.plots import PlotStyle
+from app.window.adapt.plots.numbers import log_ticks, ticks
+
+LEFT_WIDTH, RIGHT_WIDTH, BOTTOM_HEIGHT = 46, 40, 20  # fixed: a plot may not move when a number gets longer
+OVERHANG = 8
+RIGHT_MARGIN = 17  # for half of the last step's number
+COLUMN = 90  # pixels that a tick of the lower axis wants for itself
+
+Words = Callable[[float, float], str]  # of a value, given the distance of two ticks
+
+
+class Ruler(pg.AxisItem):
+    """An axis on the left, right or bottom."""
+
+    def __init__(self, orientation: str, words: Words, grid: bool = False) -> None:
+        super().__init__(orientation)
+        self._words = words
+        self.interval = 0.0  # the distance of ticks, where the plot has chosen one
+        self.most = 4  # intervals, where it has not
+        self.unit = 1.0  # what 1 in the plot's own numbers stands for
+        self.logarithmic = False
+        upright = orientation != "bottom"
+        self.setStyle(tickLength=0, tickAlpha=255, hideOverlappingLabels=False)
+        if upright:
+            self.setStyle(tickTextOffset=8)
+            self.setWidth(LEFT_WIDTH if orientation == "left" else RIGHT_WIDTH)
+        else:
+            self.setStyle(tickTextOffset=5)
+            self.setHeight(BOTTOM_HEIGHT)
+        self.setGrid(255 if grid else False)
+
+    def restyle(self, style: PlotStyle) -> None:
+        """Colours and font."""
+        self.setTickFont(style.axis_font())
+        self.setPen(pg.mkPen(None))
+        self.setTickPen(style.pen("line"))
+        self.setTextPen(style.pen("mute"))
+
+    def boundingRect(self) -> QRectF:
+        """A little beyond the plot, or the words of the first and the last tick would be left out."""
+        rect = super().boundingRect()
+        if self.orientation == "bottom":
+            return rect.adjusted(-LEFT_WIDTH, 0, RIGHT_MARGIN, 0)
+        return rect.adjusted(0, -OVERHANG, 0, OVERHANG)
+
+    def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
+        if self.logarithmic:
+            places = [math.log10(value) for value in log_ticks(10.0**low, 10.0**high, self.most)]
+            return [(0.0, places)]
+        if self.orientation == "bottom":
+            step, places = ticks(low, high, max(1, int(size // COLUMN)))
+            return [(step, [place for place in places if place == int(place)])]
+        if not self.interval:
+            return [ticks(low, high, self.most)]
+        step = self.interval / self.unit
+        first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
+        return [(step, [index * step for index in range(first, last + 1)])]
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        if self.logarithmic:
+            values = [10.0**value for value in values]
+            distances = [b - a for a, b in itertools.pairwise(values)]
+            spacing = min(distances, default=max(values, default=1.0))
+        return [self._words(value * self.unit, spacing * self.unit) for value in values]

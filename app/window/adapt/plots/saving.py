@@ -1,0 +1,72 @@
+"""A plot as a picture, its numbers as CSV.  The dialogs do not block: the run goes on being drawn behind them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QObject, QStandardPaths, Qt, Signal, Slot
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+SHARPNESS = 2.0  # pixels of the picture for one of the screen
+
+
+def save_picture(widget: QWidget, path: Path) -> str:
+    """Write the widget as PNG at twice its size; "" or why that could not be."""
+    picture = QPixmap(widget.size() * SHARPNESS)
+    picture.setDevicePixelRatio(SHARPNESS)
+    picture.fill(Qt.GlobalColor.transparent)
+    widget.render(picture)
+    if picture.save(str(path), "PNG"):
+        return ""
+    return f"{path} could not be written. Choose another folder."
+
+
+def save_numbers(names: Sequence[str], columns: Sequence[np.ndarray], path: Path) -> str:
+    """Write columns as CSV, an empty cell where nothing was measured; "" or why that could not be."""
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    text = "\n".join([",".join(names), *(",".join(map(_cell, row)) for row in rows), ""])
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        return f"{path} could not be written: {error.strerror or error}. Choose another folder."
+    return ""
+
+
+def _cell(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(value)
+
+
+class SaveDialog(QObject):
+    """Asks where to, then calls back with the path."""
+
+    saved = Signal(str)  # words: where it went, or why it did not
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._write: Callable[[Path], str] | None = None
+        self.dialog: QFileDialog | None = None
+
+    def ask(self, title: str, name: str, ending: str, write: Callable[[Path], str]) -> None:
+        """`write` gets the chosen path and answers "" or what went wrong."""
+        folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+        dialog = QFileDialog(self.parent(), title, os.path.join(folder, f"{name}.{ending}"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix(ending)
+        dialog.setNameFilter(f"{ending.upper()} (*.{ending})")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.selectFile(f"{name}.{ending}")
+        dialog.fileSelected.connect(self.on_selected)
+        self._write, self.dialog = write, dialog
+        dialog.open()
+
+    @Slot(str)
+    def on_selected(self, path: str) -> None:
+        problem = self._write(Path(path))
+        self.saved.emit(problem or f"Saved {path}")

@@ -1,0 +1,75 @@
+"""What all plots share: the steps in sight and the step under the pointer.
+
+One object, so that a zoom in one plot zooms them all and the pointer over one marks the same step in the others.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+LEAST_SPAN = 4.0  # steps; nobody wants to look between two
+ZOOM = 1.25  # a click of the wheel
+
+
+class Timeline(QObject):
+    """The range of steps; `span` is None while it follows the run."""
+
+    moved = Signal()  # another range of steps
+    pointed = Signal()  # another step under the pointer, or none
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.end = 1.0  # the last step that a plot has room for
+        self.span: tuple[float, float] | None = None
+        self.pointer: float | None = None
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return self.span or (0.0, self.end)
+
+    @property
+    def zoomed(self) -> bool:
+        return self.span is not None
+
+    def reach(self, end: float) -> None:
+        """Make room up to `end`; a zoomed plot stays where it is."""
+        if end != self.end:
+            self.end = end
+            if self.span is None:
+                self.moved.emit()
+
+    def zoom_to(self, low: float, high: float) -> None:
+        """Show these steps, or all of them where that is wider than the run."""
+        low, high = sorted((low, high))
+        if high - low < LEAST_SPAN:
+            middle = (low + high) / 2
+            low, high = middle - LEAST_SPAN / 2, middle + LEAST_SPAN / 2
+        width = high - low
+        low = min(max(low, 0.0), max(self.end - width, 0.0))
+        span = None if width >= self.end else (low, low + width)
+        if span != self.span:
+            self.span = span
+            self.moved.emit()
+
+    def zoom_about(self, place: float, factor: float) -> None:
+        """Make the range `factor` times as wide; `place` stays where it is."""
+        low, high = self.range
+        self.zoom_to(place - (place - low) * factor, place + (high - place) * factor)
+
+    def shift(self, share: float) -> None:
+        """Move a zoomed range by a share of its width."""
+        if self.span:
+            low, high = self.span
+            self.zoom_to(low + share * (high - low), high + share * (high - low))
+
+    def reset(self) -> None:
+        """Follow the run again."""
+        if self.span is not None:
+            self.span = None
+            self.moved.emit()
+
+    def point(self, step: float | None) -> None:
+        """Mark a step, or none."""
+        if step != self.pointer:
+            self.pointer = step
+            self.pointed.emit()

@@ -1,0 +1,61 @@
+"""Numbers of the plots as words: as many digits as the distance of ticks needs, and no more."""
+
+from __future__ import annotations
+
+import math
+
+from app.words import nbytes
+
+
+def decimals(spacing: float) -> int:
+    """Digits after the point that tell two ticks apart."""
+    if not spacing > 0:
+        return 0
+    places = max(0, -math.floor(math.log10(spacing) + 1e-9))
+    return places + (abs(spacing * 10**places - round(spacing * 10**places)) > 1e-6)  # 0.25 wants one more
+
+
+def plain(value: float, spacing: float) -> str:
+    """4.25 on an axis of quarters, 12,000 on one of thousands."""
+    return f"{value:,.{decimals(spacing)}f}"
+
+
+def count(value: float, _spacing: float = 0.0) -> str:
+    """A whole number, short: 950, 1.5k, 12k, 3M."""
+    for size, unit in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.3g}{unit}"
+    return f"{value:.0f}" if value == int(value) else f"{value:.3g}"
+
+
+def steps(value: float, _spacing: float = 0.0) -> str:
+    """A step's number; the first says what is counted."""
+    return f"{value:,.0f}" if value else "step 0"
+
+
+def rate(value: float, _spacing: float = 0.0) -> str:
+    """A learning rate: 0, 3e-3, 2.5e-4."""
+    if value == 0:
+        return "0"
+    power = math.floor(math.log10(abs(value)) + 1e-9)
+    return f"{value / 10.0**power:.3g}e{power}"
+
+
+def size(value: float, spacing: float = 0.0) -> str:
+    """Bytes on an axis whose ticks share one unit: 0, 512 M, 1.5 G."""
+    if value == 0:
+        return "0"
+    for unit, letter in ((2**30, "G"), (2**20, "M"), (2**10, "K")):
+        if max(abs(value), spacing) >= unit:
+            return f"{value / unit:.3g} {letter}"
+    return nbytes(int(value))
+
+
+def loss(value: float) -> str:
+    """A loss, as far as it means anything."""
+    return f"{value:.3f}" if math.isfinite(value) else "not finite"
+
+
+def significant(value: float) -> str:
+    """Three figures: 0.0123, 4.56, 1.2e+04."""
+    return f"{value:.3g}" if math.isfinite(value) else "not finite"

@@ -1,0 +1,101 @@
+"""What a run will take, before its first step: steps, time, memory by kind against the ceiling; and the start."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout
+
+from app.theme.plots import MEMORY_TOKENS
+from app.values.repository import ChangesSince
+from app.values.training import PlanView
+from app.window.adapt.memory_bar import MemoryBar, in_order
+from app.window.adapt.plots.legend import Legend
+from app.window.parts import NOTHING, Card, FigureLabel, PlainButton, PrimaryButton, label, set_tone, tip
+from app.words import about, counted, nbytes, thousands
+
+START_KEYS, CHANGES_KEYS = "Ctrl+Shift+A", "Ctrl+Shift+C"  # of the window's menu
+
+
+class PreflightCard(Card):
+    """Figures, the bar, and the one button."""
+
+    start_wanted = Signal()
+    changes_wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(margins=(16, 14, 16, 14), spacing=10)
+        self.steps = FigureLabel("Steps", 90)
+        self.minutes = FigureLabel("Time, about", 100)
+        self.memory = FigureLabel("Memory", 150)
+        self.trained = FigureLabel("Trained weights", 110)
+        self.start_button = PrimaryButton("Adapt", "Teach the model this repository", START_KEYS)
+        self.start_button.clicked.connect(self.start_wanted)
+        self.changes_button = PlainButton("Adapt to changes", "", CHANGES_KEYS)
+        self.changes_button.clicked.connect(self.changes_wanted)
+        self.changes_button.hide()
+        row = QHBoxLayout()
+        row.setSpacing(16)
+        for figure in (self.steps, self.minutes, self.memory, self.trained):
+            row.addWidget(figure)
+        row.addStretch(1)
+        row.addWidget(self.changes_button)
+        row.addWidget(self.start_button)
+        self.bar = MemoryBar()
+        self.legend = Legend()
+        self.words = label("", "label", wrap=True)
+        self.column.addLayout(row)
+        self.column.addWidget(self.bar)
+        self.column.addWidget(self.legend)
+        self.column.addWidget(self.words)
+
+    def show_plan(self, plan: PlanView | None, planning: bool, problem: str) -> None:
+        """`problem`: why a run could not be started now."""
+        self.start_button.setEnabled(not problem)
+        known = plan is not None and not plan.problem
+        self._say_figures(plan if known else None)
+        if problem:
+            words, tone = problem, "warn" if plan is not None and plan.problem else ""
+        elif known:
+            words, tone = self._sentence(plan), ""
+        else:
+            words, tone = "Working out what this will take…" if planning else "", ""
+        self.words.setText(words)
+        set_tone(self.words, tone)
+
+    def show_changes(self, changes: ChangesSince, startable: bool) -> None:
+        """Offer the short run, where something changed since the last one."""
+        self.changes_button.setVisible(changes.any)
+        self.changes_button.setEnabled(startable)
+        if changes.any:
+            amount = f"{counted(changes.files, 'file')}, {counted(changes.lines, 'line')}"
+            time = f", about {about(changes.seconds)}" if changes.seconds else ""
+            words = f"Learn only what changed since {changes.checkpoint_name}: {amount}{time}"
+            tip(self.changes_button, words, CHANGES_KEYS)
+
+    def _say_figures(self, plan: PlanView | None) -> None:
+        if plan is None:
+            for figure in (self.steps, self.minutes, self.memory, self.trained):
+                figure.say()
+            self.bar.show_memory({}, 0)
+            self.legend.set_entries(())
+            return
+        self.steps.say(f"{plan.steps:,}" if plan.steps else NOTHING, "" if plan.steps else "by time")
+        self.minutes.say(about(plan.minutes * 60) if plan.minutes > 0 else NOTHING)
+        over = bool(plan.ceiling) and plan.memory_total > plan.ceiling
+        ceiling = f"of {nbytes(plan.ceiling)}" if plan.ceiling else ""
+        self.memory.say(nbytes(plan.memory_total), ceiling, "bad" if over else "")
+        self.trained.say(thousands(plan.trained_parameters))
+        self.bar.show_memory(plan.memory, plan.ceiling)
+        kinds = in_order(plan.memory)
+        self.legend.set_entries(
+            [(MEMORY_TOKENS.get(kind, "mute"), "area", f"{kind} {nbytes(plan.memory[kind])}") for kind in kinds]
+        )
+
+    @staticmethod
+    def _sentence(plan: PlanView) -> str:
+        batch = f"{plan.tokens_per_step:,} tokens a step"
+        if plan.micro_batches > 1:
+            batch += f", computed in {plan.micro_batches} parts of {plan.micro_batch} to stay under the ceiling"
+        where = f" on {plan.device}" if plan.device else ""
+        time = "" if plan.minutes > 0 else " How long it takes is known after the first steps."
+        return f"{batch}{where}. Held-out code is measured before the first step and along the way.{time}"

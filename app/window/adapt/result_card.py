@@ -1,0 +1,179 @@
+"""A run that is over: how the model was on held-out code before and is after, and what to do with the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from app.values.training import FinishedView, ScoreView
+from app.window.adapt.words import change, clock
+from app.window.parts import NOTHING, Card, PlainButton, PrimaryButton, label, set_tone, tip
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One column of the card."""
+
+    field: str
+    name: str
+    help: str
+    lower_is_better: bool
+    is_share: bool
+
+    def words(self, value: float | None) -> str:
+        """A value, or a dash where nothing was measured."""
+        if value is None:
+            return NOTHING
+        return f"{value * 100:.1f} %" if self.is_share else f"{value:.3f}"
+
+    def change(self, before: float | None, after: float | None) -> tuple[str, str]:
+        """How it changed, and the tone of that: shares by points, others relative to before."""
+        if before is None or after is None:
+            return "", ""
+        if self.is_share:
+            points = (after - before) * 100
+            words = f"{points:+.1f} points".replace("-", "−") if abs(points) >= 0.05 else "no change"
+        else:
+            words = change(before, after)
+        if words in ("", "no change"):
+            return words, ""
+        return words, "good" if (after < before) == self.lower_is_better else "warn"
+
+
+MEASURES = (
+    Measure(
+        "loss", "Held-out loss", "How surprised the model is by code it has not seen. Lower is better.", True, False
+    ),
+    Measure("bits_per_byte", "Bits per byte", "The same by byte, so that tokenizers can be compared.", True, False),
+    Measure("next_line_exact", "Next line right", "Lines that it writes exactly as they are.", False, True),
+    Measure("keystrokes_saved", "Keystrokes saved", "Typing that accepted suggestions would save.", False, True),
+)
+
+
+class MeasureColumn(QWidget):
+    """Name; the value after, large, with its change; the value before, small."""
+
+    def __init__(self, measure: Measure) -> None:
+        super().__init__()
+        self.measure = measure
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(1)
+        self.after = label(NOTHING, "figure")
+        self.changed = label("", "unit")
+        self.before = label("", "label")
+        grid.addWidget(label(measure.name, "label"), 0, 0, 1, 2)
+        grid.addWidget(self.after, 1, 0)
+        grid.addWidget(self.changed, 1, 1)
+        grid.addWidget(self.before, 2, 0, 1, 2)
+        grid.setColumnStretch(1, 1)
+        self.setMinimumWidth(150)
+        tip(self, measure.help)
+
+    def say(self, before: float | None, after: float | None, pending: bool = False) -> None:
+        """Both values; None where nothing was measured, or not yet (`pending`)."""
+        words, tone = self.measure.change(before, after)
+        self.after.setText(self.measure.words(after))
+        self.changed.setText(words)
+        set_tone(self.changed, tone)
+        missing = "measuring…" if pending else "not measured"
+        self.before.setText(f"before {self.measure.words(before)}" if before is not None else missing)
+        self.setAccessibleName(f"{self.measure.name}: {self.after.text()} {words}, {self.before.text()}")
+
+
+class ResultCard(Card):
+    """The primary button is to use it, where there is something to use."""
+
+    use_wanted = Signal()
+    compare_wanted = Signal()
+    discard_wanted = Signal()
+    again_wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(margins=(16, 14, 16, 14), spacing=12)
+        self._finished: FinishedView | None = None
+        self.title = label("", "heading", wrap=True)
+        self.words = label("", "label", wrap=True)
+        self.use_button = PrimaryButton("Use it", "Complete with this model from now on")
+        self.compare_button = PlainButton("Compare", "See base and result side by side at the same cursor")
+        self.discard_button = PlainButton("Discard", "Move what was learned to the trash")
+        self.again_button = PlainButton("Adapt again", "Back to the options")
+        for button, wanted in (
+            (self.use_button, self.use_wanted),
+            (self.compare_button, self.compare_wanted),
+            (self.discard_button, self.discard_wanted),
+            (self.again_button, self.again_wanted),
+        ):
+            button.clicked.connect(wanted)
+        said = QVBoxLayout()
+        said.setSpacing(3)
+        said.addWidget(self.title)
+        said.addWidget(self.words)
+        top = QHBoxLayout()
+        top.setSpacing(10)
+        top.addLayout(said, 1)
+        for button in (self.again_button, self.discard_button, self.compare_button, self.use_button):
+            top.addWidget(button)
+        figures = QHBoxLayout()
+        figures.setSpacing(20)
+        self.columns = {measure.field: MeasureColumn(measure) for measure in MEASURES}
+        for column in self.columns.values():
+            figures.addWidget(column, 1)
+        self.column.addLayout(top)
+        self.column.addLayout(figures)
+        self.scoring = label("", "label", wrap=True)
+        self.scoring.hide()
+        self.column.addWidget(self.scoring)
+
+    def show_result(self, finished: FinishedView, in_use: bool) -> None:
+        """What came of the run; `in_use`: completions come from it already."""
+        self._finished = finished
+        kept = bool(finished.checkpoint)
+        self.title.setText(self._title(finished))
+        self.words.setText(self._sentence(finished))
+        self.set_kind("warn" if finished.rolled_back else "accent" if kept else "plain")
+        self.use_button.setVisible(kept)
+        self.use_button.setEnabled(not in_use)
+        self.use_button.setText("In use" if in_use else "Use it")
+        self.compare_button.setVisible(kept)
+        self.discard_button.setVisible(kept)
+
+    def show_scores(
+        self, before: ScoreView | None, after: ScoreView | None, pending: bool = False, words: str = ""
+    ) -> None:
+        """The scorecard, which comes later than the end of the run.  The losses are those of the run itself: the
+        scorecard may have measured a part only.  `words`: how far it is, or why there is none."""
+        own = (self._finished.held_out_before, self._finished.held_out_after)
+        for name, column in self.columns.items():
+            values = [getattr(score, name) if score is not None else None for score in (before, after)]
+            column.say(*(own if name == "loss" else values), pending)
+            column.setVisible(name == "loss" or bool(self._finished.checkpoint))
+        self.scoring.setText(words)
+        self.scoring.setVisible(bool(words))
+
+    @staticmethod
+    def _title(finished: FinishedView) -> str:
+        if finished.rolled_back:
+            return "Nothing was better than the start, so the model is as it was"
+        if not finished.checkpoint:
+            return "The run ended before anything was learned"
+        if finished.held_out_after < finished.held_out_before:
+            return f"{finished.checkpoint_name} is better on code it has not seen"
+        return f"{finished.checkpoint_name} was saved"
+
+    @staticmethod
+    def _sentence(finished: FinishedView) -> str:
+        took = f"{finished.step:,} steps in {clock(finished.seconds)}"
+        reason = f"; {finished.reason}" if finished.reason else ""
+        if finished.rolled_back:
+            return f"{took}{reason}. Try more code, a lower learning rate or a lighter mode."
+        best = f" The best was at step {finished.best_step:,}." if finished.checkpoint else ""
+        changed = ""
+        if finished.changed_before is not None and finished.changed_after is not None:
+            changed = (
+                f" On the changed files: {finished.changed_before:.3f} before, {finished.changed_after:.3f} after."
+            )
+        return f"{took}{reason}.{best}{changed}"

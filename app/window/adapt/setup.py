@@ -1,0 +1,107 @@
+"""Everything before a run: mode, preset, base, what it will take, and the options that are folded away."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+
+from app.state.application import Application
+from app.theme import Theme, Tokens
+from app.theme.icons import icon
+from app.window.adapt.advanced_drawer import AdvancedDrawer
+from app.window.adapt.earlier import EarlierCard, earlier_runs
+from app.window.adapt.mode_cards import ModeCards
+from app.window.adapt.preflight import PreflightCard
+from app.window.adapt.preset_row import PresetRow
+from app.window.parts import GAP, tip
+
+
+class Setup(QWidget):
+    """Talks to the training controller; starts nothing by itself."""
+
+    def __init__(self, application: Application) -> None:
+        super().__init__()
+        self._application = application
+        self._training = training = application.training
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GAP)
+        self.modes = ModeCards(training.modes)
+        self.modes.chosen.connect(self.on_mode_chosen)
+        self.presets = PresetRow()
+        self.presets.preset_chosen.connect(self.on_preset_chosen)
+        self.presets.base_chosen.connect(training.choose_base)
+        self.preflight = PreflightCard()
+        self.preflight.start_wanted.connect(training.start)
+        self.preflight.changes_wanted.connect(training.adapt_to_changes)
+        self.fold = QToolButton()
+        self.fold.setText("Advanced options")
+        self.fold.setProperty("role", "fold")
+        self.fold.setCheckable(True)
+        self.fold.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.fold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.fold.toggled.connect(self.on_fold_toggled)
+        tip(self.fold, "Every option of a run")
+        self.drawer: AdvancedDrawer | None = None  # made when it is first opened
+        self.earlier = EarlierCard()
+        row = QHBoxLayout()
+        row.setContentsMargins(6, 0, 0, 0)
+        row.addWidget(self.fold)
+        row.addStretch(1)
+        for widget in (self.modes, self.presets, self.preflight):
+            column.addWidget(widget)
+        column.addLayout(row)
+        column.addWidget(self.earlier, 1)
+        self._column = column
+        training.changed.connect(self.refresh)
+        training.planned.connect(self.refresh)
+        application.repository.changed.connect(self.refresh)
+        application.repository.changes_counted.connect(self.on_changes_counted)
+        application.checkpoints.changed.connect(self.on_checkpoints_changed)
+        theme = Theme.current()
+        theme.restyled.connect(self.on_restyled)
+        self.on_restyled(theme.tokens)
+        self.refresh()
+        self.on_checkpoints_changed()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read the controller again."""
+        training = self._training
+        self.modes.show_mode(training.mode, training.mode_plans)
+        self.presets.show_choice(training.preset, training.base, training.bases)
+        problem = training.startable
+        self.preflight.show_plan(training.plan, training.planning, problem)
+        self.preflight.show_changes(self._application.repository.changes, not problem)
+
+    @Slot(object)
+    def on_changes_counted(self, _changes) -> None:
+        self.refresh()
+
+    @Slot()
+    def on_checkpoints_changed(self) -> None:
+        application = self._application
+        self.earlier.show_rows(earlier_runs(application.checkpoints.rows, application.repository.root))
+
+    @Slot(str)
+    def on_mode_chosen(self, mode: str) -> None:
+        self._training.set_mode(mode)
+
+    @Slot(str)
+    def on_preset_chosen(self, preset: str) -> None:
+        self._training.choose_preset(preset)
+        if self.drawer is not None:
+            self.drawer.reset()
+
+    @Slot(bool)
+    def on_fold_toggled(self, is_open: bool) -> None:
+        if is_open and self.drawer is None:
+            self.drawer = AdvancedDrawer(self._training)
+            self._column.insertWidget(self._column.indexOf(self.earlier), self.drawer)
+        if self.drawer is not None:
+            self.drawer.setVisible(is_open)
+        self.on_restyled(Theme.current().tokens)
+
+    @Slot(object)
+    def on_restyled(self, tokens: Tokens) -> None:
+        self.fold.setIcon(icon("chevron_down" if self.fold.isChecked() else "chevron_right", tokens.mute, 14))

@@ -1,0 +1,41 @@
+"""Times and changes of a run as words for people."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from app.words import about, counted
+
+
+def about_minutes(minutes: float) -> str:
+    """How long a plan would take, no more exact than it is known; nothing where it is not."""
+    return f"about {about(minutes * 60)}" if minutes > 0 else ""
+
+
+def clock(seconds: float) -> str:
+    """Time left or taken, as a clock: 0:42, 12:05, 1:20:00."""
+    if not math.isfinite(seconds) or seconds < 0:
+        return "–"
+    hours, rest = divmod(round(seconds), 3600)
+    minutes, last = divmod(rest, 60)
+    return f"{hours}:{minutes:02d}:{last:02d}" if hours else f"{minutes}:{last:02d}"
+
+
+def ago(when: float, now: float | None = None) -> str:
+    """How long ago a moment (seconds since 1970) was."""
+    seconds = max(0.0, (time.time() if now is None else now) - when)
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{counted(int(seconds // size), unit)} ago"
+    return "just now"
+
+
+def change(before: float | None, after: float | None) -> str:
+    """−21 %, +0.4 %: relative to before; nothing where that cannot be told."""
+    if before is None or after is None or not before or not math.isfinite(before) or not math.isfinite(after):
+        return ""
+    share = (after - before) / before
+    if round(share, 4) == 0:
+        return "no change"
+    return f"{share * 100:+.{0 if abs(share) >= 0.1 else 1}f} %".replace("-", "−")

@@ -1,0 +1,60 @@
+"""Surfaces: cards, lines between them, and a page that scrolls when the window is too low for it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from app.window.parts.labels import SectionTitle, set_style
+
+MARGINS = (16, 14, 16, 14)
+GAP = 14  # between the cards of a page
+
+
+class Card(QFrame):
+    """A surface with a column of its own (`column`) and, when it has a title, a heading row (`heading`).
+
+    `kind` is "plain", "accent" (an offer), "warn" or "error": the border's colour, never the only sign of it.
+    """
+
+    def __init__(self, title: str = "", kind: str = "plain", margins=MARGINS, spacing: int = 8) -> None:
+        super().__init__()
+        self.setProperty("card", kind)
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(*margins)
+        self.column.setSpacing(spacing)
+        self.heading: SectionTitle | None = None
+        if title:
+            self.heading = SectionTitle(title)
+            self.column.addWidget(self.heading)
+            self.setAccessibleName(title)
+
+    def set_kind(self, kind: str) -> None:
+        """Another border."""
+        set_style(self, "card", kind)
+
+
+def rule() -> QFrame:
+    """A line of one pixel between two parts of a card."""
+    line = QFrame()
+    line.setProperty("role", "rule")
+    line.setFixedHeight(1)
+    return line
+
+
+class PageColumn(QScrollArea):
+    """What a page puts its cards into (`column`): scrolls up and down where the window is too low, never sideways."""
+
+    def __init__(self, spacing: int = GAP) -> None:
+        super().__init__()
+        self.setObjectName("page_view")
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        page = QWidget()
+        page.setObjectName("page")
+        self.column = QVBoxLayout(page)
+        self.column.setContentsMargins(20, 18, 20, 18)
+        self.column.setSpacing(spacing)
+        self.setWidget(page)

@@ -1,0 +1,52 @@
+"""The offer to adapt to what changed: how much, since when, and about how long it takes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal, Slot
+
+from app.values.repository import ChangesSince
+from app.window.parts import InlineMessage
+from app.words import about, counted
+
+
+class ChangesBanner(InlineMessage):
+    """Hidden while nothing changed; "Later" hides it until more has."""
+
+    adapt_wanted = Signal()
+    files_wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(closable=False)
+        self._put_off = 0  # lines that "Later" was said to
+        self._changes = ChangesSince()
+        self.show_button = self.add_button("Show them", help_words="Lists the changed files")
+        self.later_button = self.add_button("Later", help_words="Asks again when more has changed")
+        self.adapt_button = self.add_button("Adapt to changes", primary=True)
+        self.show_button.clicked.connect(self.files_wanted)
+        self.later_button.clicked.connect(self.on_later_clicked)
+        self.adapt_button.clicked.connect(self.adapt_wanted)
+
+    def show_changes(self, changes: ChangesSince, can_adapt: bool) -> None:
+        """What changed since the checkpoint, if anything did."""
+        if changes.checkpoint != self._changes.checkpoint or changes.lines < self._put_off:
+            self._put_off = 0
+        self._changes = changes
+        if not changes.any or (self._put_off and changes.lines <= self._put_off):
+            self.put_away()
+            return
+        self.say(changes_words(changes), "Your code moved on.", "accent")
+        self.adapt_button.setEnabled(can_adapt)
+
+    @Slot()
+    def on_later_clicked(self) -> None:
+        self._put_off = max(1, self._changes.lines)
+        self.put_away()
+
+
+def changes_words(changes: ChangesSince) -> str:
+    """14 files, 412 lines since orbit-api #7.  Adapting to them takes about 40 s."""
+    since = f" since {changes.checkpoint_name}" if changes.checkpoint_name else " since the last checkpoint"
+    words = f"{counted(changes.files, 'file')}, {counted(changes.lines, 'line')}{since}."
+    if changes.seconds:
+        words += f"  Adapting to them, with older code mixed in, takes about {about(changes.seconds)}."
+    return words

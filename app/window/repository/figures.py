@@ -1,0 +1,80 @@
+"""The repository in four figures: learned, held out, left out, secrets."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from app.values.repository import CorpusView
+from app.window.parts import GAP, NOTHING, FigureLabel, LayoutButton, tip
+from app.window.repository.filters import HELD_OUT, LEARNED, LEFT_OUT
+from app.words import counted, thousands
+
+SECRETS = "secrets"
+
+
+class FigureCard(LayoutButton):
+    """One figure; pressing it shows what it counts."""
+
+    def __init__(self, key: str, title: str, help_words: str) -> None:
+        super().__init__("device")
+        self.key = key
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 11, 14, 11)
+        self.figure = FigureLabel(title, 80, remark_below=True)
+        column.addWidget(self.figure)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.pass_clicks()
+        tip(self, help_words)
+
+    def say(self, number: str, remark: str, tone: str = "") -> None:
+        """New words."""
+        self.figure.say(number, remark, tone)
+        self.setAccessibleName(self.figure.accessibleName())
+
+
+class Figures(QWidget):
+    """The four, side by side."""
+
+    chosen = Signal(str)  # the key of what to show
+
+    def __init__(self) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP)
+        self.learned = FigureCard(LEARNED, "Learned", "Files that the model is taught.  Press to show them")
+        self.held_out = FigureCard(HELD_OUT, "Held out", "Files it is never taught, so that scores on them are honest")
+        self.left_out = FigureCard(LEFT_OUT, "Left out", "Files that are not learned, each with its reason")
+        self.secrets = FigureCard(
+            SECRETS, "Secrets", "Keys and passwords that were found; what they say is never learned"
+        )
+        for card in (self.learned, self.held_out, self.left_out, self.secrets):
+            card.clicked.connect(self.on_clicked)
+            row.addWidget(card, 1)
+
+    def show_corpus(self, corpus: CorpusView | None, policy: str) -> None:
+        """Other numbers; None: there are none yet."""
+        if corpus is None:
+            for card in (self.learned, self.held_out, self.left_out, self.secrets):
+                card.say(NOTHING, "")
+            return
+        totals = corpus.totals
+        taught = totals.learned.files - totals.held_out.files
+        tokens = totals.learned.tokens - totals.held_out.tokens
+        self.learned.say(
+            counted(taught, "file"), f"{thousands(tokens)} tokens" if corpus.has_tokens else "counting tokens…"
+        )
+        self.held_out.say(counted(totals.held_out.files, "file"), "for honest scores")
+        reasons = ", ".join(each.words for each in corpus.by_reason[:4])
+        self.left_out.say(counted(totals.left_out.files, "file"), reasons or "nothing")
+        masked = sum(secret.masked for secret in corpus.secrets)
+        if not corpus.secrets:
+            self.secrets.say("none", "looked for in every file")
+        else:
+            words = "emptied before learning" if policy == "mask" else "their files are left out"
+            self.secrets.say(counted(masked, "line"), words, "warn" if masked else "")
+
+    @Slot()
+    def on_clicked(self) -> None:
+        self.chosen.emit(self.sender().key)

@@ -1,0 +1,374 @@
+"""The tree of files on its card: ticks, marks and heat, drawn in the colours of the theme; the keys and the menu.
+
+A verdict is a mark and words, never a colour alone: a filled circle is learned, a diamond is held out, a ring is left
+out.  The loss is a number on a tint: the stronger the tint, the less the model knows the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QGuiApplication,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPen,
+    QPolygonF,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTreeView
+
+from app.theme import Theme, Tokens
+from app.theme.fonts import BODY, LABEL, code_font, interface_font
+from app.theme.icons import pixmap
+from app.values.repository import FileRow
+from app.window.repository.file_model import NUMBERS, FileModel, Index
+from app.window.repository.file_tree import (
+    LANGUAGE,
+    LEARN,
+    LEAVE,
+    LOSS,
+    MIXED,
+    NAME,
+    SIZE,
+    TOKENS,
+    VERDICT,
+    FileTree,
+    Node,
+)
+from app.window.repository.tree_builder import TreeBuilder, TreeWish
+
+ROW = 30
+WIDTHS = {LANGUAGE: 116, SIZE: 84, TOKENS: 92, LOSS: 108}  # NAME and VERDICT share the rest
+NARROW = 860  # below this width, the size gives way
+TICK, GAP = 16, 8
+INDENT = 18
+FEW = 400  # files that a filter may leave for all folders to be opened
+
+
+class FileDelegate(QStyledItemDelegate):
+    """Draws a row."""
+
+    def __init__(self, view: FileView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._body, self._label, self._code = interface_font(BODY), interface_font(LABEL), code_font(LABEL)
+        self._strong = code_font(LABEL)
+        self._strong.setWeight(QFont.Weight.Bold)
+        self.range = (0.0, 1.0)  # losses that the heat goes from and to
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(80, ROW)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        tokens, model, column = Theme.current().tokens, self._view.files, index.column()
+        node = model.node(index)
+        painter.save()
+        if option.state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(option.rect, QColor(tokens.raised))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        cell = option.rect.adjusted(10, 0, -10, 0)
+        if column == NAME:
+            cell = self._tick(painter, option.rect, model.state(node), tokens)
+        elif column == VERDICT:
+            cell = self._mark(painter, cell, node, model.state(node), tokens)
+        elif column == LOSS and node.path in model.shown_losses:
+            self._heat(painter, option.rect, model.shown_losses[node.path], tokens)
+        painter.setFont(self._font(node, column))
+        painter.setPen(QColor(self._colour(tokens, node, column, model)))
+        words = model.words(node, column)
+        mode = Qt.TextElideMode.ElideMiddle if column == NAME else Qt.TextElideMode.ElideRight
+        shown = painter.fontMetrics().elidedText(words, mode, cell.width())
+        side = Qt.AlignmentFlag.AlignRight if column in NUMBERS else Qt.AlignmentFlag.AlignLeft
+        painter.drawText(cell, int(side | Qt.AlignmentFlag.AlignVCenter), shown)
+        painter.restore()
+
+    def tick_rect(self, rect: QRect) -> QRect:
+        """Where the tick of a row is, for the mouse."""
+        return QRect(rect.left() + 2, rect.center().y() - TICK // 2, TICK, TICK)
+
+    def _font(self, node: Node, column: int) -> QFont:
+        if column == NAME:
+            return self._strong if node.file is None else self._code
+        return self._label if column == VERDICT else self._body
+
+    @staticmethod
+    def _colour(tokens: Tokens, node: Node, column: int, model: FileModel) -> str:
+        if column == VERDICT:
+            if node.file is None:
+                return tokens.mute
+            if model.state(node) == LEAVE:
+                return tokens.warn_text
+            return tokens.second_text if node.held_out else tokens.accent_text
+        if column == NAME:
+            return tokens.mute if model.state(node) == LEAVE else tokens.ink
+        quiet = column == LANGUAGE or (node.file is None and column != LOSS)
+        return tokens.mute if quiet else tokens.ink
+
+    def _tick(self, painter: QPainter, rect: QRect, state: str, tokens: Tokens) -> QRect:
+        """The tick in front of a name; gives the room for the name."""
+        box = QRectF(self.tick_rect(rect)).adjusted(1.5, 1.5, -1.5, -1.5)
+        on = state != LEAVE
+        painter.setPen(QPen(QColor(tokens.accent if on else tokens.dim), 1.4))
+        painter.setBrush(QColor(tokens.accent) if state == LEARN else Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(box, 3.5, 3.5)
+        if state == LEARN:
+            painter.setPen(QPen(QColor(tokens.on_accent), 1.8, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+            x, y, w, h = box.x(), box.y(), box.width(), box.height()
+            corners = (QPointF(x + w * 0.24, y + h * 0.52), QPointF(x + w * 0.44, y + h * 0.72))
+            painter.drawPolyline(QPolygonF([*corners, QPointF(x + w * 0.77, y + h * 0.30)]))
+        elif state == MIXED:
+            painter.setPen(QPen(QColor(tokens.accent), 2))
+            painter.drawLine(QPointF(box.left() + 3.5, box.center().y()), QPointF(box.right() - 3.5, box.center().y()))
+        return rect.adjusted(2 + TICK + GAP, 0, -6, 0)
+
+    @staticmethod
+    def _mark(painter: QPainter, cell: QRect, node: Node, state: str, tokens: Tokens) -> QRect:
+        """The shape in front of a verdict; gives the room for the words."""
+        if node.file is None:
+            return cell.adjusted(16, 0, 0, 0)
+        middle = QPointF(cell.left() + 4, cell.center().y() + 0.5)
+        if state == LEAVE:
+            painter.setPen(QPen(QColor(tokens.warn), 1.5))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawEllipse(middle, 3.2, 3.2)
+        elif node.held_out:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(tokens.second))
+            offsets = ((0, -4.6), (4.6, 0), (0, 4.6), (-4.6, 0))
+            painter.drawPolygon(QPolygonF([middle + QPointF(x, y) for x, y in offsets]))
+        else:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(tokens.accent))
+            painter.drawEllipse(middle, 3.8, 3.8)
+        return cell.adjusted(16, 0, 0, 0)
+
+    def _heat(self, painter: QPainter, rect: QRect, loss: float, tokens: Tokens) -> None:
+        """The tint behind a loss."""
+        low, high = self.range
+        share = (loss - low) / (high - low) if high > low else 0.5
+        colour = QColor(tokens.warn)
+        colour.setAlphaF(0.06 + 0.38 * min(1.0, max(0.0, share)))
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(colour)
+        painter.drawRoundedRect(QRectF(rect).adjusted(24, 4, -4, -4), 5, 5)
+
+
+class FileView(QTreeView):
+    """Space or a click on the tick decides; the menu key, or the other mouse button, has the rest."""
+
+    override_wanted = Signal(str, object)  # path, True, False or None for "leave it to the rules"
+    reason_wanted = Signal(str)
+    shown_changed = Signal(int)  # files that are shown
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.files = FileModel(self)
+        self.files.override_wanted.connect(self.override_wanted)
+        self._delegate = FileDelegate(self)
+        self._open: set[str] = set()  # folders that are open
+        self._is_new = True  # nobody has opened or closed any yet
+        self._wish = TreeWish()
+        self._builder = TreeBuilder(self)
+        self._builder.built.connect(self.on_built)
+        self.setModel(self.files)
+        self.setItemDelegate(self._delegate)
+        self.setUniformRowHeights(True)
+        self.setIndentation(INDENT)
+        self.setMouseTracking(False)
+        self.setAllColumnsShowFocus(True)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self.on_menu_wanted)
+        self.setAccessibleName("Files and what is done with them")
+        header = self.header()
+        header.setStretchLastSection(False)
+        header.setSectionsMovable(False)
+        header.setSectionResizeMode(header.ResizeMode.Fixed)
+        header.setMinimumSectionSize(60)
+        header.setSectionsClickable(True)
+        header.setSortIndicatorShown(True)
+        header.setSortIndicator(NAME, Qt.SortOrder.AscendingOrder)
+        header.sortIndicatorChanged.connect(self.on_sort_changed)
+        self.expanded.connect(self.on_expanded)
+        self.collapsed.connect(self.on_collapsed)
+        Theme.current().restyled.connect(self.on_restyled)
+
+    # ---- what it shows
+
+    def show_files(self, files: tuple[FileRow, ...]) -> None:
+        """Other files or verdicts; what is open, chosen and in sight stays."""
+        self.files.forget_ticks()
+        self._build(replace(self._wish, files=files))
+
+    def show_losses(self, losses: dict[str, float]) -> None:
+        """Losses by path; the heat goes from the least to the greatest of them."""
+        self._delegate.range = (min(losses.values()), max(losses.values())) if losses else (0.0, 1.0)
+        self.files.show_losses(losses)
+        self._wish = replace(self._wish, losses=losses)
+        if self._wish.column == LOSS:
+            self._build(self._wish)
+        self.fit_columns()
+
+    def show_only(self, accept: Callable[[FileRow], bool] | None) -> None:
+        """Only the files that `accept` takes; None for all."""
+        self._build(replace(self._wish, accept=accept))
+
+    def forget_open(self) -> None:
+        """Another repository: open what there is room for."""
+        self._is_new = True
+
+    def wait(self) -> None:
+        """Until a large tree is built; its signal comes with the next turn of the event loop."""
+        self._builder.wait()
+
+    def _build(self, wish: TreeWish) -> None:
+        self._wish = wish
+        self._builder.build(wish)
+
+    @Slot(object)
+    def on_built(self, tree: FileTree) -> None:
+        """Show a tree where the one before was: what is open, chosen and in sight stays."""
+        current = self.files.node(self.currentIndex()).path if self.currentIndex().isValid() else ""
+        scrolled = self.verticalScrollBar().value()
+        self.setUpdatesEnabled(False)
+        self.files.show_tree(tree)
+        if self._wish.accept is not None and tree.root.count <= FEW:
+            self._quietly(self.expandAll)
+        else:
+            self._quietly(self._open_first if self._is_new else self._open_kept)
+        index = self.files.index_of(current)
+        if index.isValid():
+            self.setCurrentIndex(index)
+        self.verticalScrollBar().setValue(scrolled)
+        self.setUpdatesEnabled(True)
+        self.shown_changed.emit(tree.root.count)
+
+    def _open_first(self) -> None:
+        """Open from the top as much as can be seen at once."""
+        room = 2 * max(10, self.viewport().height() // ROW)
+        self._open = set()
+        waiting, shown = [self.files.tree.root], len(self.files.tree.root.children)
+        while waiting:
+            node = waiting.pop(0)
+            for child in node.children:
+                if child.children and child.learned and shown + len(child.children) <= room:
+                    shown += len(child.children)
+                    self._open.add(child.path)
+                    self.setExpanded(self.files.index_of(child.path), True)
+                    waiting.append(child)
+
+    def _open_kept(self) -> None:
+        for path in self._open:
+            index = self.files.index_of(path)
+            if index.isValid():
+                self.setExpanded(index, True)
+
+    def _quietly(self, change) -> None:
+        blocked = self.blockSignals(True)
+        change()
+        self.blockSignals(blocked)
+
+    # ---- what the user does
+
+    @Slot(object)
+    def on_expanded(self, index: Index) -> None:
+        self._is_new = False
+        self._open.add(self.files.node(index).path)
+
+    @Slot(object)
+    def on_collapsed(self, index: Index) -> None:
+        self._is_new = False
+        self._open.discard(self.files.node(index).path)
+
+    @Slot(int, Qt.SortOrder)
+    def on_sort_changed(self, column: int, order: Qt.SortOrder) -> None:
+        self._build(replace(self._wish, column=column, descending=order == Qt.SortOrder.DescendingOrder))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        index = self.indexAt(event.position().toPoint())
+        if index.isValid() and index.column() == NAME and event.button() == Qt.MouseButton.LeftButton:
+            tick = self._delegate.tick_rect(self.visualRect(index)).adjusted(-2, -5, 4, 5)
+            if tick.contains(event.position().toPoint()):
+                self.setCurrentIndex(index)
+                self.files.toggle(index)
+                return
+        super().mousePressEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Space and self.currentIndex().isValid():
+            self.files.toggle(self.currentIndex().siblingAtColumn(NAME))
+        else:
+            super().keyPressEvent(event)
+
+    @Slot(QPoint)
+    def on_menu_wanted(self, where: QPoint) -> None:
+        index = self.indexAt(where)
+        if not index.isValid():
+            index = self.currentIndex()
+        if index.isValid():
+            menu = self.menu_for(self.files.node(index))
+            menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            menu.popup(self.viewport().mapToGlobal(where))
+
+    def menu_for(self, node: Node) -> QMenu:
+        """What can be done with a file or folder."""
+        menu = QMenu(self)
+        what = "this folder" if node.path.endswith("/") else "this file"
+        learn = menu.addAction(f"Learn {what}", lambda: self.override_wanted.emit(node.path, True))
+        learn.setEnabled(node.state != LEARN)
+        leave = menu.addAction(f"Leave {what} out", lambda: self.override_wanted.emit(node.path, False))
+        leave.setEnabled(node.state != LEAVE)
+        rules = menu.addAction("Leave it to the rules again", lambda: self.override_wanted.emit(node.path, None))
+        rules.setEnabled(node.file is None or node.file.overridden)
+        menu.addSeparator()
+        if node.file is not None and node.file.reason:
+            reason = node.file.reason
+            menu.addAction("Show all left out for this reason", lambda: self.reason_wanted.emit(reason))
+        menu.addAction("Copy its path", lambda: QGuiApplication.clipboard().setText(node.path))
+        return menu
+
+    # ---- how it is drawn
+
+    def drawBranches(self, painter: QPainter, rect: QRect, index: Index) -> None:
+        tokens = Theme.current().tokens
+        if self.selectionModel().isSelected(index):
+            painter.fillRect(rect, QColor(tokens.raised))
+        if self.files.node(index).children:
+            name = "chevron_down" if self.isExpanded(index) else "chevron_right"
+            image = pixmap(name, tokens.mute, 12, self.devicePixelRatioF())
+            painter.drawPixmap(QPoint(rect.right() - INDENT + 3, rect.center().y() - 5), image)
+
+    def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        super().drawRow(painter, option, index)
+        painter.setPen(QPen(QColor(Theme.current().tokens.line), 1))
+        painter.drawLine(option.rect.left() + 8, option.rect.bottom(), option.rect.right() - 8, option.rect.bottom())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit_columns()
+
+    def fit_columns(self) -> None:
+        """Share the width out; the loss has a column once there is one."""
+        room = self.viewport().width()
+        hidden = {LOSS} if not self.files.losses else set()
+        if room < NARROW:
+            hidden.add(SIZE)
+        for column, width in WIDTHS.items():
+            self.setColumnHidden(column, column in hidden)
+            self.setColumnWidth(column, width)
+        rest = room - sum(width for column, width in WIDTHS.items() if column not in hidden)
+        self.setColumnWidth(NAME, rest * 11 // 20)
+        self.setColumnWidth(VERDICT, rest - rest * 11 // 20)
+
+    @Slot(object)
+    def on_restyled(self, _tokens: Tokens) -> None:
+        self.viewport().update()

@@ -1,0 +1,175 @@
+"""What is shown of the files: by verdict or reason, by language, by words in the path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+
+from app.theme import Theme, Tokens
+from app.theme.icons import icon
+from app.values.repository import ChangesSince, CorpusView, FileRow
+from app.window.parts import Choice, tip
+from app.words import language_words
+
+ALL, LEARNED, HELD_OUT, LEFT_OUT, BY_YOU, MASKED, CHANGED = (
+    "",
+    "+learned",
+    "+held",
+    "+left",
+    "+you",
+    "+masked",
+    "+changed",
+)
+TYPING = 180  # milliseconds of quiet before the words count
+UNKNOWN = "?"  # the key of files without a language
+
+
+@dataclass(frozen=True)
+class FileFilter:
+    """`what` is one of the constants above or a reason's key."""
+
+    what: str = ALL
+    language: str = ""
+    words: tuple[str, ...] = ()  # each of them somewhere in the path, whatever its case
+    changed: frozenset[str] = frozenset()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether everything is shown."""
+        return not (self.what or self.language or self.words)
+
+    def accept(self) -> Callable[[FileRow], bool] | None:
+        """The test for a row; None where every row passes."""
+        if self.is_open:
+            return None
+        tests = []
+        if self.what:
+            tests.append(self._what_test())
+        if self.language:
+            language = "" if self.language == UNKNOWN else self.language
+            tests.append(lambda row: row.language == language)
+        for word in self.words:
+            tests.append(lambda row, word=word: word in row.path.lower())
+        return tests[0] if len(tests) == 1 else lambda row: all(test(row) for test in tests)
+
+    def _what_test(self) -> Callable[[FileRow], bool]:
+        return {
+            LEARNED: lambda row: row.learn and not row.held_out,
+            HELD_OUT: lambda row: row.held_out,
+            LEFT_OUT: lambda row: not row.learn,
+            BY_YOU: lambda row: row.overridden,
+            MASKED: lambda row: row.masked_lines > 0,
+            CHANGED: lambda row: row.path in self.changed,
+        }.get(self.what, lambda row: not row.learn and row.reason == self.what)
+
+
+class FilterRow(QWidget):
+    """The controls; `changed` once the user has settled."""
+
+    changed = Signal(object)  # FileFilter
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._paths: frozenset[str] = frozenset()
+        self._shown: tuple[CorpusView, ChangesSince] | None = None
+        self._names: list[str] = []
+        self._has_masked = self._has_own = False
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        self.setMaximumWidth(640)
+        self.search = QLineEdit()
+        self.search.setProperty("role", "search")
+        self.search.setPlaceholderText("Find in paths")
+        self.search.setAccessibleName("Find in paths")
+        self.search.setClearButtonEnabled(False)
+        self.search.setMinimumWidth(110)
+        self.search.setMaximumWidth(300)
+        tip(self.search, "Words that the path must have", "Ctrl+F")
+        self._sign = self.search.addAction(icon("search", "#888888", 16), QLineEdit.ActionPosition.LeadingPosition)
+        self.what = Choice(name="Verdict or reason")
+        self.language = Choice(name="Language")
+        for choice, least, most in ((self.what, 118, 200), (self.language, 104, 150)):
+            choice.setSizeAdjustPolicy(Choice.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+            choice.setMinimumWidth(least)
+            choice.setMaximumWidth(most)
+            choice.chosen.connect(self.on_chosen)
+        tip(self.what, "Show only files with this verdict, or left out for this reason")
+        tip(self.language, "Show only files of this language")
+        for widget, share in ((self.search, 3), (self.what, 2), (self.language, 1)):
+            row.addWidget(widget, share)
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(TYPING)
+        self._typing.timeout.connect(self.on_settled)
+        self.search.textEdited.connect(self.on_edited)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.activated.connect(self.on_find_wanted)
+        theme = Theme.current()
+        theme.restyled.connect(self.on_restyled)
+        self.on_restyled(theme.tokens)
+
+    @property
+    def filter(self) -> FileFilter:
+        """What the controls say."""
+        words = tuple(self.search.text().lower().split())
+        return FileFilter(self.what.value, self.language.value, words, self._paths)
+
+    def show_choices(self, corpus: CorpusView, changes: ChangesSince) -> None:
+        """The reasons and languages there are, with how many files each."""
+        if (corpus, changes) == self._shown:
+            return
+        if self._shown is None or corpus is not self._shown[0]:
+            self._names = sorted({row.language for row in corpus.files})
+            self._has_masked = any(row.masked_lines for row in corpus.files)
+            self._has_own = any(row.overridden for row in corpus.files)
+        self._shown = (corpus, changes)
+        totals = corpus.totals
+        taught = totals.learned.files - totals.held_out.files
+        self._paths = frozenset(changes.paths)
+        choices = [(ALL, f"All files  {len(corpus.files):,}"), (LEARNED, f"Learned  {taught:,}")]
+        choices.append((HELD_OUT, f"Held out  {totals.held_out.files:,}"))
+        choices.append((LEFT_OUT, f"Left out  {totals.left_out.files:,}"))
+        if changes.any:
+            choices.append((CHANGED, f"Changed  {changes.files:,}"))
+        if self._has_masked:
+            choices.append((MASKED, "With masked lines"))
+        if self._has_own:
+            choices.append((BY_YOU, "Chosen by you"))
+        choices += [(each.reason, f"{each.words}  {each.amount.files:,}") for each in corpus.by_reason]
+        self.what.set_choices(choices)
+        self.what.view().setMinimumWidth(300)
+        languages = [(name or UNKNOWN, language_words(name)) for name in self._names]
+        self.language.set_choices([("", "All languages"), *languages])
+
+    def choose(self, what: str = ALL, language: str = "") -> None:
+        """Set the controls as if the user had, words away."""
+        self.what.set_value(what)
+        self.language.set_value(language)
+        self.search.clear()
+        self.on_settled()
+
+    @Slot(str)
+    def on_edited(self, _text: str) -> None:
+        self._typing.start()
+
+    @Slot(str)
+    def on_chosen(self, _key: str) -> None:
+        self.on_settled()
+
+    @Slot()
+    def on_settled(self) -> None:
+        self.changed.emit(self.filter)
+
+    @Slot()
+    def on_find_wanted(self) -> None:
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search.selectAll()
+
+    @Slot(object)
+    def on_restyled(self, tokens: Tokens) -> None:
+        self._sign.setIcon(icon("search", tokens.mute, 16))

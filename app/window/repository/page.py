@@ -1,0 +1,318 @@
+"""The page "Repository": puts its parts together and tells them what the RepositoryController says."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget
+
+from app.events import Failure
+from app.state.application import Application
+from app.values.repository import ChangesSince, CorpusView
+from app.window.pages import ADAPT
+from app.window.parts import (
+    Card,
+    ErrorCard,
+    IconButton,
+    InlineMessage,
+    Page,
+    PageColumn,
+    PageTitle,
+    PlainButton,
+    ProgressLine,
+    Segmented,
+    label,
+)
+from app.window.repository.changes_banner import ChangesBanner
+from app.window.repository.figures import SECRETS, Figures
+from app.window.repository.file_view import FileView
+from app.window.repository.filters import CHANGED, FileFilter, FilterRow
+from app.window.repository.language_bar import LanguageBar
+from app.window.repository.sample import place_sample, sample_is_there
+from app.window.repository.secrets_view import SecretsView
+from app.window.repository.start_pane import StartPane
+from app.words import duration
+
+FILES = "files"
+PATIENCE = 350  # milliseconds before reading shows its progress: most of it is over sooner
+TREE_HEIGHT = 300  # the least
+WATCHING = {
+    "watching": "watching",
+    "looking": "looking for changes",
+    "failed": "cannot be watched",
+    "off": "not watched",
+}
+
+
+class RepositoryPage(Page):
+    """Which files are learned, which are not and why."""
+
+    title, icon = "Repository", "repository"
+
+    def __init__(self, application: Application) -> None:
+        super().__init__(application)
+        self._repository, self._training = application.repository, application.training
+        self._corpus: CorpusView | None = None
+        self._root = ""
+        self._phase = ""
+        self.start = StartPane(sample_is_there())
+        self.view = PageColumn()
+        self.stack = QStackedWidget()
+        self.stack.addWidget(self.start)
+        self.stack.addWidget(self.view)
+        self.body.addWidget(self.stack)
+        self._build()
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(PATIENCE)
+        self._patience.timeout.connect(self.on_progress)
+        self._connect()
+        self.on_changed()
+        self.on_changes_counted(self._repository.changes)
+
+    def _build(self) -> None:
+        column = self.view.column
+        self.heading = PageTitle("Repository")
+        self.folder_button = PlainButton("Choose a folder", "Opens another repository", "Ctrl+O")
+        self.again_button = IconButton("refresh", "Read the folder again", "F5")
+        self.cancel_button = PlainButton("Cancel", "Ends the reading; what was read is kept")
+        self.cancel_button.hide()
+        self.heading.row.addWidget(self.cancel_button, 0, Qt.AlignmentFlag.AlignTop)
+        self.heading.row.addWidget(self.again_button, 0, Qt.AlignmentFlag.AlignTop)
+        self.heading.row.addWidget(self.folder_button, 0, Qt.AlignmentFlag.AlignTop)
+        self.error_card = ErrorCard()
+        self.banner = ChangesBanner()
+        self.note = InlineMessage()
+        self.progress_card = Card(margins=(16, 8, 12, 14))
+        self.progress = ProgressLine("Reading the repository")
+        self.progress_card.column.addWidget(self.progress)
+        self.progress_card.hide()
+        self.figures = Figures()
+        self.languages = LanguageBar()
+        for widget in (self.heading, self.error_card, self.banner, self.note, self.progress_card, self.figures):
+            column.addWidget(widget)
+        column.addWidget(self.languages)
+        column.addWidget(self._build_list(), 1)
+
+    def _build_list(self) -> Card:
+        card = Card(margins=(6, 8, 6, 6), spacing=4)
+        card.setMinimumHeight(TREE_HEIGHT)
+        row = QHBoxLayout()
+        row.setContentsMargins(8, 2, 8, 4)
+        row.setSpacing(8)
+        self.which = Segmented(((FILES, "Files"), (SECRETS, "Secrets")), "List")
+        self.which.set_value(FILES)
+        self.filters = FilterRow()
+        self.shown = label("", "label")
+        self.score_button = PlainButton(
+            "Score files",
+            "Measures how well the model guesses each held-out file, and colours the list by it: what it knows least "
+            "stands out",
+        )
+        row.addWidget(self.which)
+        row.addWidget(self.filters, 20)
+        row.addStretch(1)
+        row.addWidget(self.shown)
+        row.addWidget(self.score_button)
+        self.files = FileView()
+        self.secrets = SecretsView()
+        self.lists = QStackedWidget()
+        self.lists.addWidget(self.files)
+        self.lists.addWidget(self.secrets)
+        card.column.addLayout(row)
+        card.column.addWidget(self.lists, 1)
+        return card
+
+    def _connect(self) -> None:
+        repository = self._repository
+        self.start.folder_wanted.connect(self.folder_wanted)
+        self.start.sample_wanted.connect(self.on_sample_wanted)
+        self.start.recent_chosen.connect(repository.open)
+        self.start.recent_forgotten.connect(repository.forget_recent)
+        self.folder_button.clicked.connect(self.folder_wanted)
+        self.again_button.clicked.connect(repository.rescan)
+        self.error_card.action_wanted.connect(self.on_try_again)
+        self.banner.adapt_wanted.connect(self.on_adapt_wanted)
+        self.banner.files_wanted.connect(self.on_changed_files_wanted)
+        self.progress.cancelled.connect(repository.cancel)
+        self.cancel_button.clicked.connect(repository.cancel)
+        self.figures.chosen.connect(self.on_figure_chosen)
+        self.languages.language_chosen.connect(self.on_language_chosen)
+        self.languages.language_switched.connect(repository.choose_language)
+        self.which.chosen.connect(self.show_list)
+        self.filters.changed.connect(self.on_filtered)
+        self.score_button.clicked.connect(repository.score_files)
+        self.files.override_wanted.connect(repository.override)
+        self.files.reason_wanted.connect(self.filters.choose)
+        self.files.shown_changed.connect(self.on_shown_changed)
+        self.secrets.policy_wanted.connect(repository.set_secret_policy)
+        self.secrets.marked.connect(repository.set_not_secret)
+        repository.changed.connect(self.on_changed)
+        repository.progressed.connect(self.on_progress)
+        repository.failed.connect(self.on_failed)
+        repository.changes_counted.connect(self.on_changes_counted)
+        repository.losses_changed.connect(self.on_losses_changed)
+        self._training.changed.connect(self.on_training_changed)
+
+    # ---- what the user does
+
+    @Slot()
+    def on_sample_wanted(self) -> None:
+        try:
+            self._repository.open(place_sample(self.application.data_folder))
+        except OSError as error:
+            self.stack.setCurrentWidget(self.view)
+            cause = f"The sample project could not be copied to {self.application.data_folder}: {error.strerror}."
+            self.error_card.show_failure(Failure(cause, "Make room there, or choose a folder of your own."))
+
+    @Slot()
+    def on_try_again(self) -> None:
+        self.error_card.put_away()
+        self._repository.open(self._repository.root)
+
+    @Slot()
+    def on_adapt_wanted(self) -> None:
+        self._training.adapt_to_changes()
+        self.page_wanted.emit(ADAPT)
+
+    @Slot()
+    def on_changed_files_wanted(self) -> None:
+        self.show_list(FILES)
+        self.filters.choose(CHANGED)
+
+    @Slot(str)
+    def on_figure_chosen(self, key: str) -> None:
+        self.show_list(SECRETS if key == SECRETS else FILES)
+        if key != SECRETS:
+            self.filters.choose(key)
+
+    @Slot(str)
+    def on_language_chosen(self, language: str) -> None:
+        self.show_list(FILES)
+        self.filters.choose(language="" if self.filters.language.value == language else language)
+
+    @Slot(str)
+    def show_list(self, key: str) -> None:
+        """Files or secrets."""
+        self.which.set_value(key)
+        self.lists.setCurrentWidget(self.secrets if key == SECRETS else self.files)
+        self.filters.setVisible(key == FILES)
+        self.shown.setVisible(key == FILES)
+        self.score_button.setVisible(key == FILES)
+
+    @Slot(object)
+    def on_filtered(self, wanted: FileFilter) -> None:
+        self.files.show_only(wanted.accept())
+
+    # ---- what the controller says
+
+    @Slot()
+    def on_changed(self) -> None:
+        repository = self._repository
+        self.stack.setCurrentWidget(self.start if repository.phase == "none" else self.view)
+        self.start.show_recent(repository.recent)
+        if repository.root != self._root:
+            self._root = repository.root
+            self.files.forget_open()
+            self.error_card.put_away()
+            self.filters.choose()
+            self.show_list(FILES)
+        if repository.corpus is not self._corpus:
+            self._show_corpus(repository.corpus)
+        if repository.phase == "reading":
+            if self._phase != "reading":
+                self._patience.start()
+        else:
+            self._patience.stop()
+            self.progress.put_away()
+            self.progress_card.hide()
+            self.cancel_button.hide()
+        if repository.phase in ("failed", "gone") and repository.failure is not None:
+            self.error_card.show_failure(repository.failure, "Try again", "Reads the folder again")
+        elif repository.failure is None:
+            self.error_card.put_away()
+        self._phase = repository.phase
+        self.again_button.setEnabled(repository.phase in ("ready", "failed", "gone"))
+        self._say_where()
+        self._enable_scoring()
+        self.on_changes_counted(repository.changes)
+
+    def _show_corpus(self, corpus: CorpusView | None) -> None:
+        self._corpus = corpus
+        self.figures.show_corpus(corpus, self._repository.secret_policy)
+        self.languages.setVisible(corpus is not None and bool(corpus.by_language))
+        self.files.show_files(corpus.files if corpus is not None else ())
+        secrets = corpus.secrets if corpus is not None else ()
+        self.secrets.show_secrets(secrets, self._repository.secret_policy)
+        self.which.buttons[SECRETS].setText(f"Secrets  {len(secrets)}" if secrets else "Secrets")
+        if corpus is not None:
+            self.languages.show_corpus(corpus)
+            self.filters.show_choices(corpus, self._repository.changes)
+        if corpus is not None and corpus.notes:
+            self.note.say("  ".join(corpus.notes), kind="warn")
+        else:
+            self.note.put_away()
+
+    def _say_where(self) -> None:
+        repository = self._repository
+        parts = [repository.root]
+        if repository.phase == "gone":
+            parts.append("no longer there")
+        elif repository.phase != "failed":
+            parts.append(WATCHING.get(repository.watcher, repository.watcher))
+        if repository.phase == "reading":
+            parts.append(progress_words(*repository.progress))
+        elif self._corpus is not None and repository.phase == "ready":
+            parts.append(f"read in {duration(self._corpus.seconds)}" if self._corpus.seconds else "read")
+        self.heading.say("  ·  ".join(filter(None, parts)))
+
+    @Slot(int)
+    def on_shown_changed(self, shown: int) -> None:
+        total = len(self._corpus.files) if self._corpus is not None else 0
+        self.shown.setText("" if shown == total else f"{shown:,} of {total:,}")
+
+    @Slot()
+    def on_progress(self, *_what) -> None:
+        if self._repository.phase != "reading" or self._patience.isActive():
+            return
+        if self._corpus is not None:  # there is a list to look at: nothing may push it down
+            self.cancel_button.show()
+            self._say_where()
+            return
+        done, total, what = self._repository.progress
+        self.progress.show_progress(done, total, what or "Reading the folder")
+        self.progress_card.show()
+
+    @Slot(object)
+    def on_failed(self, failure: Failure) -> None:
+        self.error_card.show_failure(failure, "Try again", "Reads the folder again")
+        self.view.ensureWidgetVisible(self.error_card)
+
+    @Slot(object)
+    def on_changes_counted(self, changes: ChangesSince) -> None:
+        here = self._repository.phase not in ("gone", "failed")
+        self.banner.show_changes(changes if here else ChangesSince(), can_adapt=not self._training.active)
+        if self._corpus is not None:
+            self.filters.show_choices(self._corpus, changes)
+
+    @Slot()
+    def on_losses_changed(self) -> None:
+        self.files.show_losses(self._repository.losses)
+        self._enable_scoring()
+
+    @Slot()
+    def on_training_changed(self) -> None:
+        self.on_changes_counted(self._repository.changes)
+        self._enable_scoring()
+
+    def _enable_scoring(self) -> None:
+        repository = self._repository
+        done, total = repository.scoring
+        self.score_button.setText(f"Scoring {done} of {total}" if total else "Score files")
+        held_out = self._corpus.totals.held_out.files if self._corpus is not None else 0
+        self.score_button.setEnabled(repository.phase == "ready" and not total and held_out > 0)
+
+
+def progress_words(done: int, total: int, what: str) -> str:
+    """reading files 1,240 of 5,200"""
+    words = what[:1].lower() + what[1:] if what else "reading…"
+    return f"{words} {done:,} of {total:,}" if total else words

@@ -1,0 +1,70 @@
+"""Builds trees of files: small ones at once, large ones beside the window's thread, which may not stand still."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, Signal, Slot
+
+from app.values.repository import FileRow
+from app.window.repository.file_tree import NAME, FileTree
+
+AT_ONCE = 3000  # files that take no longer than a few frames
+
+
+@dataclass(frozen=True)
+class TreeWish:
+    """Which tree: the files, those of them that are shown, and their order."""
+
+    files: tuple[FileRow, ...] = ()
+    accept: Callable[[FileRow], bool] | None = None
+    column: int = NAME
+    descending: bool = False
+    losses: dict[str, float] = field(default_factory=dict)
+
+    def build(self) -> FileTree:
+        return FileTree(self.files, self.accept, self.column, self.descending, self.losses)
+
+
+class _Job(QRunnable):
+    """One tree, built in the pool's thread and handed over by a queued signal."""
+
+    def __init__(self, wish: TreeWish, number: int, done) -> None:
+        super().__init__()
+        self._wish, self._number, self._done = wish, number, done
+
+    def run(self) -> None:
+        self._done.emit(self._number, self._wish.build())
+
+
+class TreeBuilder(QObject):
+    """The newest wish wins; `built` comes in the window's thread."""
+
+    built = Signal(object)  # FileTree
+    _done = Signal(int, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._number = 0
+        self._pool = QThreadPool(self)
+        self._pool.setMaxThreadCount(1)
+        self._done.connect(self.on_done, Qt.ConnectionType.QueuedConnection)
+
+    def build(self, wish: TreeWish) -> None:
+        """Have a tree built."""
+        self._number += 1
+        self._pool.clear()  # wishes that nobody waits for any more
+        if len(wish.files) <= AT_ONCE:
+            self.built.emit(wish.build())
+        else:
+            self._pool.start(_Job(wish, self._number, self._done))
+
+    def wait(self) -> None:
+        """Until the tree that is being built is done."""
+        self._pool.waitForDone()
+
+    @Slot(int, object)
+    def on_done(self, number: int, tree: FileTree) -> None:
+        if number == self._number:
+            self.built.emit(tree)

@@ -1,0 +1,10 @@
+"""The page "Settings": every setting in one of five parts; a change applies at once, a wrong value says why.
+
+page             the title and the choice of the part
+setting_row      a field bound to one setting: writes it, follows it, shows why a value cannot be taken
+device_pane      the devices, the race between them, the check of their numbers
+work_pane        memory, how much of the machine is used, the watcher and the idle rules
+completion_pane  delays and keys of the suggestions
+storage_pane     the theme, the data folder with its disk use, the log
+about_pane       versions
+"""

@@ -1,0 +1,73 @@
+"""The page "Settings": the title, the choice of the part, and the part."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from app.state.application import Application
+from app.window.parts import Page, PageTitle, Segmented
+from app.window.settings.about_pane import AboutPane
+from app.window.settings.completion_pane import CompletionPane
+from app.window.settings.device_pane import DevicePane
+from app.window.settings.storage_pane import StoragePane
+from app.window.settings.work_pane import WorkPane
+
+DEVICE, WORK, COMPLETION, STORAGE, ABOUT = "device", "work", "completion", "storage", "about"
+PARTS = (
+    (DEVICE, "Device", "Where Codecoil computes."),
+    (WORK, "Work", "How much of the machine it takes, and what it does by itself."),
+    (COMPLETION, "Completion", "When suggestions come, and the keys that take them."),
+    (STORAGE, "Look and storage", "The theme, and what is kept on disk."),
+    (ABOUT, "About", "What runs here."),
+)
+
+
+class SettingsPage(Page):
+    """Five parts; changes apply at once."""
+
+    title, icon = "Settings", "settings"
+
+    def __init__(self, application: Application) -> None:
+        super().__init__(application)
+        top = QWidget()
+        top.setObjectName("page")
+        column = QVBoxLayout(top)
+        column.setContentsMargins(20, 18, 20, 12)
+        column.setSpacing(12)
+        self.heading = PageTitle("Settings", "Changes apply at once.")
+        self.parts = Segmented([(key, words) for key, words, _ in PARTS], "Part of the settings")
+        self.parts.chosen.connect(self.show_part)
+        row = QHBoxLayout()
+        row.addWidget(self.parts, 0, Qt.AlignmentFlag.AlignLeft)
+        row.addStretch(1)
+        column.addWidget(self.heading)
+        column.addLayout(row)
+        self.device_pane = DevicePane(application)
+        self.panes = {
+            DEVICE: self.device_pane,
+            WORK: WorkPane(application),
+            COMPLETION: CompletionPane(application),
+            STORAGE: StoragePane(application),
+            ABOUT: AboutPane(application),
+        }
+        self.stack = QStackedWidget()
+        for pane in self.panes.values():
+            self.stack.addWidget(pane)
+        self.body.addWidget(top)
+        self.body.addWidget(self.stack, 1)
+        self.show_part(DEVICE)
+
+    @Slot(str)
+    def show_part(self, key: str) -> None:
+        """Bring a part to the front."""
+        self.parts.set_value(key)
+        words = next(words for part, _, words in PARTS if part == key)
+        self.heading.say(words if key == ABOUT else f"{words}  Changes apply at once.")
+        self.stack.setCurrentWidget(self.panes[key])
+        if key == STORAGE and self.isVisible():
+            self.panes[key].on_shown()
+
+    def on_shown(self) -> None:
+        if self.parts.value == STORAGE:
+            self.panes[STORAGE].on_shown()

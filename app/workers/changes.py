@@ -1,0 +1,53 @@
+"""What changed in a repository since it was last adapted: files by their hashes, lines by their prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.values.repository import ChangesSince
+from app.workers.speeds import Speeds
+
+
+class ChangeCounter:
+    """Counts for one repository."""
+
+    def __init__(self, data_folder: Path, root: Path, folder: Path) -> None:
+        """`folder`: where what is kept about the repository lies."""
+        from app.workers.line_prints import LinePrints
+        from engine.checkpoints.store import CheckpointStore
+
+        self._root = root
+        self._prints = LinePrints(folder)
+        self._speeds = Speeds(data_folder)
+        self._store = CheckpointStore(data_folder / "checkpoints")
+
+    def keep(self, checkpoint: str, corpus) -> None:
+        """Count from this checkpoint on."""
+        self._prints.keep(checkpoint, self._root, [verdict.path for verdict in corpus.files if verdict.learn])
+
+    def count(self, corpus) -> ChangesSince:
+        """Since the newest checkpoint that was trained on this repository."""
+        from engine.session import changed_since
+
+        manifest = newest_of(self._store.list(), self._root)
+        if manifest is None:
+            return ChangesSince()
+        paths = tuple(changed_since(manifest, corpus))
+        lines = self._prints.count(manifest.id, self._root, paths)
+        tokens = sum(corpus.by_path[path].tokens or 0 for path in paths if path in corpus.by_path)
+        seconds = self._speeds.seconds_for_changes(tokens, manifest.mode) if paths else 0.0
+        return ChangesSince(manifest.id, manifest.name, len(paths), lines, paths, seconds)
+
+
+def newest_of(manifests, root: Path):
+    """The newest checkpoint that was trained on the repository at `root`, snapshots along a run not counted."""
+    for manifest in manifests:  # newest first
+        if "timeline" not in manifest.tags and trained_on(manifest) == str(root):
+            return manifest
+    return None
+
+
+def trained_on(manifest) -> str:
+    """The folder that a checkpoint was trained on; "" where that is not known."""
+    root = manifest.data.get("root", "")
+    return root if isinstance(root, str) else ""

@@ -1,0 +1,256 @@
+"""The files' worker: everything that is done to the checkpoint store and needs no device.
+
+Why a thread: hashing, copying and exporting take seconds, must not stop the window, and should not wait for a training
+step either.  A job is a method of this class, called by its name; it answers with a frozen value.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.values.checkpoints import DiskUseView, ExportView, MergeView, VerifyView
+from app.values.training import ResumableRun
+from app.workers import checkpoint_rows
+from app.workers.failures import Cancelled, failure_from
+from app.workers.flag import Flag
+
+
+class FilesWorker(QObject):
+    """One job after the other."""
+
+    listed = Signal(object)  # Listing
+    answered = Signal(str, object)  # name of the job, what came of it
+    precision_measured = Signal(str, object)
+    precisions_ready = Signal(str, object)
+    progressed = Signal(int, int, str)
+    job_ended = Signal()
+    failed = Signal(object)  # Failure
+    runs_found = Signal(object)  # tuple[ResumableRun]
+
+    def __init__(self, data_folder: Path, flag: Flag) -> None:
+        super().__init__()
+        self._data_folder, self._flag = data_folder, flag
+        self._opened = None
+
+    @property
+    def _store(self):
+        from engine.checkpoints.store import CheckpointStore
+
+        if self._opened is None:
+            self._opened = CheckpointStore(self._data_folder / "checkpoints", stopping_disk(self._flag))
+        return self._opened
+
+    @Slot(str, tuple)
+    def do(self, name: str, arguments: tuple) -> None:
+        """Do a job and answer."""
+        self._flag.arm()
+        try:
+            answer = getattr(self, f"_{name.rstrip('_')}")(*arguments)
+            if answer is not None:
+                self.answered.emit(name, answer)
+        except Cancelled:
+            self.progressed.emit(0, 0, "Cancelled")
+        except Exception as error:
+            self.failed.emit(failure_from(error))
+        finally:
+            self.job_ended.emit()
+
+    @Slot()
+    def find_runs(self) -> None:
+        """Look for runs that were interrupted."""
+        from engine.train.saved_run import interrupted_runs
+
+        try:
+            self.runs_found.emit(tuple(map(resumable_run, interrupted_runs(self._data_folder / "runs"))))
+        except Exception as error:
+            self.failed.emit(failure_from(error))
+
+    @Slot(str, str)
+    def discard(self, checkpoint: str, run: str) -> None:
+        """Move a run's checkpoint to the trash, or forget what was kept of an interrupted run."""
+        from engine.train.saved_run import forget_run
+
+        try:
+            if checkpoint:
+                self._delete_run(checkpoint)
+                self._list()
+            if run:
+                forget_run(self._data_folder / "runs", run)
+                self.find_runs()
+        except Exception as error:
+            self.failed.emit(failure_from(error))
+
+    def _delete_run(self, checkpoint: str) -> None:
+        """A run's result with the snapshots along its way."""
+        run = self._store.get(checkpoint).run
+        self._store.delete(checkpoint)
+        for manifest in self._store.list():
+            if run and manifest.run == run and "timeline" in manifest.tags:
+                self._store.delete(manifest.id)
+
+    @Slot()
+    def tidy(self) -> None:
+        """Remove what killed writers left behind, and read the store for the first time."""
+        try:
+            self._store.gc()
+        except Exception as error:
+            self.failed.emit(failure_from(error))
+        self._list()
+
+    # ---- reading
+
+    def _list(self) -> None:
+        try:
+            self.listed.emit(checkpoint_rows.listing_of(self._store))
+        except Exception as error:
+            self.failed.emit(failure_from(error))
+
+    def _refresh(self) -> None:
+        self._list()
+
+    def _details(self, id: str):
+        return checkpoint_rows.details_of(self._store, id)
+
+    def _histories(self, ids: tuple[str, ...]):
+        return tuple(checkpoint_rows.curve_of(self._store, self._store.get(id)) for id in ids)
+
+    def _compare(self, first: str, second: str):
+        self.progressed.emit(0, 0, "Comparing")
+        return checkpoint_rows.comparison_of(self._store, first, second)
+
+    def _verify(self, id: str) -> VerifyView:
+        self.progressed.emit(0, 0, "Verifying")
+        findings = self._store.verify(id)
+        name = next((manifest.name for manifest in self._store.list() if manifest.id == id), id[:8])
+        words = tuple(f"{each.file}: {each.words}".removeprefix(": ") for each in findings)
+        return VerifyView(id, name, words)
+
+    def _precisions(self, id: str) -> None:
+        from engine.checkpoints.precision import PRECISIONS
+        from engine.checkpoints.precision_table import precision_table
+
+        lines = []
+        with self._store.load_parameters(id) as parameters:
+            for row in precision_table(parameters):
+                lines.append(checkpoint_rows.precision_line(row))
+                self.precision_measured.emit(id, lines[-1])
+                self._step(len(lines), len(PRECISIONS), "Measuring precisions")
+        self.precisions_ready.emit(id, tuple(lines))
+
+    def _disk_use(self) -> DiskUseView:
+        from engine.checkpoints.survey import size_of
+
+        use = self._store.disk_use()
+        tokens = size_of(self._data_folder / "tokens")
+        everything = size_of(self._data_folder)
+        other = max(0, everything - tokens - use.checkpoints - use.trash - use.leftovers)
+        return DiskUseView(use.checkpoints, use.trash, use.leftovers, tokens, other, use.free)
+
+    # ---- changing
+
+    def _merge(self, first: str, second: str, weight: float, name: str) -> MergeView:
+        from engine.checkpoints.merge import merge
+        from engine.checkpoints.sides import side_of
+
+        self.progressed.emit(0, 0, "Merging")
+        sides = side_of(self._store, first), side_of(self._store, second)
+        child = save_merge(self._store, first, second, merge(*sides, weight), weight, name, None)
+        self._list()
+        return MergeView(first, second, weight, child.id, child.name)
+
+    def _rename(self, id: str, name: str) -> None:
+        self._store.rename(id, name)
+        self._list()
+
+    def _note(self, id: str, text: str) -> None:
+        self._store.annotate(id, note=text)
+        self._list()
+
+    def _tag(self, id: str, tags: tuple[str, ...]) -> None:
+        self._store.annotate(id, tags=tags)
+        self._list()
+
+    def _pin(self, id: str, pinned: bool) -> None:
+        self._store.annotate(id, pinned=pinned)
+        self._list()
+
+    def _delete(self, id: str):
+        from app.values.checkpoints import TrashRow
+
+        item = self._store.delete(id)
+        self._list()
+        return TrashRow(item.key, item.id, item.name, item.deleted)
+
+    def _restore(self, key: str) -> None:
+        self._store.restore(key)
+        self._list()
+
+    def _empty_trash(self) -> DiskUseView:
+        self.progressed.emit(0, 0, "Emptying the trash")
+        self._store.empty_trash()
+        self._list()
+        return self._disk_use()
+
+    def _duplicate(self, id: str, name: str) -> None:
+        self.progressed.emit(0, 0, "Copying")
+        self._store.duplicate(id, name)
+        self._list()
+
+    def _export(self, id: str, format: str, folder: str, precision: str, whole: bool) -> ExportView:
+        from engine.checkpoints.formats.exporting import export_checkpoint
+
+        self.progressed.emit(0, 0, "Exporting")
+        done = export_checkpoint(self._store, id, format, Path(folder), precision or None, whole)
+        return ExportView(id, str(done.path), done.format, done.nbytes, done.notes)
+
+    def _import(self, path: str):
+        from engine.checkpoints.formats.importing import import_checkpoint
+
+        self.progressed.emit(0, 0, "Importing")
+        manifest = import_checkpoint(self._store, Path(path))
+        self._list()
+        return checkpoint_rows.row_of(manifest, {each.id: each.name for each in self._store.list()})
+
+    def _step(self, done: int, total: int, what: str) -> None:
+        self.progressed.emit(done, total, what)
+        if self._flag.is_raised():
+            raise Cancelled
+
+
+def save_merge(store, first: str, second: str, parameters, weight: float, name: str, loss: float | None):
+    """A blend as a checkpoint with two parents."""
+    from engine.checkpoints.manifest import Facts
+
+    a, b = store.get(first), store.get(second)
+    blend = parameters.blend
+    facts = Facts(
+        name=name or f"{a.name[:50]} + {b.name[:50]}",
+        mode="merge",
+        parents=(a.id, b.id),
+        options={"blend": {"layers": list(blend.layers), "outside": blend.outside}, "weight": weight},
+        metrics={} if loss is None else {checkpoint_rows.LOSS: loss},
+        data={key: a.data[key] for key in ("root",) if key in a.data},
+    )
+    return store.save(facts, config=store.config(a.id), parameters=parameters, tokenizer=store.tokenizer_path(a.id))
+
+
+def resumable_run(info) -> ResumableRun:
+    """What the engine keeps of an interrupted run, as the Adapt page shows it."""
+    missing = bool(info.root) and not Path(info.root).is_dir()
+    problem = info.problem or (f"The folder {info.root} is not there." if missing else "")
+    return ResumableRun(info.run, info.root, info.base, info.mode, info.step, info.steps, info.saved, problem)
+
+
+def stopping_disk(flag: Flag):
+    """The store's disk, with writing that ends when the job is cancelled.  (Its class is loaded with the store.)"""
+    from engine.checkpoints.writing import Disk
+
+    class StoppingDisk(Disk):
+        def write(self, descriptor: int, data: memoryview) -> int:
+            if flag.is_raised():
+                raise Cancelled
+            return super().write(descriptor, data)
+
+    return StoppingDisk()

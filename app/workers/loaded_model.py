@@ -1,0 +1,125 @@
+"""One model on the device, with what completes with it, and a blend of two that can be moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from app.values.completion import STARTER
+from app.workers.starter import starter_folder, starter_tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class LoadedModel:
+    """A model with its tokenizer; the completer is made when it is first needed."""
+
+    def __init__(self, model, tokenizer, owned: bool = True, sides: tuple[Mapping, Mapping] | None = None) -> None:
+        """`owned`: closed with this.  `sides`: the parameters in which two models differ, for a blend."""
+        self.model, self.tokenizer = model, tokenizer
+        self._owned, self._sides = owned, sides
+        self._weight = 0.0
+        self._completer = None
+        self.stale = False  # the weights were changed behind the completer's back
+
+    @property
+    def completer(self):
+        """Ready to be asked, with the weights as they are now."""
+        if self._completer is None:
+            from engine.generate.completer import Completer
+
+            self._completer = Completer(self.model, self.tokenizer)
+        elif self.stale:
+            self._completer.weights_changed()
+        self.stale = False
+        return self._completer
+
+    def blend(self, weight: float) -> None:
+        """Move to this weight of the second; writes only what the two do not have in common."""
+        from engine.checkpoints.merge import blend_arrays
+
+        if self._sides is None or weight == self._weight:
+            return
+        first, second = self._sides
+        for name in first:
+            self.model.parameters[name] = blend_arrays(first[name], second[name], weight)
+        self._weight, self.stale = weight, True
+
+    def completer_gone(self) -> None:
+        """Close what completes, and leave the model to its owner."""
+        if self._completer is not None:
+            self._completer.close()
+            self._completer = None
+
+    def close(self) -> None:
+        self.completer_gone()
+        if self._owned:
+            self.model.close()
+
+
+def load_one(store, device, id: str) -> LoadedModel:
+    """The built-in model or a checkpoint."""
+    if id == STARTER:
+        from engine.corpus.tokenizer import Tokenizer
+        from engine.model.starter import load_starter
+
+        return LoadedModel(load_starter(device), Tokenizer.load(starter_tokenizer()))
+    from engine.checkpoints.loading import load_checkpoint
+
+    return LoadedModel(*load_checkpoint(store, id, device))
+
+
+def load_blend(store, device, first: str, second: str) -> LoadedModel:
+    """The first, with all that the second has otherwise kept beside it."""
+    from engine.checkpoints.likeness import refuse_unlike
+
+    loaded = load_one(store, device, first)
+    try:
+        a, b = _Side.of(store, first), _Side.of(store, second)
+        if first != STARTER and second != STARTER:
+            from engine.checkpoints.sides import side_of
+
+            refuse_unlike(side_of(store, first), side_of(store, second), "blended")
+        loaded._sides = _differing(a, b)
+    except BaseException:
+        loaded.close()
+        raise
+    return loaded
+
+
+class _Side:
+    """The parameters of the built-in model or of a checkpoint, on the host."""
+
+    @staticmethod
+    def of(store, id: str) -> Mapping[str, np.ndarray]:
+        if id != STARTER:
+            return store.load_parameters(id)
+        from engine.model import files
+
+        folder = starter_folder()
+        return dict(files.read_parameters(folder, files.read_config(folder)))
+
+
+def _differing(first: Mapping, second: Mapping) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Copies of the parameters in which two models differ."""
+    import numpy as np
+
+    from engine.checkpoints.writing import as_float32
+    from engine.errors import CheckpointError
+
+    if list(first) != list(second):
+        raise CheckpointError("These two models cannot be blended: they are not of one kind.", "Choose other ones.")
+    names = []
+    for name in first:
+        a, b = first[name], second[name]
+        if a.shape != b.shape:
+            raise CheckpointError(
+                f"These two models cannot be blended: {name} is {a.shape} in one and {b.shape} in the other.",
+                "Choose two of one base.",
+            )
+        if not np.array_equal(as_float32(a), as_float32(b)):
+            names.append(name)
+    return {name: np.array(as_float32(first[name])) for name in names}, {
+        name: np.array(as_float32(second[name])) for name in names
+    }

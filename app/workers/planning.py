@@ -1,0 +1,118 @@
+"""The plan of a run before it is started: steps, memory by kind and minutes, for the chosen mode and the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.values.training import PlanView, RunRequest
+from app.workers.speeds import Speeds
+from app.workers.starter import starter_folder
+from app.workers.workbench import Workbench
+
+if TYPE_CHECKING:
+    import numpy as np
+
+NEW_VOCABULARY = 8192  # of a model that is still to be made
+
+
+def plan_run(workbench: Workbench, speeds: Speeds, request: RunRequest) -> tuple[PlanView, dict[str, PlanView]]:
+    """The plan of the chosen mode, and those of all modes by name."""
+    from engine.errors import CodecoilError
+    from engine.model.selection import MODES
+    from engine.train.options import TrainingOptions
+
+    options = TrainingOptions(**request.options)
+    config = base_config(workbench, request.base)
+    plans = {}
+    for mode in MODES:
+        try:
+            plans[mode] = _plan(workbench, speeds, config, options.changed(mode=mode))
+        except CodecoilError as error:
+            plans[mode] = PlanView(mode, problem=error.message)
+    return plans[options.mode], plans
+
+
+def base_config(workbench: Workbench, base: str):
+    """The configuration of what training would start from."""
+    from engine.model import files
+    from engine.model.config import preset
+    from engine.session.bases import NEW_MODEL_SIZE
+
+    if base:
+        return workbench.store.config(base)
+    folder = starter_folder()
+    return files.read_config(folder) if folder is not None else preset(NEW_MODEL_SIZE, NEW_VOCABULARY)
+
+
+def plan_view(event) -> PlanView:
+    """The plan that a run itself told."""
+    batch = max(event.micro_batches, 1)
+    return PlanView(
+        event.mode,
+        event.steps,
+        event.minutes,
+        event.tokens_per_step,
+        event.micro_batch,
+        batch,
+        event.trained_parameters,
+        dict(event.memory),
+        event.ceiling,
+        event.device,
+    )
+
+
+def _plan(workbench: Workbench, speeds: Speeds, config, options) -> PlanView:
+    from engine.model.blueprint import estimate_training
+    from engine.train.fitting import fitting
+
+    device = workbench.device
+    ceiling = device.ledger.ceiling
+    token_ids = _token_ids(workbench.corpus, config.vocab_size) if options.mode == "vocabulary" else None
+
+    def estimate(fit) -> dict:
+        shape = (fit.micro_batch, options.sequence_length, fit.micro_batches, options.rank)
+        return estimate_training(config, device, options.mode, *shape, token_ids=token_ids, recompute=fit.recompute)
+
+    fit = fitting(options, config.num_hidden_layers, estimate, ceiling)
+    memory = {str(kind): count for kind, count in estimate(fit).items()}
+    steps = _steps(workbench.corpus, options)
+    tokens = options.batch_size * options.sequence_length
+    speed = speeds.guess(device.description, options.mode, config.parameter_count)
+    minutes = steps * tokens / speed / options.duty_cycle / 60 if speed and steps else 0.0
+    if options.minutes:
+        minutes = min(minutes or options.minutes, options.minutes)
+    total = sum(memory.values())
+    return PlanView(
+        options.mode,
+        steps,
+        minutes,
+        tokens,
+        fit.micro_batch,
+        fit.micro_batches,
+        memory.get("gradients", 0) // 4,
+        memory,
+        ceiling,
+        device.description,
+        "" if total <= ceiling else f"It needs {total / 2**20:,.0f} MiB; the ceiling is {ceiling / 2**20:,.0f} MiB.",
+    )
+
+
+def _steps(corpus, options) -> int:
+    """Steps of a run; those of its epochs, where these are fewer.  0: only the time limits it."""
+    if not options.epochs or corpus is None or not corpus.learned_documents:
+        return options.steps
+    from engine.session.batches import steps_for_epochs
+
+    steps = steps_for_epochs(options, corpus.learned_documents, False)
+    return min(steps, options.steps) if options.steps else steps
+
+
+def _token_ids(corpus, vocab_size: int) -> np.ndarray:
+    """The tokens whose rows mode "vocabulary" would train; all of them where the repository is not read yet."""
+    if corpus is None or not corpus.has_tokens or corpus.tokenizer.vocab_size > vocab_size:
+        import numpy
+
+        return numpy.arange(vocab_size)
+    from engine.session.batches import occurring_tokens
+
+    return occurring_tokens(corpus, vocab_size)

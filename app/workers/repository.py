@@ -1,0 +1,300 @@
+"""The repository's worker: reads, tokenises and watches the folder, in a thread of its own.
+
+Why a thread: the first scan of a large folder takes seconds, and an edit must be taken in while the engine trains.  The
+engine's `Repository` is built here and never leaves; a finished `Corpus` never changes and may be read anywhere.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+
+from app.values.repository import ChangesSince
+from app.watching import FolderWatch
+from app.workers.changes import ChangeCounter
+from app.workers.corpus_view import corpus_view
+from app.workers.failures import failure_from
+from app.workers.flag import Flag
+from app.workers.starter import starter_tokenizer
+
+LOOK_EVERY = 10.0  # seconds between two looks where the system cannot watch, at least
+LOOK_SHARE = 20  # and so many times as long as a look takes
+THERE_EVERY = 2000  # milliseconds between two looks whether the folder is still there, or there again
+
+
+class RepositoryWorker(QObject):
+    """Answers with frozen values; all slots run one after the other."""
+
+    corpus_read = Signal(object, bool)  # CorpusView, with its tokens
+    progressed = Signal(int, int, str)
+    cancelled = Signal()
+    failed = Signal(object)  # Failure
+    gone = Signal(str)  # root
+    changes_counted = Signal(object)  # ChangesSince
+    watcher_changed = Signal(str, str)  # state, words
+    corpus_ready = Signal(object)  # the engine's Corpus, for the engine's thread; None when the folder is left
+
+    _noticed = Signal()  # from watchdog's thread
+
+    def __init__(self, data_folder: Path, flag: Flag) -> None:
+        super().__init__()
+        self._data_folder, self._flag = data_folder, flag
+        self._root: Path | None = None
+        self._repository = None
+        self._corpus = None
+        self._policy = "mask"
+        self._watching = True
+        self._watch: FolderWatch | None = None
+        self._counter: ChangeCounter | None = None
+        self._left = frozenset()  # paths of an update that was stopped
+        self._is_gone = False
+        self._noticed.connect(self.on_noticed, Qt.ConnectionType.QueuedConnection)
+        self._due = self._timer(self.on_due)
+        self._look = self._timer(self.on_look)
+        self._there = self._timer(self.on_there)  # a system does not tell that the folder itself was moved away
+
+    def _timer(self, slot) -> QTimer:
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.timeout.connect(slot)
+        return timer
+
+    # ---- what the controller asks for
+
+    @Slot(str)
+    def open(self, root: str) -> None:
+        """Leave the folder that is open and read this one."""
+        self._leave()
+        self._root = Path(root)
+        self._is_gone = False
+        self._there.start(THERE_EVERY)
+        if not self._root.is_dir():
+            self._went()
+            return
+        self._read(self._first_reading)
+        self._start_watch()
+
+    @Slot()
+    def close_repository(self) -> None:
+        """Have no folder open."""
+        self._leave()
+        self._there.stop()
+        self._root = None
+
+    @Slot()
+    def rescan(self) -> None:
+        """Look at every file again."""
+        self._read(self._scanned)
+
+    @Slot(str, object)
+    def override(self, path: str, learn: bool | None) -> None:
+        """The user's choice for a file or folder."""
+        self._choose(lambda overrides: overrides.with_path(path, _choice(learn)))
+
+    @Slot(str, object)
+    def choose_language(self, language: str, on: bool | None) -> None:
+        self._choose(lambda overrides: overrides.with_language(language, _choice(on)))
+
+    @Slot(str, bool)
+    def set_not_secret(self, fingerprint: str, no_secret: bool) -> None:
+        self._choose(lambda overrides: overrides.with_not_secret(fingerprint, no_secret))
+
+    @Slot(str)
+    def set_policy(self, policy: str) -> None:
+        """What is done about secrets; the folder is read again."""
+        if policy != self._policy:
+            self._policy = policy
+            if self._root is not None:
+                self._repository = None
+                self._read(self._first_reading)
+
+    @Slot(bool)
+    def watch(self, on: bool) -> None:
+        """Watch the folder, or leave it alone until `rescan`."""
+        self._watching = on
+        self._stop_watch()
+        if self._root is not None and not self._is_gone:
+            self._start_watch()
+
+    @Slot(str)
+    def keep_lines(self, checkpoint: str) -> None:
+        """A checkpoint of this repository was made: changes are counted from here."""
+        if self._counter is not None and self._corpus is not None:
+            self._counter.keep(checkpoint, self._corpus)
+            self.count_changes()
+
+    @Slot()
+    def count_changes(self) -> None:
+        """Tell what changed since the newest checkpoint of this repository."""
+        if self._counter is None or self._corpus is None or not self._corpus.has_tokens:
+            return
+        try:
+            self.changes_counted.emit(self._counter.count(self._corpus))
+        except Exception as error:
+            self.failed.emit(failure_from(error))
+
+    @Slot()
+    def close(self) -> None:
+        """The last call: end the watching thread."""
+        self._there.stop()
+        self._leave()
+
+    # ---- reading
+
+    def _first_reading(self):
+        """The list first, so that there is something to look at, then the tokens."""
+        from engine.corpus.repository import Repository
+        from engine.corpus.settings import ScanSettings, SecretPolicy
+
+        settings = ScanSettings(secret_policy=SecretPolicy(self._policy))
+        self._repository = repository = Repository(self._root, self._data_folder, None, settings)
+        self._counter = ChangeCounter(self._data_folder, self._root, repository.folder)
+        began = time.monotonic()
+        listed = repository.list_files(self.progressed.emit, self._flag.is_raised)
+        self.corpus_read.emit(corpus_view(listed, repository.overrides, time.monotonic() - began), False)
+        repository.use_tokenizer(self._tokenizer())
+        return repository.tokenise(self.progressed.emit, self._flag.is_raised)
+
+    def _scanned(self):
+        if self._repository is None or self._repository.tokenizer is None:
+            return self._first_reading()
+        return self._repository.scan(self.progressed.emit, self._flag.is_raised)
+
+    def _read(self, reading) -> None:
+        """Do `reading` and tell what came of it; whatever goes wrong is told, too."""
+        from engine.corpus.watch import ScanCancelledError
+
+        if self._root is None:
+            return
+        if not self._root.is_dir():
+            self._went()
+            return
+        began = time.monotonic()
+        try:
+            self._corpus = corpus = reading()
+        except ScanCancelledError:
+            self.cancelled.emit()
+            return
+        except Exception as error:
+            if not self._root.is_dir():
+                self._went()
+            else:
+                self.failed.emit(failure_from(error))
+            return
+        took = time.monotonic() - began
+        self._look.setInterval(int(1000 * max(LOOK_EVERY, LOOK_SHARE * took)))
+        self.corpus_ready.emit(corpus)
+        self.corpus_read.emit(corpus_view(corpus, self._repository.overrides, took), True)
+        self.count_changes()
+
+    def _choose(self, change) -> None:
+        if self._repository is None:
+            self._read(self._first_reading)
+        if self._repository is not None:
+            self._read(
+                lambda: self._repository.choose(
+                    change(self._repository.overrides), self.progressed.emit, self._flag.is_raised
+                )
+            )
+
+    def _tokenizer(self):
+        """The built-in model's, so that tokens counted here are those it learns; else one made of this repository."""
+        from engine.corpus.own_tokenizer import own_tokenizer
+        from engine.corpus.tokenizer import Tokenizer
+
+        path = starter_tokenizer()
+        return Tokenizer.load(path) if path is not None else own_tokenizer(self._repository)
+
+    # ---- watching
+
+    def _start_watch(self) -> None:
+        if not self._watching or self._root is None or self._is_gone:
+            self.watcher_changed.emit("off", "Not watching")
+            return
+        self._watch = FolderWatch(self._root, self._noticed.emit)
+        problem = self._watch.start()
+        if problem:
+            self._watch = None
+            self._look.start()
+            self.watcher_changed.emit("looking", f"Looking from time to time: {problem}")
+        else:
+            self.watcher_changed.emit("watching", "Watching for changes")
+
+    def _stop_watch(self) -> None:
+        for timer in (self._due, self._look):
+            timer.stop()
+        if self._watch is not None:
+            self._watch.stop()
+            self._watch = None
+
+    def _leave(self) -> None:
+        self._stop_watch()
+        self._repository = self._corpus = self._counter = None
+        self._left = frozenset()
+        self.corpus_ready.emit(None)
+
+    @Slot()
+    def on_noticed(self) -> None:
+        self.on_due()
+
+    @Slot()
+    def on_due(self) -> None:
+        """Take the changes in once it is quiet."""
+        watch = self._watch
+        wait = watch.gathering.due_in() if watch is not None else None
+        if wait is None:
+            return
+        if wait > 0:
+            self._due.start(int(1000 * wait) + 1)
+            return
+        changes = watch.gathering.take()
+        if not self._root.is_dir():
+            self._went()
+        elif changes.many or self._corpus is None or not self._corpus.has_tokens:
+            self._read(self._scanned)
+        else:
+            paths = self._left | changes.paths
+            self._left = paths
+            self._read(lambda: self._updated(paths))
+
+    def _updated(self, paths: frozenset[str]):
+        corpus = self._repository.update(paths, self.progressed.emit, self._flag.is_raised)
+        self._left = frozenset()
+        return corpus
+
+    @Slot()
+    def on_look(self) -> None:
+        """Where nothing tells of changes: look at every file's time and size."""
+        self._read(self._scanned)
+        if self._root is not None and not self._is_gone:
+            self._look.start()
+
+    def _went(self) -> None:
+        """The folder is not there: say so, and wait for it to come back."""
+        self._stop_watch()
+        self._repository = self._corpus = None
+        self._is_gone = True
+        self.corpus_ready.emit(None)
+        self.watcher_changed.emit("off", "Not watching")
+        self.changes_counted.emit(ChangesSince())
+        self.gone.emit(str(self._root))
+
+    @Slot()
+    def on_there(self) -> None:
+        """Notice that the folder went, and that it came back."""
+        if self._root is None:
+            return
+        self._there.start(THERE_EVERY)
+        there = self._root.is_dir()
+        if there and self._is_gone:
+            self.open(str(self._root))
+        elif not there and not self._is_gone:
+            self._went()
+
+
+def _choice(learn: bool | None):
+    from engine.corpus.overrides import Choice
+
+    return None if learn is None else Choice.LEARN if learn else Choice.LEAVE

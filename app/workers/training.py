@@ -1,0 +1,260 @@
+"""The training worker: a run, one step at a time, in the engine's thread.
+
+A step is one slot that posts itself again.  Whatever was asked for meanwhile (a completion, a pause, a stop) stands in
+the queue before the next step and runs first.  What the trainer tells is gathered and sent ten times a second: the
+window could not draw more, and a small model takes hundreds of steps a second.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+
+from app.values.repository import ChangesSince
+from app.values.training import FinishedView, PlanView, RunRequest
+from app.workers.failures import Cancelled, failure_from
+from app.workers.flag import Flag
+from app.workers.planning import plan_run, plan_view
+from app.workers.speeds import CHANGE_PASSES, Speed, Speeds
+from app.workers.workbench import Workbench
+
+SEND_EVERY = 0.1  # seconds
+SETTLED = 5  # steps after which a speed is worth remembering
+TIMELINE = 8  # snapshots along a run
+
+
+class TrainingWorker(QObject):
+    """One run at a time."""
+
+    planned = Signal(object, object, object)  # PlanView, dict[str, PlanView], the RunRequest that it answers
+    preparing = Signal(int, int, str)
+    began = Signal(str, object)  # run, PlanView
+    told = Signal(object)  # tuple of the trainer's events
+    finished = Signal(object)  # FinishedView, or None where the run was given up before it began
+    failed = Signal(object)  # Failure
+    checkpoint_saved = Signal(str)  # id
+
+    _again = Signal()
+
+    def __init__(self, workbench: Workbench, flag: Flag) -> None:
+        super().__init__()
+        self._workbench, self._flag = workbench, flag
+        self._speeds = Speeds(workbench.data_folder)
+        self._session = None
+        self._paused = False
+        self._events: list = []
+        self._sent = 0.0
+        self._plan_event = None
+        self._step_event = None
+        self._again.connect(self.on_turn, Qt.ConnectionType.QueuedConnection)
+
+    # ---- before
+
+    @Slot(object)
+    def keep_corpus(self, corpus) -> None:
+        """The repository as it was read last: a run need not read it again."""
+        self._workbench.corpus = corpus
+
+    @Slot(object)
+    def plan(self, request: RunRequest) -> None:
+        """What a run with these options would do, in its own mode and in every other."""
+        if self._session is not None:
+            return  # asked again when the run is over
+        try:
+            self.planned.emit(*plan_run(self._workbench, self._speeds, request), request)
+        except Exception as error:
+            mode = str(request.options.get("mode", ""))
+            self.planned.emit(PlanView(mode, problem=failure_from(error).cause), {}, request)
+
+    @Slot(object)
+    def start(self, request: RunRequest) -> None:
+        """Read the repository, load the base, and begin."""
+        if self._session is not None:
+            return
+        self._events, self._paused = [], False
+        self._plan_event = self._step_event = None
+        try:
+            self._workbench.tell("Preparing a run", 0.0)
+            self._workbench.release_models()
+            self._session = self._prepared(request)
+            self._workbench.training_began(self._session)
+        except Exception as error:
+            self._end()
+            if isinstance(error, Cancelled) or self._flag.is_raised():
+                self.finished.emit(None)
+            else:
+                self.failed.emit(failure_from(error))
+            return
+        self._again.emit()
+
+    def _prepared(self, request: RunRequest):
+        from engine.devices.single_kernel import warm_up
+        from engine.session import Session, SessionPlan, resume_session
+        from engine.train.options import TrainingOptions
+
+        def progress(done: int, total: int, what: str) -> None:
+            self.preparing.emit(done, total, what)
+            if self._flag.is_raised():
+                raise Cancelled
+
+        device = self._workbench.device
+        warm_up(device, lambda kernel, done, total: progress(done, total, "Preparing kernels"))
+        progress(0, 0, "Checking the device")
+        self._workbench.require_right_numbers()
+        data_folder = self._workbench.data_folder
+        if request.resume:
+            return resume_session(request.resume, data_folder, lambda: device, progress)
+        plan = SessionPlan(
+            Path(request.root), data_folder, TrainingOptions(**request.options), request.base, timeline=TIMELINE
+        )
+        if request.changes is not None:
+            plan = self._for_changes(plan, request.changes)
+        corpus = self._workbench.corpus
+        if corpus is not None and str(corpus.root) != request.root:
+            corpus = None
+        return Session(plan, device, progress, corpus=corpus, cancelled=self._flag.is_raised)
+
+    def _for_changes(self, plan, changes: ChangesSince):
+        """A short run that goes on with the checkpoint, in its own mode."""
+        from engine.model.selection import MODES
+
+        mode = self._workbench.store.get(changes.checkpoint).mode
+        known = mode if mode in MODES else plan.options.mode
+        options = plan.options.changed(mode=known, steps=0, minutes=0.0, epochs=CHANGE_PASSES, evaluations=4)
+        return replace(plan, options=options, changed=changes.paths, changed_since=changes.checkpoint, timeline=0)
+
+    # ---- during
+
+    @Slot()
+    def on_turn(self) -> None:
+        """One step's worth of work."""
+        session = self._session
+        if session is None or self._paused:
+            return
+        try:
+            events = session.advance()
+            if events:
+                self._workbench.weights_moved()
+            for event in events:
+                self._take(event)
+            if session.finished:
+                self._finish()
+                return
+        except Exception as error:
+            self._send()
+            self._end()
+            self.failed.emit(failure_from(error))
+            return
+        if time.monotonic() - self._sent >= SEND_EVERY:
+            self._send()
+        self._again.emit()
+
+    @Slot()
+    def pause(self) -> None:
+        if self._session is not None and not self._paused:
+            self._paused = True
+            self._session.pause()
+            self._send()
+            self._workbench.tell("Paused", 0.0)
+
+    @Slot()
+    def resume(self) -> None:
+        if self._session is not None and self._paused:
+            self._paused = False
+            self._session.resume()
+            self._again.emit()
+
+    @Slot(float)
+    def set_duty_cycle(self, share: float) -> None:
+        """How much of the time the run may work, from the next step on."""
+        if self._session is not None:
+            trainer = self._session.trainer
+            trainer.options = trainer.options.changed(duty_cycle=share)
+
+    @Slot()
+    def stop(self) -> None:
+        """End with the best so far, also out of a pause."""
+        if self._session is not None:
+            self._session.stop()
+            self._workbench.tell("Saving", 0.0)
+            if self._paused:
+                self._paused = False
+                self._session.resume()
+                self._again.emit()
+
+    @Slot()
+    def close(self) -> None:
+        """The program ends: stop and save what there is."""
+        if self._session is None:
+            return
+        try:
+            self._session.stop()
+            self._session.resume()
+            while not self._session.finished:
+                self._session.advance()
+        except Exception as error:
+            self.failed.emit(failure_from(error))
+        self._end()
+
+    # ---- inside
+
+    def _take(self, event) -> None:
+        kind = event.event
+        self._events.append(event)
+        if kind == "plan":
+            self._plan_event = event
+            self.began.emit(event.run, plan_view(event))
+        elif kind == "step":
+            self._step_event = event
+        elif kind == "checkpoint":
+            self.checkpoint_saved.emit(event.checkpoint)
+
+    def _send(self) -> None:
+        """Tell what was gathered, in a copy."""
+        self._sent = time.monotonic()
+        if self._events:
+            self.told.emit(tuple(self._events))
+            self._events = []
+        step, plan = self._step_event, self._plan_event
+        if step is not None and plan is not None and not self._paused:
+            of = f" of {plan.steps:,}" if plan.steps else ""
+            self._workbench.tell(f"Training step {step.step:,}{of}", step.tokens_per_second)
+
+    def _finish(self) -> None:
+        events = self._events
+        self._send()
+        finished = next(event for event in reversed(events) if event.event == "finished")
+        saved = [event for event in events if event.event == "checkpoint" and not event.timeline]
+        step = self._step_event
+        if step is not None and step.step >= SETTLED:
+            parameters = self._session.model.config.parameter_count
+            device = self._workbench.device.description
+            self._speeds.keep(Speed(device, self._plan_event.mode, parameters, step.tokens_per_second))
+        view = FinishedView(
+            self._session.run_id,
+            finished.reason,
+            finished.step,
+            finished.best_step,
+            finished.held_out_before,
+            finished.held_out_after,
+            finished.rolled_back,
+            finished.seconds,
+            saved[-1].checkpoint if saved else "",
+            saved[-1].name if saved else "",
+            self._session.base.id,
+            finished.changed_before,
+            finished.changed_after,
+        )
+        self._end()
+        self.finished.emit(view)
+
+    def _end(self) -> None:
+        """Give the run's memory back."""
+        session, self._session = self._session, None
+        self._workbench.training_ended()
+        if session is not None:
+            session.close()
+        self._workbench.tell("Idle", 0.0)

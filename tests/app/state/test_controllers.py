@@ -1,0 +1,177 @@
+"""Controllers alone, without workers: what they refuse, remember and tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from app.settings import Settings
+from app.state.choices import base_choices, is_starter, model_choices, timelines
+from app.state.completion import CompletionController
+from app.state.engine import EngineController
+from app.state.run_history import RunHistory
+from app.state.training import TrainingController
+from app.values.checkpoints import CheckpointRow
+from app.values.completion import IN_TRAINING, STARTER, CompletionView, ModelChoice
+from app.values.engine import RaceEnded, RaceLine
+from app.values.training import ResumableRun
+from engine.train.events import EvaluationEvent, NoteEvent, StepEvent
+
+
+@pytest.fixture
+def settings(qapp, folder):
+    return Settings(folder)
+
+
+def step(number: int, **memory: int) -> StepEvent:
+    return StepEvent(number, 5.0 / number, 1e-3, 0.5, 100.0, 9.0, memory, number != 2)
+
+
+def test_history_grows_and_keeps_what_was_read():
+    history = RunHistory()
+    history.add(EvaluationEvent(0, 7.0, True))
+    history.add(step(1, weights=5))
+    early = history.loss
+    for number in range(2, 2000):
+        history.add(step(number, weights=5, gradients=number))
+    history.add(NoteEvent(3, "Something."))
+    assert len(history) == 1999 and history.loss[-1] == pytest.approx(5.0 / 1999)
+    assert early.tolist() == [5.0] and not early.flags.writeable
+    assert history.memory["gradients"][:2].tolist() == [0.0, 2.0]
+    assert all(len(column) == 1999 for column in history.memory.values())
+    assert (history.begin_loss, history.skipped_steps) == (7.0, [2])
+    assert [(note.step, note.words) for note in history.notes] == [(3, "Something.")]
+
+
+def test_history_as_csv():
+    history = RunHistory()
+    for event in (EvaluationEvent(0, 7.0, True), step(1, weights=5), step(2, weights=6), EvaluationEvent(2, 6.5, True)):
+        history.add(event)
+    lines = history.to_csv().splitlines()
+    assert lines[0].split(",")[-2:] == ["held_out_loss", "memory_weights"]
+    assert lines[1].startswith("0,") and lines[1].endswith(",7.0,")
+    assert lines[3].split(",")[0] == "2" and lines[3].endswith(",6.5,6")
+    assert np.isclose(float(lines[2].split(",")[1]), 5.0)
+
+
+def test_options_refuse_in_words_and_ask_for_a_plan(settings, qtbot):
+    training = TrainingController(settings)
+    with qtbot.waitSignal(training.plan_wanted) as asked:
+        assert training.set_option("steps", 77) == ""
+    assert asked.args[0].options["steps"] == 77 and training.preset == "custom"
+    assert "batch_size" in training.set_option("batch_size", 0)
+    assert "no option" in training.set_option("nonsense", 1)
+    assert training.options.steps == 77
+    training.choose_preset("quick")
+    assert training.preset == "quick" == settings.preset and training.options.steps != 77
+
+
+def test_a_preset_keeps_the_mode(settings):
+    training = TrainingController(settings)
+    training.set_mode("wsla")
+    training.choose_preset("thorough")
+    assert training.mode == "wsla"
+
+
+def test_nothing_starts_without_a_folder(settings):
+    training = TrainingController(settings)
+    asked = []
+    training.start_wanted.connect(asked.append)
+    training.start()
+    assert training.startable == "Choose a folder first." and training.phase == "idle" and asked == []
+
+
+def test_the_duty_cycle_of_the_settings_reaches_a_run(settings):
+    training = TrainingController(settings)
+    told = []
+    training.duty_cycle_changed.connect(told.append)
+    settings.duty_cycle = 0.4
+    assert training.options.duty_cycle == 0.4 and told == [0.4]
+
+
+def test_the_run_that_goes_on_is_not_offered_again(settings):
+    training = TrainingController(settings)
+    training.phase, training.run = "running", "abc"
+    runs = tuple(ResumableRun(run, "/x", "", "lora", 1, 2, 0.0) for run in ("abc", "def"))
+    training.on_runs(runs)
+    assert [run.id for run in training.resumable] == ["def"]
+
+
+def test_a_newer_request_overtakes_the_one_before(settings):
+    completion = CompletionController(settings)
+    cancelled, answered = [], []
+    completion.cancel_wanted.connect(cancelled.append)
+    completion.completed.connect(lambda ticket, view: answered.append(ticket))
+    first = completion.request("a")
+    other = completion.request("a", channel="left")
+    second = completion.request("ab")
+    assert cancelled == [first]
+    completion.on_completed(CompletionView(first, "ghost", STARTER, "late"))
+    assert answered == []
+    completion.on_completed(CompletionView(second, "ghost", STARTER, "right"))
+    completion.on_completed(CompletionView(other, "left", STARTER, "too"))
+    assert answered == [second, other] and not completion.busy
+
+
+def test_channels_ask_their_models(settings):
+    completion = CompletionController(settings)
+    completion.on_choices((ModelChoice(STARTER, "s"), ModelChoice("a" * 32, "a")))
+    completion.choose_second("a" * 32)
+    completion.set_blend(0.3)
+    asked = []
+    completion.query_wanted.connect(asked.append)
+    for channel in ("ghost", "left", "right"):
+        completion.request("x", channel=channel)
+    completion.request("x", channel="left", model="b" * 32)
+    assert [(query.model[0], query.blend) for query in asked] == [("s", 0.3), ("s", 0.0), ("a", 0.0), ("b", 0.0)]
+
+
+def test_sampling_refuses_in_words(settings):
+    completion = CompletionController(settings)
+    assert completion.set_sampling("temperature", 0.7) == "" and completion.sampling.temperature == 0.7
+    assert "Top p must be" in completion.set_sampling("top_p", 2)
+    assert completion.sampling.top_p == 1.0
+
+
+def test_a_model_that_is_gone_is_no_longer_chosen(settings):
+    completion = CompletionController(settings)
+    completion.on_choices((ModelChoice(STARTER, "s"), ModelChoice("x", "x")))
+    completion.choose_model("x")
+    completion.choose_second("x")
+    completion.on_choices((ModelChoice(STARTER, "s"),))
+    assert (completion.model, completion.second) == (STARTER, "")
+    completion.on_training(True)
+    assert completion.choice(IN_TRAINING) and completion.model == STARTER
+
+
+def test_choices_leave_out_what_cannot_be_chosen():
+    rows = (
+        CheckpointRow("1", "shop #1", mode="lora", run="r", step=9, held_out_loss=1.5),
+        CheckpointRow("2", "shop at step 4", mode="lora", run="r", step=4, tags=("timeline",)),
+        CheckpointRow("3", "broken", problem="damaged"),
+        CheckpointRow("4", STARTER, mode="import"),
+    )
+    assert [choice.id for choice in model_choices(rows, False)] == ["1", "4"]
+    assert model_choices(rows, True)[0].id == STARTER
+    assert [choice.name for choice in base_choices(rows[:1], False)] == ["A new small model", "shop #1"]
+    assert model_choices(rows, False)[0].words == "lora, step 9, held-out loss 1.500"
+    assert [(point.id, point.final) for point in timelines(rows)["r"]] == [("2", False), ("1", True)]
+    assert is_starter(rows[3]) and not is_starter(rows[0])
+
+
+def test_the_winner_of_a_race_is_used_and_remembered(settings):
+    from app.events import EngineFound
+    from engine.devices import Choice, DeviceInfo
+
+    devices = (DeviceInfo("cpu", "A processor", "", "cpu"), DeviceInfo("webgpu:0", "A card", "", "discrete"))
+    found = EngineFound(devices, Choice(devices[1], "the discrete GPU"), ())
+    engine = EngineController(settings)
+    engine.on_engine_found(found)
+    assert engine.in_use.name == "webgpu:0"
+    engine.on_race_ended(RaceEnded((RaceLine("cpu", "A processor", 900.0), RaceLine("webgpu:0", "A card", 300.0))))
+    assert engine.in_use.name == "cpu" and "fastest of 2" in engine.reason
+    again = EngineController(settings)
+    again.on_engine_found(found)
+    assert again.in_use.name == "cpu"
+    again.choose("webgpu:0")
+    assert again.in_use.name == "webgpu:0" and again.reason == "chosen by you"

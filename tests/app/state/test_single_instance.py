@@ -1,0 +1,49 @@
+"""A second start raises the first window and ends."""
+
+from __future__ import annotations
+
+from PySide6.QtNetwork import QLocalServer
+
+from app.single_instance import SingleInstance, server_name
+
+
+def test_the_second_start_asks_the_first(qapp, qtbot, folder):
+    first = SingleInstance(folder)
+    assert first.claim()
+    try:
+        with qtbot.waitSignal(first.raise_wanted, timeout=5000):
+            assert not SingleInstance(folder).claim()
+    finally:
+        first.release()
+    again = SingleInstance(folder)
+    assert again.claim()
+    again.release()
+
+
+def test_another_data_folder_is_another_program(qapp, folder, tmp_path):
+    first, other = SingleInstance(folder), SingleInstance(tmp_path / "other")
+    try:
+        assert first.claim() and other.claim() and first.name != other.name
+    finally:
+        first.release()
+        other.release()
+
+
+def test_what_a_killed_program_left_is_removed(qapp, folder):
+    """A socket file that nobody listens on."""
+    left = QLocalServer()
+    assert left.listen(server_name(folder))
+    path = left.fullServerName()
+    import os
+    import socket
+
+    left.close()
+    stale = socket.socket(socket.AF_UNIX)
+    stale.bind(path)
+    stale.close()
+    assert os.path.exists(path)
+    one = SingleInstance(folder)
+    try:
+        assert one.claim()
+    finally:
+        one.release()

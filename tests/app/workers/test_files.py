@@ -1,0 +1,154 @@
+"""Everything that the Checkpoints page asks for, on a real store."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.app.state.program import PATIENCE, make_tiny_base
+
+
+@pytest.fixture
+def store(folder):
+    from engine.checkpoints.store import CheckpointStore
+
+    return CheckpointStore(folder / "checkpoints")
+
+
+@pytest.fixture
+def child(store, tiny):
+    """A whole checkpoint made of the tiny one, with other weights, a history and a parent."""
+    from engine.checkpoints.store import Facts
+
+    with store.load_parameters(tiny) as loaded:
+        moved = {name: array + 0.01 for name, array in loaded.items()}
+        facts = Facts(name="child", mode="full", parents=(tiny,), metrics={"held_out_loss": 2.5}, options={"steps": 5})
+        history = [{"event": "step", "step": 1, "loss": 3.0}, {"event": "evaluation", "step": 1, "held_out_loss": 2.5}]
+        saved = store.save(
+            facts, config=loaded.config, parameters=moved, tokenizer=store.tokenizer_path(tiny), history=history
+        )
+    return saved.id
+
+
+def answer(one, signal, ask, *arguments):
+    with one.qtbot.waitSignal(signal, timeout=PATIENCE) as answered:
+        ask(*arguments)
+    one.until(lambda: not one.state.checkpoints.busy)
+    return answered.args[-1]
+
+
+def test_rows_details_and_curves(program, tiny, child):
+    one = program()
+    checkpoints = one.state.checkpoints
+    assert [row.name for row in checkpoints.rows] == ["child", "tiny"]
+    assert [(node.row.name, node.depth, node.parent) for node in checkpoints.lineage] == [
+        ("tiny", 0, ""),
+        ("child", 1, tiny),
+    ]
+    details = answer(one, checkpoints.details_ready, checkpoints.details, child)
+    assert details.row.held_out_loss == 2.5 and details.options == {"steps": 5} and "child" in details.card
+    assert details.curve.losses.tolist() == [3.0] and details.parameters > 1000
+    curves = answer(one, checkpoints.histories_ready, checkpoints.histories, [tiny, child])
+    assert [curve.held_out_losses.tolist() for curve in curves] == [[], [2.5]]
+    assert [choice.id for choice in one.state.completion.model_choices] == [child, tiny]
+
+
+def test_comparing_merging_and_precisions(program, tiny, child, store):
+    one = program()
+    checkpoints = one.state.checkpoints
+    compared = answer(one, checkpoints.compared, checkpoints.compare, tiny, child)
+    assert compared.changed_share > 0.9 and compared.heat_maps["relative_l2"].values.shape[0] == 2
+    merged = answer(one, checkpoints.merged, checkpoints.merge, tiny, child, 0.25, "blend")
+    assert merged.child_name == "blend" and merged.child_loss is None
+    one.until(lambda: checkpoints.row(merged.child) is not None)
+    assert checkpoints.row(merged.child).parents == (tiny, child)
+    lines = []
+    checkpoints.precision_measured.connect(lambda id, line: lines.append(line))
+    table = answer(one, checkpoints.precisions_ready, checkpoints.precisions, child)
+    assert tuple(lines) == table and any(line.largest_error for line in table)
+
+
+def test_what_needs_the_device_is_measured_there(program, repository, tiny, child):
+    one = program()
+    checkpoints = one.state.checkpoints
+    one.open(repository)
+    tried = answer(one, checkpoints.blend_measured, checkpoints.try_blend, tiny, child, 0.5, str(repository))
+    assert tried.child == "" and None not in (tried.first_loss, tried.second_loss, tried.child_loss)
+    merged = answer(one, checkpoints.merged, checkpoints.merge, tiny, child, 0.5, "measured", str(repository))
+    assert merged.child_loss == pytest.approx(tried.child_loss)
+    one.until(lambda: checkpoints.row(merged.child) is not None)
+    assert checkpoints.row(merged.child).held_out_loss == pytest.approx(tried.child_loss)
+    table = answer(one, checkpoints.precisions_ready, checkpoints.precisions, tiny, str(repository))
+    assert table[0].held_out_loss == pytest.approx(tried.first_loss, abs=1e-4)
+    assert one.failures == []
+
+
+def test_changing_deleting_and_bringing_back(program, child):
+    one = program()
+    checkpoints = one.state.checkpoints
+    checkpoints.rename(child, "better name")
+    checkpoints.note(child, "mine")
+    checkpoints.tag(child, ("a", "b"))
+    checkpoints.pin(child, True)
+    one.until(lambda: checkpoints.row(child).pinned)
+    row = checkpoints.row(child)
+    assert (row.name, row.note, row.tags) == ("better name", "mine", ("a", "b"))
+    trashed = answer(one, checkpoints.deleted, checkpoints.delete, child)
+    one.until(lambda: checkpoints.row(child) is None)
+    assert trashed.id == child and [item.id for item in checkpoints.trash] == [child]
+    checkpoints.undo_delete()
+    one.until(lambda: checkpoints.row(child) is not None)
+    assert checkpoints.trash == () and checkpoints.last_deleted is None
+    assert one.failures == []
+
+
+def test_export_and_import(program, child, tmp_path):
+    one = program()
+    checkpoints = one.state.checkpoints
+    assert {"hf", "gguf", "coil"} <= set(checkpoints.export_formats)
+    done = answer(one, checkpoints.exported, checkpoints.export, child, "coil", tmp_path / "child.coil")
+    assert done.nbytes > 0
+    answer(one, checkpoints.deleted, checkpoints.delete, child)
+    checkpoints.empty_trash()
+    row = answer(one, checkpoints.imported, checkpoints.import_, done.path)
+    assert row.id == child and checkpoints.row(child).name == "child"
+
+
+def test_verify_finds_a_flipped_byte(program, child, store):
+    one = program()
+    checkpoints = one.state.checkpoints
+    assert answer(one, checkpoints.verified, checkpoints.verify, child).findings == ()
+    path = store.folder_of(child) / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    assert "model.safetensors" in answer(one, checkpoints.verified, checkpoints.verify, child).findings[0]
+
+
+def test_what_goes_wrong_is_told_and_the_next_job_is_done(program, child, tmp_path):
+    one = program()
+    checkpoints = one.state.checkpoints
+    checkpoints.rename(child, "")
+    checkpoints.import_(tmp_path / "nothing")
+    use = answer(one, checkpoints.disk_use_ready, checkpoints.measure_disk_use)
+    assert use.checkpoints > 0 and use.free > 0 and len(one.failures) == 2
+    assert "does not exist" in one.failures[1].cause and not checkpoints.busy
+
+
+def test_a_cancelled_job_leaves_nothing(program, child, folder, monkeypatch):
+    one = program()
+    checkpoints = one.state.checkpoints
+    monkeypatch.setattr(one.state._files_flag, "arm", lambda: None)
+    checkpoints.cancel()
+    checkpoints.duplicate(child, "copy")
+    one.until(lambda: not checkpoints.busy)
+    assert [row.name for row in checkpoints.rows] == ["child", "tiny"] and one.failures == []
+    assert list((folder / "checkpoints" / "work").glob("*")) == []
+
+
+def test_what_a_killed_writer_left_is_tidied(program, folder, repository):
+    make_tiny_base(folder, repository)
+    left = folder / "checkpoints" / "work" / "abandoned"
+    left.mkdir(parents=True)
+    (left / "half").write_text("x")
+    program()
+    assert not left.exists()

@@ -1,0 +1,137 @@
+"""How smooth the window stays: the time between two turns of its event loop while a real run goes on.
+
+    python -m tests.benchmarks.window [--seconds 15] [--size tiny|starter] [--repository FOLDER]
+
+A timer of 4 ms stands for a user's input: what lies between two of its ticks is what a key press may have to wait.
+Prints name=value lines: a part each for the start, for reading the repository and for training (with completions asked
+for meanwhile).  Offscreen; a data folder of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+TICK = 4  # milliseconds
+PATIENCE = 120.0  # seconds
+
+
+def main() -> None:
+    """Start, read, train; measure each."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=15.0, help="of training")
+    parser.add_argument("--size", choices=("tiny", "starter"), default="tiny", help="of the model that is trained")
+    parser.add_argument("--repository", type=Path, help="instead of a small one that is written for this")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="codecoil-window-") as place:
+        os.environ["CODECOIL_DATA"] = f"{place}/data"
+        measure(Path(place), arguments)
+
+
+def measure(place: Path, arguments: argparse.Namespace) -> None:
+    from app.data_folder import data_folder
+    from app.desktop import open_desktop
+    from tests.app.state.program import make_tiny_base, write_repository
+
+    repository = write_repository(place / "shelves", 12)
+    if arguments.repository:
+        shutil.copytree(arguments.repository, place / "copied")
+        repository = place / "copied"
+    base = "" if arguments.size == "starter" else make_tiny_base(data_folder(), write_repository(place / "words"))
+    began = time.perf_counter()
+    desktop = open_desktop(data_folder())
+    desktop.application.processEvents()
+    print(f"window_shown_ms={1e3 * (time.perf_counter() - began):.0f}")
+    ticks = Ticks(desktop)
+    state = desktop.state
+    state.settings.device = "cpu"
+    try:
+        ticks.until(lambda: state.engine.found is not None and state.checkpoints.listed, "start")
+        state.repository.open(repository)
+        ticks.until(lambda: state.repository.phase == "ready", "reading")
+        desktop.window.show_page("Adapt")
+        training = state.training
+        training.choose_base(base)
+        for name, value in {"steps": 10_000_000, "mode": "full", "evaluations": 2000}.items():
+            assert not training.set_option(name, value), name
+        training.start()
+        ticks.until(lambda: training.step > 0, "preparing")
+        end = time.perf_counter() + arguments.seconds
+        asked = [end - arguments.seconds]
+
+        def over() -> bool:
+            if time.perf_counter() - asked[0] > 0.5:
+                asked[0] = time.perf_counter()
+                state.completion.request("class Shelf:\n    def ", "", "shelf.py")
+            return time.perf_counter() > end
+
+        first = training.step
+        ticks.until(over, "training")
+        print(f"training_steps_per_second={(training.step - first) / arguments.seconds:.1f}")
+        began = time.perf_counter()
+        training.pause()
+        ticks.until(lambda: state.engine.activity == "Paused")
+        print(f"pause_ms={1e3 * (time.perf_counter() - began):.0f}")
+        began = time.perf_counter()
+        training.stop()
+        ticks.until(lambda: not training.active)
+        print(f"stop_and_save_ms={1e3 * (time.perf_counter() - began):.0f}")
+    finally:
+        desktop.close()
+
+
+class Ticks:
+    """Times of a short timer's ticks in the GUI thread."""
+
+    def __init__(self, desktop) -> None:
+        from PySide6.QtCore import QObject, Qt, QTimer
+
+        self._application = desktop.application
+        self._times: list[float] = []
+        self._owner = QObject()
+        timer = QTimer(self._owner)
+        timer.setTimerType(Qt.TimerType.PreciseTimer)
+        timer.timeout.connect(self._tick)
+        timer.start(TICK)
+
+    def _tick(self) -> None:
+        self._times.append(time.perf_counter())
+
+    def until(self, reached, name: str = "") -> None:
+        """Let the window live until then; with a name, print what was measured on the way."""
+        from PySide6.QtCore import QEventLoop, QTimer
+
+        self._times = []
+        loop = QEventLoop()
+        look = QTimer()
+        look.timeout.connect(lambda: loop.quit() if reached() else None)
+        look.start(20)
+        guard = QTimer()
+        guard.setSingleShot(True)
+        guard.timeout.connect(loop.quit)
+        guard.start(int(1000 * PATIENCE))
+        loop.exec()
+        if not reached():
+            raise TimeoutError(f"not reached within {PATIENCE:.0f} s: {name}")
+        if name:
+            self._report(name)
+
+    def _report(self, name: str) -> None:
+        import numpy as np
+
+        gaps = 1e3 * np.diff(self._times)
+        if not len(gaps):
+            return
+        print(f"{name}_seconds={self._times[-1] - self._times[0]:.1f}")
+        print(f"{name}_gap_p50_ms={np.percentile(gaps, 50):.1f}")
+        print(f"{name}_gap_p95_ms={np.percentile(gaps, 95):.1f}")
+        print(f"{name}_gap_worst_ms={gaps.max():.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""The page on the real engine: a tiny model learns a small repository, and the plots show it."""
+
+from __future__ import annotations
+
+from tests.app.state.program import *  # noqa: F403  (fixtures)
+
+
+def test_a_run_is_watched_from_its_plan_to_its_use(program, repository, tiny, theme, qtbot):
+    from app.window.adapt.page import AdaptPage
+
+    one = program()
+    training = one.state.training
+    page = AdaptPage(one.state)
+    qtbot.addWidget(page)
+    page.resize(1096, 720)
+    page.show()
+    page.load_board()
+    one.open(repository)
+    one.small_options(tiny, mode="wsla", steps=40, insight_interval=5)
+    one.until(lambda: training.plan is not None and training.plan.steps == 40)
+    preflight = page.setup.preflight
+    assert preflight.steps.number.text() == "40" and preflight.start_button.isEnabled(), preflight.words.text()
+    assert all(" MiB" in card.takes.words or " KiB" in card.takes.words for card in page.setup.modes.cards.values())
+    preflight.start_button.click()
+    one.until(lambda: training.step >= 5)
+    page.run_header.pause_button.click()
+    assert page.run_header.state.text() == "Paused"
+    page.run_header.pause_button.click()
+    one.until(lambda: training.phase == "finished")
+    assert page.result.isVisible() and page.result.columns["loss"].after.text() != "–"
+    page.board.draw_now()
+    assert page.board.loss._raw.getData()[0].tolist() == list(range(1, 41))
+    assert page.board.memory.kinds(training.history)[0] == "weights"
+    assert len(page.board.layers.layers) == 2
+    one.until(lambda: training.after is not None or training.score_problem)
+    if training.finished.checkpoint:
+        page.result.use_button.click()
+        assert one.state.completion.model == training.finished.checkpoint
+        assert page.result.use_button.text() == "In use"
+    assert one.failures == []

@@ -1,0 +1,323 @@
+"""The Repository page: what it shows of the controller, and what every control asks it for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QAbstractItemModel, QMimeData, QPoint, Qt, QUrl
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QAbstractItemModelTester
+
+from app.events import Failure
+from app.window.repository.file_tree import LOSS, NAME, VERDICT
+from app.window.repository.filters import CHANGED, HELD_OUT, LEFT_OUT
+from app.window.repository.page import FILES, SECRETS
+from app.window.repository.tree_builder import AT_ONCE
+from tests.window.stage import ROOT, changes, corpus, open_repository, press, rows
+
+
+@pytest.fixture
+def page(main_window):
+    return main_window.page("Repository")
+
+
+@pytest.fixture
+def opened(page, application):
+    """The page with a repository on it."""
+    open_repository(application)
+    return page
+
+
+@pytest.fixture
+def asked(application):
+    """What the controller was asked for, by name."""
+    repository, told = application.repository, []
+    for name in ("open", "override", "language", "not_secret", "policy", "score", "rescan", "cancel"):
+        getattr(repository, f"{name}_wanted").connect(lambda *what, name=name: told.append((name, *what)))
+    return told
+
+
+def shown(page) -> list[str]:
+    return sorted(node.path for node in page.files.files.tree.nodes if node.file)
+
+
+def index(page, path: str, column: int = NAME):
+    return page.files.files.index_of(path).siblingAtColumn(column)
+
+
+# ---- nothing open
+
+
+def test_at_first_it_says_what_to_do(page, main_window, qtbot):
+    assert page.stack.currentWidget() is page.start
+    assert page.start.folder_button.isVisible()
+    wanted = []
+    page.folder_wanted.connect(lambda: wanted.append(1))
+    main_window.application.blockSignals(True)
+    page.folder_wanted.disconnect(main_window.on_folder_wanted)
+    press(qtbot, page.start.folder_button)
+    assert wanted == [1]
+
+
+def test_the_sample_project_is_copied_and_opened(page, application, asked, monkeypatch, tmp_path, qtbot):
+    from app.window.repository import sample
+
+    packaged = tmp_path / "resources" / sample.NAME
+    packaged.mkdir(parents=True)
+    (packaged / "tide.py").write_text("level = 3\n")
+    monkeypatch.setattr(sample.importlib.resources, "files", lambda _package: packaged.parent)
+    page.start.sample_wanted.emit()
+    copy = application.data_folder / "sample" / "tidewater"
+    assert asked == [("open", str(copy))] and (copy / "tide.py").read_text() == "level = 3\n"
+    (copy / "tide.py").write_text("mine\n")
+    assert sample.place_sample(application.data_folder) == copy
+    assert (copy / "tide.py").read_text() == "mine\n"  # what the user changed stays
+    assert [path.name for path in copy.parent.iterdir()] == ["tidewater"]
+
+
+def test_recent_folders_are_opened_and_forgotten(page, application, asked, qtbot):
+    application.settings.recent_folders = ["/a/one", "/b/two"]
+    application.repository.changed.emit()
+    assert [row.folder for row in page.start.recent] == ["/a/one", "/b/two"]
+    qtbot.waitUntil(page.start.recent[1].forget_button.isVisible)
+    press(qtbot, page.start.recent[1].forget_button)
+    assert application.settings.recent_folders == ["/a/one"]
+    qtbot.waitUntil(page.start.recent[0].button.isVisible)
+    press(qtbot, page.start.recent[0].button)
+    assert asked == [("open", "/a/one")]
+
+
+# ---- the list
+
+
+def test_it_shows_the_repository_in_numbers(opened):
+    figures = opened.figures
+    assert (figures.learned.figure.number.text(), figures.learned.figure.remark.words) == ("4 files", "2,900 tokens")
+    assert figures.held_out.figure.number.text() == "1 file"
+    assert figures.left_out.figure.number.text() == "3 files"
+    assert figures.secrets.figure.number.text() == "1 line"
+    assert opened.heading.subtitle.text() == f"{ROOT}  ·  watching  ·  read in 1.2 s"
+    assert [entry.language for entry in opened.languages.entries if entry.isVisible()] == [
+        "Python",
+        "TypeScript",
+        "Markdown",
+    ]
+
+
+def test_the_tree_is_a_sound_model(opened, qtbot):
+    model: QAbstractItemModel = opened.files.files
+    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal)
+    opened.filters.choose(LEFT_OUT)
+    opened.filters.choose()
+    assert index(opened, "orbit/pass.py", VERDICT).data() == "learn, chosen by you"
+    assert index(opened, "orbit/").data(Qt.ItemDataRole.CheckStateRole) == Qt.CheckState.PartiallyChecked
+    assert "Verdict: learn" in index(opened, "README.md", VERDICT).data(Qt.ItemDataRole.AccessibleTextRole)
+
+
+def test_a_click_on_the_tick_decides(opened, asked, qtbot):
+    files = opened.files
+    rect = files.visualRect(index(opened, "README.md"))
+    qtbot.mouseClick(files.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(rect.left() + 8, rect.center().y()))
+    assert asked == [("override", "README.md", False)]
+    assert index(opened, "README.md", VERDICT).data() == "will be left out"  # at once, not when it was read again
+    qtbot.mouseClick(files.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(rect.left() + 60, rect.center().y()))
+    assert len(asked) == 1  # a click on the name only chooses the row
+
+
+def test_space_decides_and_a_folder_with_both_is_learned(opened, asked, qtbot):
+    opened.files.setCurrentIndex(index(opened, "orbit/"))
+    qtbot.keyClick(opened.files, Qt.Key.Key_Space)
+    opened.files.setCurrentIndex(index(opened, "vendor/"))
+    qtbot.keyClick(opened.files, Qt.Key.Key_Space)
+    assert asked == [("override", "orbit/", True), ("override", "vendor/", True)]
+
+
+def test_the_menu_of_a_file(opened, asked):
+    nodes = opened.files.files.tree.by_path
+    actions = {action.text(): action for action in opened.files.menu_for(nodes["orbit/pass.py"]).actions()}
+    assert not actions["Learn this file"].isEnabled()
+    actions["Leave this file out"].trigger()
+    actions["Leave it to the rules again"].trigger()
+    assert asked == [("override", "orbit/pass.py", False), ("override", "orbit/pass.py", None)]
+    actions["Copy its path"].trigger()
+    assert QGuiApplication.clipboard().text() == "orbit/pass.py"
+    actions = {action.text(): action for action in opened.files.menu_for(nodes["orbit/old.py"]).actions()}
+    actions["Show all left out for this reason"].trigger()
+    assert shown(opened) == ["orbit/old.py"] and opened.filters.what.value == "near_duplicate"
+
+
+def test_filters_find_and_say_how_many(opened, qtbot):
+    assert opened.shown.text() == ""
+    qtbot.keyClick(opened, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(opened.filters.search.hasFocus)
+    qtbot.keyClicks(opened.filters.search, "orbit P")
+    qtbot.waitUntil(lambda: opened.shown.text() == "4 of 8")
+    press(qtbot, opened.figures.held_out)
+    assert shown(opened) == ["orbit/api/handlers/beam.py"] and opened.filters.what.value == HELD_OUT
+    press(qtbot, opened.languages.entries[1])
+    assert shown(opened) == ["web/panel.ts"]
+    press(qtbot, opened.languages.entries[1])  # once more shows all again
+    assert len(shown(opened)) == 8
+
+
+def test_what_is_open_and_chosen_stays_when_it_is_read_again(opened, application):
+    files = opened.files
+    files.collapse(index(opened, "orbit/"))
+    files.setCurrentIndex(index(opened, "web/"))
+    application.repository.on_corpus(corpus(), True)
+    assert not files.isExpanded(index(opened, "orbit/")) and files.isExpanded(index(opened, "web/"))
+    assert files.files.node(files.currentIndex()).path == "web/"
+    files.expand(index(opened, "orbit/"))
+    application.repository.on_corpus(corpus(), True)
+    assert files.isExpanded(index(opened, "orbit/"))
+
+
+def test_many_files_are_built_beside_the_window(opened, application, qtbot):
+    many = tuple(replace(rows()[0], path=f"a{i // 100}/b{i}.md") for i in range(AT_ONCE + 1))
+    application.repository.on_corpus(corpus(many), True)
+    assert len(shown(opened)) == 8  # not yet
+    opened.filters.search.setText("b17")
+    opened.filters.on_settled()  # the newest wish wins
+    qtbot.waitUntil(lambda: opened.shown.text().endswith("3,001"))
+    assert all("b17" in path for path in shown(opened))
+
+
+def test_losses_are_numbers_on_a_tint(opened, application, qtbot):
+    assert opened.files.isColumnHidden(LOSS)
+    press(qtbot, opened.score_button)
+    application.repository.losses = {"orbit/api/handlers/beam.py": 3.25}
+    application.repository.losses_changed.emit()
+    assert not opened.files.isColumnHidden(LOSS)
+    assert index(opened, "orbit/api/handlers/beam.py", LOSS).data() == "3.25"
+    assert index(opened, "orbit/", LOSS).data() == "3.25"  # a folder has the mean of its files
+    assert index(opened, "README.md", LOSS).data() == ""
+
+
+def test_scoring_is_asked_for_and_shown(opened, application, asked, qtbot):
+    press(qtbot, opened.score_button)
+    assert asked == [("score",)]
+    application.repository.scoring = (3, 10)
+    application.repository.losses_changed.emit()
+    assert opened.score_button.text() == "Scoring 3 of 10" and not opened.score_button.isEnabled()
+
+
+def test_a_language_is_switched(opened, asked):
+    opened.languages.on_menu_about_to_show()
+    action = next(each for each in opened.languages._menu.actions() if each.data() == "TypeScript")
+    action.trigger()
+    assert asked == [("language", "TypeScript", False)]
+
+
+# ---- secrets
+
+
+def test_secrets_are_listed_and_never_shown(opened, application, asked, qtbot):
+    press(qtbot, opened.figures.secrets)
+    assert opened.lists.currentWidget() is opened.secrets and opened.which.value == SECRETS
+    table = opened.secrets.table
+    words = [table.findings.index(0, column).data() for column in range(5)]
+    assert words == ["orbit/api/handlers/slot.py", "12", "AWS access key", "••••••••••", "the line is emptied"]
+    assert not opened.secrets.mark_button.isEnabled()
+    table.selectRow(0)
+    press(qtbot, opened.secrets.mark_button)
+    table.selectRow(1)
+    qtbot.keyClick(table, Qt.Key.Key_Delete)
+    assert asked == [("not_secret", "one", True), ("not_secret", "two", False)]
+    application.repository.on_corpus(corpus(), True)
+    press(qtbot, opened.secrets.policy.buttons["leave_out"])
+    assert application.settings.secret_policy == "leave_out"
+    press(qtbot, opened.which.buttons[FILES])
+    assert opened.lists.currentWidget() is opened.files
+
+
+# ---- reading, changing, failing
+
+
+def test_reading_for_the_first_time_shows_progress(page, application, asked, qtbot):
+    application.repository.open(ROOT)
+    application.repository.on_progress(40, 100, "Reading files")
+    assert not page.progress_card.isVisible()  # most reading is over sooner
+    qtbot.waitUntil(page.progress_card.isVisible)
+    assert page.progress.count.text() == "40 of 100"
+    press(qtbot, page.progress.cancel_button)
+    assert asked[-1] == ("cancel",)
+
+
+def test_reading_again_pushes_nothing_down(opened, application, asked, qtbot):
+    press(qtbot, opened.again_button)
+    assert asked == [("rescan",)]
+    application.repository.on_progress(40, 100, "Reading files")
+    qtbot.waitUntil(opened.cancel_button.isVisible)
+    assert not opened.progress_card.isVisible()
+    assert opened.heading.subtitle.text().endswith("reading files 40 of 100")
+    press(qtbot, opened.cancel_button)
+    assert asked[-1] == ("cancel",)
+    application.repository.on_corpus(corpus(), True)
+    assert not opened.cancel_button.isVisible()
+
+
+def test_changes_are_offered_put_off_and_offered_again(opened, application, main_window, qtbot):
+    application.repository.on_changes(changes())
+    banner = opened.banner
+    assert banner.isVisible()
+    assert banner.words.text().startswith("14 files, 412 lines since orbit #7.") and "about 40 s" in banner.words.text()
+    press(qtbot, banner.show_button)
+    assert opened.filters.what.value == CHANGED and shown(opened) == ["orbit/pass.py"]
+    press(qtbot, banner.later_button)
+    application.repository.on_changes(changes())
+    assert not banner.isVisible()
+    application.repository.on_changes(changes(15, 420))
+    assert banner.isVisible()
+
+
+def test_adapting_to_changes_starts_a_run(opened, application, qtbot):
+    started = []
+    application.training.adapt_to_changes = lambda: started.append(1)
+    application.repository.on_changes(changes())
+    press(qtbot, opened.banner.adapt_button)
+    assert started == [1]
+
+
+def test_a_folder_that_went_away_is_said_and_tried_again(opened, application, asked, qtbot):
+    application.repository.on_changes(changes())
+    application.repository.on_gone(ROOT)
+    assert opened.error_card.isVisible() and ROOT in opened.error_card.cause.text()
+    assert not opened.banner.isVisible() and "no longer there" in opened.heading.subtitle.text()
+    press(qtbot, opened.error_card.action_button)
+    assert asked == [("open", ROOT)] and not opened.error_card.isVisible()
+
+
+def test_a_failure_without_a_list_is_a_card(page, application):
+    application.repository.open(ROOT)
+    application.repository.on_failed(Failure("It cannot be read.", "Ask its owner.", "trace"))
+    assert page.error_card.isVisible() and page.error_card.remedy.text() == "Ask its owner."
+
+
+def test_notes_of_the_reading_are_shown(page, application):
+    open_repository(application, corpus(notes=("Your choices could not be read.",)))
+    assert page.note.isVisible() and "Your choices" in page.note.words.text()
+    application.repository.on_corpus(corpus(), True)
+    assert not page.note.isVisible()
+
+
+def test_another_repository_starts_without_the_old_filter(opened, application):
+    opened.filters.choose(LEFT_OUT)
+    open_repository(application, corpus(rows()[:1], "/another"))
+    assert opened.filters.filter.is_open and shown(opened) == ["README.md"]
+
+
+def test_a_folder_can_be_dropped(main_window, application, asked, tmp_path):
+    from app.window.dropping import dropped_folder
+
+    data = QMimeData()
+    data.setUrls([QUrl("https://example.org/x"), QUrl.fromLocalFile(str(tmp_path))])
+    assert dropped_folder(data) == str(tmp_path)
+    file = tmp_path / "a.py"
+    file.touch()
+    data.setUrls([QUrl.fromLocalFile(str(file))])
+    assert dropped_folder(data) == str(tmp_path)
+    data.setUrls([QUrl("https://example.org/x")])
+    assert dropped_folder(data) == ""
+    main_window.drop_sign.rise(str(tmp_path))
+    assert main_window.drop_sign.isVisible()

@@ -1,0 +1,324 @@
+"""The frame: rail, header with its chips, footer, menu and keys, and leaving during a run."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+
+from app.events import Failure
+from app.values.completion import ModelChoice
+from app.values.engine import MemoryState
+from app.values.training import FinishedView, ResumableRun
+from app.window import closing, pages
+from app.window.main_window import MainWindow
+from tests.window.stage import ROOT, changes, find_devices, open_repository, press
+
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+GIB = 2**30
+
+
+def front(window: MainWindow) -> str:
+    return window.pages.currentWidget().title
+
+
+def titles() -> list[str]:
+    return [entry.title for entry in pages.PAGES if entry.is_there]
+
+
+def entries(chip) -> dict[str, object]:
+    chip.on_about_to_show()
+    return {action.text(): action for action in chip.choices.actions() if not action.isSeparator()}
+
+
+# ---- pages
+
+
+def test_every_page_has_a_word_a_key_and_comes_when_called(main_window, qtbot):
+    for number, entry in enumerate(pages.PAGES, 1):
+        if not entry.is_there:
+            continue
+        qtbot.keyClick(main_window, getattr(Qt.Key, f"Key_{number}"), CTRL)
+        assert front(main_window) == entry.title
+        assert main_window.rail.buttons[entry.title].isChecked()
+        assert (main_window.page(entry.title).title, main_window.page(entry.title).icon) == (entry.title, entry.icon)
+    press(qtbot, main_window.rail.buttons["Repository"])
+    assert front(main_window) == "Repository"
+
+
+def test_a_page_is_made_when_it_is_first_shown_or_when_there_is_time(main_window, application, qtbot):
+    assert list(main_window.made) == ["Repository"]
+    find_devices(application)
+    qtbot.waitUntil(lambda: list(main_window.made) == titles(), timeout=30000)
+    assert front(main_window) == "Repository" and not main_window._preload.isActive()
+
+
+def test_a_page_may_ask_for_another_one(main_window):
+    main_window.page("Repository").page_wanted.emit("Settings")
+    assert front(main_window) == "Settings"
+    main_window.page("Repository").page_wanted.emit("No such page")
+    assert front(main_window) == "Settings"
+
+
+def test_page_and_place_are_remembered(main_window, application, theme, qtbot):
+    main_window.show_page("Settings")
+    main_window.resize(1024, 730)
+    main_window.close()
+    again = MainWindow(application, theme)
+    qtbot.addWidget(again)
+    assert front(again) == "Settings" and (again.width(), again.height()) == (1024, 730)
+
+
+def test_the_rail_counts_what_waits(main_window, application):
+    button = main_window.rail.buttons["Repository"]
+    assert not button.count.isVisible()
+    application.repository.on_changes(changes())
+    assert button.count.isVisible() and button.count.text() == "14" and "14 files changed" in button.accessibleName()
+    application.repository.on_changes(changes(4000))
+    assert button.count.text() == "999+"
+    application.training.on_runs((ResumableRun("r", ROOT, "", "lora", 3, 10, 0.0),))
+    assert main_window.rail.buttons["Adapt"].count.text() == "1"
+
+
+class Shown(QObject):
+    """Notes every window that is shown, were it for a moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.windows = []
+
+    def eventFilter(self, watched, event) -> bool:
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.windows.append(f"{type(watched).__name__} {watched.accessibleName()}")
+        return False
+
+
+def test_making_a_page_flashes_no_window(main_window, application, qapp):
+    """A part that is shown before it has its place is a window of its own for a moment."""
+    find_devices(application)
+    open_repository(application)
+    main_window._preload.stop()
+    shown = Shown()
+    qapp.installEventFilter(shown)
+    try:
+        for title in titles():
+            main_window.show_page(title)
+        application.repository.on_changes(changes())
+    finally:
+        qapp.removeEventFilter(shown)
+    assert shown.windows == []
+
+
+def test_an_engine_that_fails_is_said_on_every_page(main_window, application, qtbot):
+    application.engine.on_engine_failed(Failure("The driver crashed.", "Install another one."))
+    assert main_window.trouble.isVisible() and main_window.trouble.words.text() == "The driver crashed."
+    press(qtbot, main_window.trouble_button)
+    assert front(main_window) == "Settings" and not main_window.trouble.isVisible()
+    card = main_window.page("Settings").device_pane.error_card  # made after the failure
+    assert card.isVisible() and card.remedy.text() == "Install another one."
+
+
+# ---- header
+
+
+def test_the_chips_say_what_is_in_use_and_open_their_choosers(main_window, application):
+    header = main_window.header
+    assert header.repository_chip.value.words == "choose a folder"
+    open_repository(application)
+    find_devices(application)
+    starter = ModelChoice("starter", "Starter", "built in")
+    application.completion.on_choices((starter, ModelChoice("c7", "orbit #7", "loss 3.41")))
+    assert header.repository_chip.value.words == "orbit" and ROOT in header.repository_chip.toolTip()
+    assert header.model_chip.accessibleName() == "Model: Starter"
+    assert header.device_chip.value.words == "A <b>graphics</b> card · Vulkan"  # shown as it is, not as markup
+    entries(header.model_chip)["orbit #7   loss 3.41"].trigger()
+    assert application.completion.model == "c7" and header.model_chip.value.words == "orbit #7"
+    entries(header.device_chip)["A processor · NumPy + Numba"].trigger()
+    assert application.engine.preferred == "cpu" and header.device_chip.value.words.startswith("A processor")
+    entries(header.device_chip)["Automatic: webgpu:0"].trigger()
+    assert application.engine.preferred == "auto"
+    entries(header.device_chip)["Device settings…"].trigger()
+    assert front(main_window) == "Settings"
+
+
+def test_the_repository_chip_opens_recent_folders_and_closes(main_window, application):
+    chip = main_window.header.repository_chip
+    open_repository(application)
+    application.settings.recent_folders = [ROOT, "/elsewhere/tides"]
+    assert list(entries(chip)) == ["Choose a folder…", "orbit", "tides", "Close this repository"]
+    entries(chip)["tides"].trigger()
+    assert application.repository.root == "/elsewhere/tides"
+    entries(chip)["Close this repository"].trigger()
+    assert application.repository.phase == "none" and chip.value.words == "choose a folder"
+
+
+def test_the_primary_action_adapts(main_window, application, qtbot):
+    button = main_window.header.adapt_button
+    assert not button.isEnabled() and "folder first" in button.toolTip()
+    open_repository(application)
+    assert button.isEnabled() and button.text() == "Adapt"
+    press(qtbot, button)
+    assert front(main_window) == "Adapt" and not button.isVisible()  # that page has the plan, and its own button
+
+
+def test_the_primary_action_follows_the_changes(main_window, application, qtbot):
+    started = []
+    application.training.adapt_to_changes = lambda: started.append(1)
+    open_repository(application)
+    application.repository.on_changes(changes())
+    button = main_window.header.adapt_button
+    assert button.text() == "Adapt"  # on the page that offers the changes itself
+    main_window.show_page("Settings")
+    assert button.text() == "Adapt to changes" and "about 40 s" in button.toolTip()
+    press(qtbot, button)
+    assert started == [1] and front(main_window) == "Adapt"
+
+
+def test_nothing_is_started_while_a_run_goes_on(main_window, application):
+    open_repository(application)
+    application.training._enter("running")
+    assert not main_window.header.adapt_button.isVisible()
+    assert not main_window.actions_.adapt.isEnabled() and main_window.actions_.stop.isEnabled()
+
+
+# ---- footer
+
+
+def test_the_footer_tells_the_engine_memory_watcher_and_speed(main_window, application):
+    footer, engine = main_window.footer, application.engine
+    assert footer.offline.text() == "no connections"
+    assert footer.engine.words == "looking for devices" and footer.watcher.text() == "nothing"
+    find_devices(application)
+    open_repository(application)
+    engine.on_memory(MemoryState({"weights": GIB}, int(1.9 * GIB), 2 * GIB, 3 * GIB))
+    engine.on_activity("Training step 120 of 400", 2130.4)
+    assert footer.engine.words == "training step 120 of 400"
+    assert footer.memory.text() == "1.9 GiB of 3 GiB" and "weights: 1 GiB" in footer.memory.toolTip()
+    assert footer.watcher.text() == "on" and footer.speed.text() == "2,130 tokens/s"
+    engine.on_activity("Idle", 0.0)
+    assert footer.speed.text() == ""
+    application.repository.on_watcher("failed", "No more folders can be watched.")
+    assert footer.watcher.text() == "cannot" and "No more folders" in footer.watcher.toolTip()
+
+
+# ---- menu and keys
+
+
+def test_pause_and_stop_have_keys(main_window, application, qtbot):
+    training, told = application.training, []
+    training.pause_wanted.connect(lambda: told.append("pause"))
+    training.resume_wanted.connect(lambda: told.append("resume"))
+    training.stop_wanted.connect(lambda: told.append("stop"))
+    training._enter("running")
+    qtbot.keyClick(main_window, Qt.Key.Key_P, CTRL | SHIFT)
+    qtbot.keyClick(main_window, Qt.Key.Key_P, CTRL | SHIFT)
+    qtbot.keyClick(main_window, Qt.Key.Key_S, CTRL | SHIFT)
+    assert told == ["pause", "resume", "stop"]
+
+
+def test_keys_are_told_apart(main_window):
+    keys = [action.shortcut().toString() for action in main_window.actions() if not action.shortcut().isEmpty()]
+    assert len(keys) == len(set(keys))
+    assert {"Ctrl+O", "F5", "Ctrl+1", "F1", "F10", "Ctrl+Q"} <= set(keys)
+
+
+def test_about_and_check_go_to_their_part_of_the_settings(main_window, application):
+    main_window.actions_.about.trigger()
+    assert front(main_window) == "Settings" and main_window.page("Settings").parts.value == "about"
+    find_devices(application)
+    main_window.actions_.check.trigger()
+    assert main_window.page("Settings").parts.value == "device" and application.engine.phase == "checking"
+
+
+def test_the_folder_is_chosen_and_read(main_window, application, monkeypatch, tmp_path):
+    monkeypatch.setattr("app.window.main_window.QFileDialog.getExistingDirectory", lambda *_: str(tmp_path))
+    main_window.show_page("Settings")
+    main_window.actions_.folder.trigger()
+    assert application.repository.root == str(tmp_path) and front(main_window) == "Repository"
+    monkeypatch.setattr("app.window.main_window.QFileDialog.getExistingDirectory", lambda *_: "")
+    main_window.actions_.folder.trigger()
+    assert application.repository.root == str(tmp_path)
+
+
+# ---- leaving
+
+
+def test_leaving_during_a_run_asks_and_can_be_thought_better_of(main_window, application, qtbot):
+    application.training._enter("running")
+    main_window.close()
+    assert main_window.isVisible() and main_window.closing_bar.isVisible()
+    assert "step 0 of" in main_window.closing_bar.words.text()
+    press(qtbot, main_window.closing_bar.stay_button)
+    assert main_window.isVisible() and not main_window.closing_bar.isVisible()
+
+
+def test_stop_and_save_closes_once_the_run_is_saved(main_window, application, qtbot):
+    stopped = []
+    application.training.stop_wanted.connect(lambda: stopped.append(1))
+    application.training._enter("running")
+    main_window.close()
+    press(qtbot, main_window.closing_bar.stop_button)
+    assert stopped == [1] and main_window.isVisible() and "saving" in main_window.closing_bar.words.text()
+    application.training.on_finished(FinishedView("r", "stopped", 3, 3, 4.0, 3.9, False, 9.0, "c8", "orbit #8"))
+    assert not main_window.isVisible()
+
+
+def test_a_run_that_ends_by_itself_needs_no_question(main_window, application):
+    application.training._enter("running")
+    main_window.close()
+    application.training.on_finished(None)
+    assert main_window.isVisible() and not main_window.closing_bar.isVisible()
+    main_window.close()
+    assert not main_window.isVisible()
+
+
+def test_in_the_tray_a_run_goes_on_and_the_window_comes_back(theme, application, monkeypatch, qtbot):
+    monkeypatch.setattr(closing.Tray, "is_available", staticmethod(lambda: True))
+    window = MainWindow(application, theme)
+    qtbot.addWidget(window)
+    window.show()
+    application.training._enter("running")
+    window.close()
+    press(qtbot, window.closing_bar.tray_button)
+    assert not window.isVisible() and application.training.phase == "running"
+    assert not QApplication.instance().quitOnLastWindowClosed()
+    application.training.progressed.emit()
+    assert "A run is at step" in window.tray.icon.toolTip()
+    window.tray.open_action.trigger()
+    assert window.isVisible() and QApplication.instance().quitOnLastWindowClosed()
+    stopped = []
+    application.training.stop_wanted.connect(lambda: stopped.append(1))
+    window.on_tray_wanted()
+    window.tray.quit_action.trigger()
+    assert stopped == [1]
+    application.training.on_finished(None)
+    assert QApplication.instance().quitOnLastWindowClosed() and window._leaving
+
+
+# ---- for everybody
+
+
+@pytest.mark.parametrize("title", titles())
+@pytest.mark.parametrize("size", [(1024, 700), (1920, 1080)])
+def test_nothing_is_cut_off_and_everything_has_a_name(main_window, application, qapp, title, size):
+    find_devices(application)
+    open_repository(application)
+    application.repository.on_changes(changes())
+    main_window._preload.stop()
+    main_window.show_page(title)
+    main_window.resize(*size)
+    for _ in range(3):
+        qapp.processEvents()
+    page = main_window.page(title)
+    assert page.minimumSizeHint().width() <= page.width()
+    for view in page.findChildren(QWidget, "page_view"):
+        if view.isVisible():
+            assert view.widget().minimumSizeHint().width() <= view.viewport().width()
+    for button in main_window.findChildren(QAbstractButton):
+        if button.isVisible() and button.focusPolicy() != Qt.FocusPolicy.NoFocus:
+            assert button.accessibleName() or button.text(), button
+            assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
+
+
+def test_at_first_no_control_has_a_ring(main_window):
+    assert not isinstance(QApplication.focusWidget(), QAbstractButton)
