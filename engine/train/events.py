@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from engine.model.step import LayerInsight
+
 
 @dataclass(frozen=True)
 class Event:
@@ -20,7 +22,11 @@ class Event:
 
 @dataclass(frozen=True)
 class PlanEvent(Event):
-    """Before the first step: how much there is to do, and what it holds in memory by kind; `run` is to resume by."""
+    """Before the first step: how much there is to do, and what it holds in memory by kind; `run` is to resume by.
+
+    `steps` is 0 where only the time (`minutes`) limits the run.  `base` is the name of the checkpoint that it starts
+    from; `changed_files` counts the files of an incremental run, `skipped_files` those of them that are known well.
+    """
 
     event = "plan"
     mode: str
@@ -31,11 +37,23 @@ class PlanEvent(Event):
     memory: dict[str, int]
     device: str
     run: str = ""
+    step: int = 0
+    minutes: float = 0.0
+    micro_batch: int = 0
+    recompute: int = 0
+    ceiling: int = 0
+    base: str = ""
+    base_id: str = ""
+    changed_files: int = 0
+    skipped_files: int = 0
 
 
 @dataclass(frozen=True)
 class StepEvent(Event):
-    """A step was done.  `applied` is False where it was skipped because a number was not finite."""
+    """A step was done.  `applied` is False where it was skipped because a number was not finite.
+
+    `seconds_left` counts the evaluations that are still to come; `progress` is the share of the run that is done.
+    """
 
     event = "step"
     step: int
@@ -46,41 +64,63 @@ class StepEvent(Event):
     seconds_left: float
     memory: dict[str, int]
     applied: bool
+    progress: float = 0.0
 
 
 @dataclass(frozen=True)
 class EvaluationEvent(Event):
-    """Held-out code was measured; step 0 is before training."""
+    """Held-out code was measured; step 0 is before training.
+
+    `changed_loss` is that of the changed files, in an incremental run.  `partial`: measured on a part only, because
+    the run was stopped; the loss is then that of the best weights plus the difference on that part.
+    """
 
     event = "evaluation"
     step: int
     held_out_loss: float
     best: bool
+    changed_loss: float | None = None
+    partial: bool = False
+
+
+@dataclass(frozen=True)
+class LayerEvent(Event):
+    """A look into the layers: gradient RMS, update relative to the weights, share of dead channels."""
+
+    event = "layers"
+    step: int
+    layers: tuple[LayerInsight, ...]
 
 
 @dataclass(frozen=True)
 class CheckpointEvent(Event):
-    """A checkpoint was saved."""
+    """A checkpoint was saved.  `timeline`: one of the snapshots along a run, not its result."""
 
     event = "checkpoint"
     step: int
     checkpoint: str
     name: str
     held_out_loss: float
+    timeline: bool = False
 
 
 @dataclass(frozen=True)
 class NoteEvent(Event):
-    """Something that a person should know, in words."""
+    """Something that a person should know, in words.  `cause` names it for programs ("over-fitting", "memory")."""
 
     event = "note"
     step: int
     text: str
+    cause: str = ""
 
 
 @dataclass(frozen=True)
 class FinishedEvent(Event):
-    """The run is over.  `rolled_back`: the model has its starting weights."""
+    """The run is over.  `rolled_back`: the model has its starting weights.
+
+    In an incremental run the held-out loss is that of the rest, and `changed_before` and `changed_after` are the losses
+    of the changed files that were learned.
+    """
 
     event = "finished"
     step: int
@@ -90,6 +130,10 @@ class FinishedEvent(Event):
     best_step: int
     rolled_back: bool
     seconds: float
+    changed_before: float | None = None
+    changed_after: float | None = None
+    changed_files: int = 0
+    skipped_files: int = 0
 
 
 def _plain(value: Any) -> Any:
@@ -97,4 +141,6 @@ def _plain(value: Any) -> Any:
         return None
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     return value

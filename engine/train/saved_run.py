@@ -1,7 +1,7 @@
 """A run on disk: one file that a run replaces as it goes, and that another process can go on from.
 
 The file is a safetensors with all arrays and, in its header, where the run is. It is written beside its name and then
-renamed, so that a kill leaves the old one or the new one; a checksum over the arrays finds what a disk has changed.
+renamed, so that a kill leaves the old one or the new one; a checksum over everything finds what a disk has changed.
 """
 
 from __future__ import annotations
@@ -10,24 +10,28 @@ import contextlib
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+import zlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from engine.errors import CheckpointError, ConfigError
 from engine.train.options import TrainingOptions
 from engine.train.trainer import TrainerState
 
-VERSION = "1"
+VERSION = "2"
+SUFFIX = ".safetensors"
+HISTORY = "history"  # the array that holds the lines of the history, compressed
+DTYPES = {"float32": "F32", "int32": "I32", "uint8": "U8"}
 
 
 @dataclass(frozen=True)
 class SavedRun:
-    """Everything to go on with: what was trained on what, and how far."""
+    """Everything to go on with: what was trained on what, and how far.  `more` is for whoever runs the trainer."""
 
     run: str
     root: str
@@ -35,38 +39,54 @@ class SavedRun:
     options: TrainingOptions
     cursor: dict[str, Any]
     state: TrainerState
+    more: dict[str, Any] = field(default_factory=dict)
+    history: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A run that can go on, or, where `problem` says so, cannot."""
+
+    run: str
+    root: str = ""
+    base: str = ""
+    mode: str = ""
+    step: int = 0
+    steps: int = 0
+    saved: float = 0.0  # seconds since 1970
+    problem: str = ""
 
 
 def run_path(folder: Path, run: str) -> Path:
     """The file of a run; names that could leave the folder are refused."""
     if not run or not run.isalnum():
         raise CheckpointError(f"{run!r} is not the name of a run.", "`codecoil train` prints it when a run starts.")
-    return folder / f"{run}.safetensors"
+    return folder / f"{run}{SUFFIX}"
 
 
 def save_run(folder: Path, saved: SavedRun) -> None:
     """Write the run's file, whole or not at all."""
-    arrays = saved.state.arrays
-    about = {
-        "version": VERSION,
-        "digest": _digest(arrays),
-        "about": json.dumps(
-            {
-                "run": saved.run,
-                "root": saved.root,
-                "base": saved.base,
-                "options": asdict(saved.options),
-                "cursor": saved.cursor,
-                "numbers": saved.state.numbers,
-            }
-        ),
-    }
+    arrays = {name: np.ascontiguousarray(array) for name, array in saved.state.arrays.items()}
+    lines = "".join(json.dumps(line) + "\n" for line in saved.history)
+    arrays[HISTORY] = np.frombuffer(zlib.compress(lines.encode(), 1), np.uint8)
+    about = json.dumps(
+        {
+            "run": saved.run,
+            "root": saved.root,
+            "base": saved.base,
+            "options": asdict(saved.options),
+            "cursor": saved.cursor,
+            "numbers": saved.state.numbers,
+            "more": saved.more,
+        }
+    )
     path = run_path(folder, saved.run)
     partial = path.with_suffix(f".{os.getpid()}.part")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with open(partial, "wb") as file:
-            file.write(save(arrays, about))
+            for part in _parts(arrays, {"version": VERSION, "digest": _digest(about, arrays), "about": about}):
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
@@ -74,7 +94,7 @@ def save_run(folder: Path, saved: SavedRun) -> None:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
         raise CheckpointError(
-            f"The progress of the run cannot be saved in {folder}: {error.strerror}.",
+            f"The progress of the run cannot be saved in {folder}: {error.strerror or error}.",
             "Make room or choose another data folder; what was saved before is still there.",
         ) from error
 
@@ -83,15 +103,16 @@ def load_run(folder: Path, run: str) -> SavedRun:
     """Read a run's file, checked."""
     path = run_path(folder, run)
     if not path.is_file():
-        known = ", ".join(sorted(file.stem for file in folder.glob("*.safetensors"))) or "none"
+        known = ", ".join(info.run for info in interrupted_runs(folder) if not info.problem) or "none"
         raise CheckpointError(f"There is no interrupted run {run}.", f"Runs that can go on: {known}.")
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        about = json.loads(metadata["about"])
-        if metadata.get("version") != VERSION or metadata.get("digest") != _digest(arrays):
+        if metadata.get("version") != VERSION or metadata.get("digest") != _digest(metadata["about"], arrays):
             raise ValueError("its checksum does not fit")
+        about = json.loads(metadata["about"])
+        lines = zlib.decompress(arrays.pop(HISTORY).tobytes()).decode().splitlines()
         return SavedRun(
             about["run"],
             about["root"],
@@ -99,19 +120,66 @@ def load_run(folder: Path, run: str) -> SavedRun:
             TrainingOptions(**about["options"]),
             about["cursor"],
             TrainerState(arrays, about["numbers"]),
+            about["more"],
+            tuple(json.loads(line) for line in lines),
         )
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, ConfigError) as error:
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, zlib.error, ConfigError) as error:
         raise CheckpointError(f"The saved run {path.name} is damaged: {error}.", "Start the run again.") from error
 
 
+def interrupted_runs(folder: Path) -> list[RunInfo]:
+    """The runs that could go on, the latest first; only headers are read, so damage may show later."""
+    found = []
+    for path in folder.glob(f"*{SUFFIX}"):
+        try:
+            with safe_open(path, framework="numpy") as file:
+                about = json.loads((file.metadata() or {})["about"])
+            options, step = about["options"], int(about["numbers"]["step"])
+            where = path.stem, about["root"], about["base"]
+            found.append(RunInfo(*where, options["mode"], step, options["steps"], path.stat().st_mtime))
+        except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+            found.append(RunInfo(path.stem, problem=f"The saved run {path.name} is damaged: {error}."))
+    return sorted(found, key=lambda info: -info.saved)
+
+
 def forget_run(folder: Path, run: str) -> None:
-    """Delete the file of a run that is over."""
-    run_path(folder, run).unlink(missing_ok=True)
+    """Delete the file of a run that is over, and what killed processes left of it."""
+    path = run_path(folder, run)
+    try:
+        for leftover in (*folder.glob(f"{run}.*.part"), path):
+            leftover.unlink(missing_ok=True)
+    except OSError as error:
+        raise CheckpointError(
+            f"The saved progress {path} cannot be deleted: {error.strerror or error}.", "Delete it by hand."
+        ) from error
 
 
-def _digest(arrays: dict[str, np.ndarray]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
+def _digest(about: str, arrays: dict[str, np.ndarray]) -> str:
+    """Of everything that the file says: words, names, shapes and numbers."""
+    digest = hashlib.blake2b(about.encode(), digest_size=16)
     for name in sorted(arrays):
-        digest.update(name.encode())
-        digest.update(np.ascontiguousarray(arrays[name]).view(np.uint8))
+        array = arrays[name]
+        digest.update(f"\0{name}\0{array.dtype}\0{array.shape}\0".encode())
+        digest.update(array.reshape(-1).view(np.uint8))
     return digest.hexdigest()
+
+
+def _parts(arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> Iterable[bytes | memoryview]:
+    """The bytes of a safetensors file, an array at a time: a copy of all of them would double the memory."""
+    header: dict[str, Any] = {"__metadata__": metadata}
+    order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
+    place = 0
+    for name in order:
+        array = arrays[name]
+        header[name] = {
+            "dtype": DTYPES[str(array.dtype)],
+            "shape": list(array.shape),
+            "data_offsets": [place, place + array.nbytes],
+        }
+        place += array.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    for name in order:
+        if arrays[name].size:
+            yield arrays[name].reshape(-1).view(np.uint8).data

@@ -1,12 +1,13 @@
-"""The training loop, one step at a time.
+"""The training loop, one thing at a time.
 
-`advance` does one thing (a step or an evaluation) and gives the events that it caused, so that whoever calls it
-decides what happens between two steps: a worker thread answers completion requests there, a command line looks for
+`advance` does one thing (a step, a part of an evaluation, a rest) and gives the events that it caused, so that whoever
+calls it decides what happens in between: a worker thread answers completion requests there, a command line looks for
 Ctrl-C. `run` is the plain loop.
 
-A step's result is collected after the next one was enqueued. Held-out loss is measured at step 0 and regularly; the
-best weights are kept on the host, and the run ends with them, or, where nothing was better than the start, with the
-starting weights, and says so.
+Held-out loss is measured at step 0 and regularly; the best weights are kept on the host, and the run ends with them,
+or, where nothing was better than the start, with the starting weights, and says so. In an incremental run the changed
+files are measured as well: better is then what predicts them better while held-out loss on the rest is no higher than
+at the start.
 """
 
 from __future__ import annotations
@@ -14,50 +15,50 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
 from engine.errors import InputError
-from engine.graph.tensor import Slab
 from engine.model.model import Model
+from engine.model.selection import ADAPTER_MODES
 from engine.model.step import AdamW, StepResult
-from engine.train.events import EvaluationEvent, Event, FinishedEvent, NoteEvent, PlanEvent, StepEvent
+from engine.train.evaluation import Evaluation, Measured, TokenBatch
+from engine.train.events import EvaluationEvent, Event, FinishedEvent, LayerEvent, NoteEvent, PlanEvent, StepEvent
+from engine.train.health import Finding, Health
 from engine.train.options import TrainingOptions
+from engine.train.pace import Pace
 from engine.train.schedule import learning_rate
+from engine.train.workbench import OUT_OF_MEMORY, Workbench
 
 MOST_FAILURES = 3  # skipped steps in a row after which a run rolls back
-SPEED_STEPS = 20  # steps that the speed, and with it the time left, is averaged over
-
+STOP_SECONDS = 0.8  # that a stopped run may still measure
+REST = 0.05  # seconds asleep at a time, between two looks at what other threads want
 
 _KEPT_NUMBERS = {
     "step": "step",
     "rate_factor": "_rate_factor",
     "failures": "_failures",
     "evaluated_at": "_evaluated_at",
+    "evaluated_share": "_evaluated_share",
     "held_out_before": "_begin_loss",
     "held_out_best": "_best_loss",
+    "changed_before": "_begin_changed",
+    "changed_best": "_best_changed",
     "best_step": "_best_step",
     "not_better": "_not_better",
 }
+_OTHER_NUMBERS = {"elapsed", "micro_batch", "recompute", "best_measured", "health"}
 
 
 @dataclass(frozen=True)
 class TrainerState:
-    """Where a run is: arrays by name, and numbers that JSON can hold."""
+    """Where a run is: arrays by name, and what JSON can hold."""
 
     arrays: dict[str, np.ndarray]
-    numbers: dict[str, float]
-
-
-class TokenBatch(Protocol):
-    """A batch as the corpus gives it: tokens (b, l+1), and how many targets of each row count."""
-
-    tokens: np.ndarray
-    counted: np.ndarray
+    numbers: dict[str, Any]
 
 
 class Trainer:
@@ -69,40 +70,52 @@ class Trainer:
         take_batch: Callable[[], TokenBatch],
         held_out: Iterable[TokenBatch],
         options: TrainingOptions,
+        *,
+        changed: Iterable[TokenBatch] | None = None,
+        token_ids: np.ndarray | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`take_batch` gives (batch_size, sequence_length + 1) tokens; `held_out` is read at each evaluation."""
+        """`take_batch` gives (batch_size, sequence_length + 1) tokens; `held_out` is read at each evaluation, and so is
+        `changed`, which makes the run an incremental one.  `token_ids`: those that mode "vocabulary" trains rows of."""
+        if not (options.steps or options.minutes):
+            raise InputError("A trainer cannot count epochs.", "Give it steps or minutes.")
         self.model, self.options = model, options
-        self._take_batch, self._held_out = take_batch, held_out
-        if options.mode == "lora" and not model.adapters:
+        self._take_batch, self._clock = take_batch, clock
+        self._sources = [held_out] if changed is None else [held_out, changed]
+        if options.mode in ADAPTER_MODES and not model.adapters:
             model.attach_adapters(options.rank, seed=options.seed)
-        for (
-            batch
-        ) in held_out:  # once: so that the memory of an evaluation is taken before the batch is fitted to the rest
-            model.losses(batch.tokens, batch.counted)
-            break
-        self._micro_batches = options.batch_size // (options.micro_batch or self._fitting_micro_batch())
-        micro_batch = options.batch_size // self._micro_batches
-        self._training = model.training_step(options.mode, micro_batch, options.sequence_length, self._micro_batches)
+        for source in self._sources:  # so that the memory of an evaluation is taken before the batch is fitted
+            for batch in source:
+                model.losses(batch.tokens, batch.counted)
+                break
+        self._bench = Workbench(model, options, token_ids)
         self.step = 0
         self.finished: FinishedEvent | None = None
         self._rate_factor = 1.0
         self._failures = 0
-        self._started = time.monotonic()
-        self._paused_seconds = 0.0
-        self._speeds: deque[float] = deque(maxlen=SPEED_STEPS)
+        self._pace, self._health = Pace(options), Health()
+        self._evaluation: Evaluation | None = None
         self._evaluated_at = -1
+        self._evaluated_share = 0.0
         self._begin_loss = self._best_loss = math.inf
+        self._begin_changed = self._best_changed = math.inf
+        self._best_measured: list[Measured] = []
         self._best_step = 0
         self._not_better = 0
-        self._begin = self._best = self._read_trained()
-        self._pause, self._stop = threading.Event(), threading.Event()
+        self._best = self._bench.read_weights()
+        self._batch: TokenBatch | None = None  # one that is to be tried again
+        self._rest = 0.0  # seconds that the duty cycle still wants
+        self._hurry: float | None = None  # when a stopped run ends its last evaluation
+        self._reason = ""  # why the run ends, once it does
+        self._pause, self._stop, self._wake = threading.Event(), threading.Event(), threading.Event()
         self._planned = False
 
     # ---- from other threads
 
     def pause(self) -> None:
-        """Take no further step until `resume`; what is running ends."""
+        """Do nothing further until `resume`; what is running ends."""
         self._pause.set()
+        self._wake.set()
 
     def resume(self) -> None:
         """Go on."""
@@ -111,6 +124,11 @@ class Trainer:
     def stop(self) -> None:
         """End the run after the step that is running, with the best weights so far."""
         self._stop.set()
+        self._wake.set()
+
+    def end(self, reason: str) -> None:
+        """Take no further step; measure what has not been measured, and finish with these words."""
+        self._reason = reason
 
     @property
     def stopping(self) -> bool:
@@ -118,140 +136,206 @@ class Trainer:
 
     @property
     def paused(self) -> bool:
-        return self._pause.is_set()
+        return self._pause.is_set() and not self._stop.is_set()
+
+    @property
+    def progress(self) -> float:
+        """The share of the run that is done."""
+        return self._pace.progress(self.step)
 
     # ---- running
 
     def run(self) -> Iterator[Event]:
         """All events of the run; waits while paused."""
         while self.finished is None:
-            if self.paused and not self._stop.is_set():
-                time.sleep(0.02)
-                self._paused_seconds += 0.02
-                continue
             yield from self.advance()
 
     def advance(self) -> list[Event]:
-        """Do the next thing: plan, evaluate, take a step, or finish."""
+        """Do the next thing: plan, measure a batch, take a step, rest, or finish.  Sleeps a little while paused."""
         if self.finished is not None:
             return []
+        if self.paused:
+            time.sleep(REST / 2)
+            return []
+        began = self._clock()
+        try:
+            return self._next()
+        except OUT_OF_MEMORY as error:
+            return [NoteEvent(self.step, self._bench.shrink(error), "memory")]  # and the same thing once more
+        finally:
+            self._pace.worked += self._clock() - began
+
+    def _next(self) -> list[Event]:
         if not self._planned:
             self._planned = True
             return [self._plan()]
-        if self._stop.is_set():
-            return self._finish("stopped")
-        if self._evaluation_due():
-            return self._evaluate()
-        if self.step >= self.options.steps:
-            return self._finish("all steps done")
-        if self.options.minutes and self._elapsed() >= self.options.minutes * 60:
-            return self._finish("time is up")
-        return self._take_step()
+        if self._rest > 0 and not self.stopping:
+            return self._take_rest()
+        if self._evaluation is None:
+            self._reason = self._reason or self._why_end()
+            if self._evaluation_due():
+                self._evaluation = Evaluation(self.model, self._sources)
+        if self._evaluation is not None:
+            return self._measure(self._evaluation)
+        return self._finish() if self._reason else self._take_step()
+
+    def _why_end(self) -> str:
+        if self.stopping:
+            return "stopped"
+        if self.options.steps and self.step >= self.options.steps:
+            return "all steps done"
+        return "time is up" if self._pace.time_share >= 1.0 else ""
 
     # ---- going on after an interruption
 
     def state(self) -> TrainerState:
         """All that is needed to go on exactly: weights, moments, and where the run is."""
-        arrays = {f"now.{name}": array for name, array in self._read_trained().items()}
+        arrays = {f"now.{name}": array for name, array in self._bench.read_weights().items()}
         arrays |= {f"best.{name}": array for name, array in self._best.items()}
-        for slab in self._moment_slabs():
-            arrays[f"moment.{slab.name}"] = self.model.device.read(slab.flat())
-        numbers = {name: getattr(self, attribute) for name, attribute in _KEPT_NUMBERS.items()}
-        return TrainerState(arrays, numbers | {"elapsed": self._elapsed()})
+        arrays |= {f"moment.{name}": array for name, array in self._bench.read_moments().items()}
+        numbers: dict[str, Any] = {name: getattr(self, attribute) for name, attribute in _KEPT_NUMBERS.items()}
+        numbers = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
+        numbers["elapsed"] = self._pace.worked
+        numbers["micro_batch"], numbers["recompute"] = self._bench.fit.micro_batch, self._bench.fit.recompute
+        numbers["best_measured"] = [[list(each.sums), list(each.counts)] for each in self._best_measured]
+        numbers["health"] = self._health.state()
+        return TrainerState(arrays, numbers)
 
     def restore(self, state: TrainerState) -> None:
         """Go on from `state`, made by a trainer of the same model and options."""
-        wanted = {f"{part}.{name}" for part in ("now", "best") for name in self._training.trained.rows}
-        wanted |= {f"moment.{slab.name}" for slab in self._moment_slabs()}
-        if wanted != set(state.arrays) or set(state.numbers) != {*_KEPT_NUMBERS, "elapsed"}:
-            odd = sorted(wanted ^ set(state.arrays))[:3]
-            raise InputError(f"The saved run does not fit this model and mode: {', '.join(odd)}.", "Start a new run.")
-        self._best = {name: state.arrays[f"best.{name}"] for name in self._training.trained.rows}
-        self._write_trained({name: state.arrays[f"now.{name}"] for name in self._training.trained.rows})
-        for slab in self._moment_slabs():
-            self.model.device.write(slab.flat(), state.arrays[f"moment.{slab.name}"])
+        names, moments = list(self._best), self._bench.moment_names()
+        wanted = {f"{part}.{name}" for part in ("now", "best") for name in names}
+        wanted |= {f"moment.{name}" for name in moments}
+        odd = sorted(wanted ^ set(state.arrays)) or sorted({*_KEPT_NUMBERS, *_OTHER_NUMBERS} ^ set(state.numbers))
+        odd = odd or [f"best.{name}" for name in names if state.arrays[f"best.{name}"].shape != self._best[name].shape]
+        if odd:
+            raise InputError(
+                f"The saved run does not fit this model and mode: {', '.join(odd[:3])}.", "Start a new run."
+            )
+        numbers = state.numbers
+        self._bench.cut_as(numbers["micro_batch"], numbers["recompute"])
+        self._best = {name: state.arrays[f"best.{name}"] for name in names}
+        self._bench.write_weights({name: state.arrays[f"now.{name}"] for name in names})
+        self._bench.write_moments({name: state.arrays[f"moment.{name}"] for name in moments})
         for name, attribute in _KEPT_NUMBERS.items():
-            setattr(self, attribute, state.numbers[name])
-        self._started = time.monotonic() - state.numbers["elapsed"]
+            setattr(self, attribute, math.inf if numbers[name] is None else numbers[name])
+        self._best_measured = [Measured(tuple(sums), tuple(counts)) for sums, counts in numbers["best_measured"]]
+        self._health.restore(numbers["health"])
+        self._pace.worked = numbers["elapsed"]
         self._planned = False
-
-    def _moment_slabs(self) -> list[Slab]:
-        return [*self._training.trained.first_slabs, *self._training.trained.second_slabs]
 
     def close(self) -> None:
         """Give the gradients, moments and working memory back."""
-        self._training.close()
+        self._bench.close()
 
     # ---- one thing at a time
 
     def _plan(self) -> PlanEvent:
-        o = self.options
-        trained = sum(rows.gradient.size if len(rows.gradients) == 1 else sum(g.size for g in rows.gradients)
-                      for rows in self._training.trained.rows.values())  # fmt: skip
+        o, fit = self.options, self._bench.fit
         return PlanEvent(
             o.mode,
             o.steps,
             o.batch_size * o.sequence_length,
-            self._micro_batches,
-            trained,
+            fit.micro_batches,
+            self._bench.trained_parameters,
             self._memory(),
             self.model.device.description,
+            step=self.step,
+            minutes=o.minutes,
+            micro_batch=fit.micro_batch,
+            recompute=fit.recompute,
+            ceiling=self.model.device.ledger.ceiling,
         )
 
     def _evaluation_due(self) -> bool:
-        due = self.step % self.options.evaluation_interval == 0 or self.step >= self.options.steps
-        return due and self._evaluated_at != self.step
+        if self._evaluated_at == self.step:
+            return False
+        if self._reason or self.step == 0:
+            return self._failures < MOST_FAILURES and not (self.stopping and self.step == 0)
+        if self.options.evaluate_every or not self.options.minutes:
+            return self.options.evaluates_at(self.step)
+        return self._pace.progress(self.step) >= self._evaluated_share + 1 / self.options.evaluations
 
-    def _evaluate(self) -> list[Event]:
-        """Measure held-out loss; keep the weights if they are the best so far."""
-        self._evaluated_at = self.step
-        loss = self.held_out_loss()
+    def _measure(self, evaluation: Evaluation) -> list[Event]:
+        """Measure one batch; at the end of the evaluation, or when a stopped run has waited enough, judge."""
+        if self.stopping and self._hurry is None:
+            self._hurry = self._clock() + STOP_SECONDS
+        began = self._clock()
+        if self._hurry is None or began < self._hurry:
+            done = evaluation.advance()
+            evaluation.seconds += self._clock() - began
+            if not done:
+                return []
+            self._pace.note_evaluation(evaluation.seconds)
+            losses = [measured.loss for measured in evaluation.measured]
+        elif self._best_measured:
+            pairs = zip(evaluation.measured, self._best_measured, strict=True)
+            losses, done = [measured.loss_as_continued(best) for measured, best in pairs], False
+        else:  # stopped before there was a first measurement
+            self._evaluation, self._evaluated_at = None, self.step
+            return []
+        self._evaluation, self._evaluated_at = None, self.step
+        self._evaluated_share = math.floor(self._pace.progress(self.step) * self.options.evaluations + 1e-9)
+        self._evaluated_share /= self.options.evaluations
+        return self._judge(evaluation, losses, partial=not done)
+
+    def _judge(self, evaluation: Evaluation, losses: list[float], partial: bool) -> list[Event]:
+        """Keep the weights if they are the best so far."""
+        loss, changed = losses[0], losses[1] if len(losses) > 1 else None
         if self.step == 0:
             self._begin_loss = self._best_loss = loss
-            return [EvaluationEvent(0, loss, True)]
+            self._begin_changed = self._best_changed = math.inf if changed is None else changed
+            self._best_measured = evaluation.measured
+            return [EvaluationEvent(0, loss, True, changed)]
         best = loss < self._best_loss
+        if changed is not None:
+            best = loss <= self._begin_loss and changed < self._best_changed
         if best:
-            self._best_loss, self._best_step, self._best = loss, self.step, self._read_trained()
-            self._not_better = 0
-        else:
-            self._not_better += 1
-        events: list[Event] = [EvaluationEvent(self.step, loss, best)]
-        if self.options.patience and self._not_better >= self.options.patience:
-            events.append(
-                NoteEvent(
-                    self.step,
-                    f"Held-out loss has not improved for {self._not_better} evaluations: likely over-fitting.",
-                )
-            )
-            events += self._finish("no longer improving")
+            self._best_loss, self._best_step, self._best = loss, self.step, self._bench.read_weights()
+            self._best_changed = math.inf if changed is None else changed
+            self._best_measured = self._best_measured if partial else evaluation.measured
+        self._not_better = 0 if best else self._not_better + 1
+        events: list[Event] = [EvaluationEvent(self.step, loss, best, changed, partial)]
+        events += self._told(self._health.after_evaluation(self._not_better, self.options.patience))
+        if self.options.patience and self._not_better >= self.options.patience and not self._reason:
+            self._reason = "no longer improving"
         return events
 
     def held_out_loss(self) -> float:
         """The mean loss of every held-out token."""
-        total, count = 0.0, 0
-        for batch in self._held_out:
-            total += float(self.model.losses(batch.tokens, batch.counted).sum(dtype=np.float64))
-            count += int(batch.counted.sum())
-        if count == 0:
-            raise InputError("There is no held-out code to measure on.", "Hold some files out, or learn more of them.")
-        return total / count
+        evaluation = Evaluation(self.model, self._sources[:1])
+        while not evaluation.advance():
+            pass
+        return evaluation.measured[0].loss
 
     def _take_step(self) -> list[Event]:
         o = self.options
-        rate = learning_rate(o, self.step + 1) * self._rate_factor
+        rate = learning_rate(o, self.step + 1, self._pace.time_share) * self._rate_factor
         optimiser = AdamW(rate, o.beta1, o.beta2, o.epsilon, o.weight_decay, o.max_gradient_norm, o.trust_region)
-        began = time.monotonic()
-        batch = self._take_batch()
-        result = self._training.run(batch.tokens, optimiser, self.step + 1, batch.counted)()
-        took = time.monotonic() - began
+        began = self._clock()
+        self._batch = self._batch or self._take_batch()
+        insight = bool(o.insight_interval) and (self.step + 1) % o.insight_interval == 0
+        result = self._bench.run(self._batch, optimiser, self.step + 1, insight)()
+        self._batch = None
+        took = self._clock() - began
         self.step += 1
-        if o.duty_cycle < 1.0:
-            rest = took * (1.0 / o.duty_cycle - 1.0)
-            time.sleep(rest)
-            took += rest
-        self._speeds.append(took)
+        self._rest = took * (1.0 / o.duty_cycle - 1.0)
+        self._pace.note_step(took + self._rest)
         events: list[Event] = [self._step_event(result, rate)]
+        speed = o.batch_size * o.sequence_length / max(took, 1e-9)
+        events += self._told(self._health.after_step(result.loss, result.gradient_norm, speed))
+        if result.layers:
+            events.append(LayerEvent(self.step, result.layers))
+            events += self._told(self._health.after_insight(result.layers))
         return events + self._guard(result)
+
+    def _take_rest(self) -> list[Event]:
+        """Leave the machine to others for a moment."""
+        self._wake.clear()
+        nap = min(self._rest, REST)
+        self._wake.wait(nap)
+        self._rest -= nap
+        return []
 
     def _guard(self, result: StepResult) -> list[Event]:
         """A step with a number that is not finite was skipped: halve the rate, and after three in a row roll back."""
@@ -260,70 +344,48 @@ class Trainer:
             return []
         self._failures += 1
         self._rate_factor *= 0.5
-        note = NoteEvent(self.step, "A number was not finite: the step was skipped and the learning rate halved.")
-        if self._failures < MOST_FAILURES:
-            return [note]
-        return [note, *self._finish("numbers were not finite three times in a row")]
+        text = "A number was not finite: the step was skipped and the learning rate halved."
+        if self._failures >= MOST_FAILURES:
+            self._reason = "numbers were not finite three times in a row"
+        return [NoteEvent(self.step, text, "not finite")]
 
-    def _finish(self, reason: str) -> list[Event]:
+    def _finish(self) -> list[Event]:
         """End with the best weights, or with the starting ones if nothing was better."""
-        events: list[Event] = []
-        if reason == "stopped" and self._evaluated_at != self.step and self.step:
-            events += self._evaluate()
         rolled_back = self._best_step == 0 and self.step > 0
-        self._write_trained(self._best)
-        if rolled_back:
-            events.append(
-                NoteEvent(
-                    self.step, "Nothing was better than the start on held-out code: the starting weights are back."
-                )
-            )
+        self._bench.write_weights(self._best)
+        text = "Nothing was better than the start on held-out code: the starting weights are back."
+        events: list[Event] = [NoteEvent(self.step, text, "rolled back")] if rolled_back else []
+        incremental = len(self._sources) > 1
         self.finished = FinishedEvent(
-            self.step, reason, self._begin_loss, self._best_loss, self._best_step, rolled_back, self._elapsed()
+            self.step,
+            self._reason,
+            self._begin_loss,
+            self._best_loss,
+            self._best_step,
+            rolled_back,
+            self._pace.worked,
+            self._begin_changed if incremental else None,
+            self._best_changed if incremental else None,
         )
         return [*events, self.finished]
 
     # ---- inside
 
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._started - self._paused_seconds
-
     def _memory(self) -> dict[str, int]:
         return {str(kind): nbytes for kind, nbytes in self.model.device.ledger.snapshot().by_kind.items()}
 
+    def _told(self, findings: list[Finding]) -> list[NoteEvent]:
+        return [NoteEvent(self.step, finding.text, finding.cause) for finding in findings]
+
     def _step_event(self, result: StepResult, rate: float) -> StepEvent:
-        mean = sum(self._speeds) / len(self._speeds)
-        left = mean * (self.options.steps - self.step)
-        if self.options.minutes:
-            left = min(left, max(0.0, self.options.minutes * 60 - self._elapsed()))
-        tokens = self.options.batch_size * self.options.sequence_length
         return StepEvent(
-            self.step, result.loss, rate, result.gradient_norm, tokens / mean, left, self._memory(), result.applied
+            self.step,
+            result.loss,
+            rate,
+            result.gradient_norm,
+            self._pace.tokens_per_second,
+            self._pace.seconds_left(self.step),
+            self._memory(),
+            result.applied,
+            self._pace.progress(self.step),
         )
-
-    def _fitting_micro_batch(self) -> int:
-        """The largest part of a batch whose training stays under the memory ceiling."""
-        o, device = self.options, self.model.device
-        held = sum(slab.nbytes for slab in self.model.weight_slabs)
-        sizes = [size for size in range(o.batch_size, 0, -1) if o.batch_size % size == 0]
-        for size in sizes:
-            needed = sum(self.model.estimate(o.mode, size, o.sequence_length, o.batch_size // size).values())
-            if device.ledger.total - held + needed <= device.ledger.ceiling:
-                return size
-        return 1  # the allocation itself says what is missing
-
-    def _read_trained(self) -> dict[str, np.ndarray]:
-        """A copy of every trained row."""
-        return {
-            name: self._home(name)[name][rows.first : rows.last] for name, rows in self._training.trained.rows.items()
-        }
-
-    def _write_trained(self, arrays: dict[str, np.ndarray]) -> None:
-        for name, rows in self._training.trained.rows.items():
-            whole = arrays[name] if rows.whole else self._home(name)[name]
-            if not rows.whole:
-                whole[rows.first : rows.last] = arrays[name]
-            self._home(name)[name] = whole
-
-    def _home(self, name: str):
-        return self.model.parameters if name in self.model.parameters else self.model.adapters

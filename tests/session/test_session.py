@@ -1,27 +1,15 @@
-"""From a folder to a checkpoint, and on again after an interruption."""
-
-import json
+"""From a folder to a checkpoint, one thing at a time."""
 
 import numpy as np
 import pytest
 
-from app.command_line import main
 from engine.checkpoints.store import CheckpointStore
-from engine.errors import CheckpointError
-from engine.session import Session, SessionPlan, resume_session
-from engine.train.events import CheckpointEvent, EvaluationEvent, FinishedEvent, StepEvent
-from engine.train.options import TrainingOptions
-from engine.train.saved_run import load_run
-
-OPTIONS = TrainingOptions(
-    mode="full", steps=6, batch_size=2, sequence_length=32, learning_rate=1e-2, warm_up=1, evaluations=3
-)
-
-
-def numbers(events):
-    return [(e.step, e.loss) for e in events if isinstance(e, StepEvent)] + [
-        (e.step, e.held_out_loss) for e in events if isinstance(e, EvaluationEvent)
-    ]
+from engine.corpus.repository import Repository
+from engine.corpus.tokenizer import Tokenizer
+from engine.session import Session, SessionPlan
+from engine.session import session as session_module
+from engine.train.events import CheckpointEvent, EvaluationEvent, FinishedEvent, PlanEvent, StepEvent
+from tests.session.small_repository import OPTIONS
 
 
 def ran(session):
@@ -39,92 +27,118 @@ def test_a_folder_becomes_a_checkpoint_that_is_better_on_held_out_code(repositor
     store = CheckpointStore(data_folder / "checkpoints")
     manifest = store.get(saved.checkpoint)
     assert manifest.metrics["held_out_loss"] == pytest.approx(finished.held_out_after)
+    assert manifest.data["root"] == str(repository) and manifest.data["files"] == 9
     assert store.verify(manifest.id) == []
     assert next(line["event"] for line in store.history(manifest.id)) == "plan"
     assert not list((data_folder / "runs").glob("*"))
     assert cpu.ledger.total == 0
 
 
-@pytest.mark.parametrize("mode", ["wsla", "lora"])
-def test_a_small_mode_leaves_a_delta_on_its_base(mode, repository, data_folder, cpu):
-    first = ran(Session(SessionPlan(repository, data_folder, OPTIONS), cpu))[-1]
-    second = ran(Session(SessionPlan(repository, data_folder, OPTIONS.changed(mode=mode), base=first.name), cpu))[-1]
+@pytest.mark.parametrize("mode", ["wsla", "lora", "vocabulary"])
+def test_a_small_mode_leaves_a_delta_that_changes_only_what_it_trains(mode, repository, data_folder, tiny_base, cpu):
+    options = OPTIONS.changed(mode=mode, rank=2)
+    session = Session(SessionPlan(repository, data_folder, options, tiny_base.name), cpu)
+    ids = session._token_ids
+    saved = ran(session)[-1]
     store = CheckpointStore(data_folder / "checkpoints")
-    manifest = store.get(second.checkpoint)
-    assert manifest.kind == "delta" and manifest.base.id == first.checkpoint
-    base, changed = (dict(store.load_parameters(m)) for m in (first.checkpoint, second.checkpoint))
+    manifest = store.get(saved.checkpoint)
+    assert manifest.kind == "delta" and manifest.base.id == tiny_base.id and manifest.mode == mode
+    base, changed = (dict(store.load_parameters(m)) for m in (tiny_base.id, saved.checkpoint))
     moved = {name for name in base if not np.array_equal(base[name], changed[name])}
     wanted = ("x_proj.weight",) if mode == "wsla" else ("in_proj.weight", "out_proj.weight")
-    assert moved and all(name.endswith(wanted) for name in moved)
+    table = "backbone.embeddings.weight"
+    assert moved - {table} and all(name.endswith(wanted) for name in moved - {table})
+    assert (table in moved) == (mode == "vocabulary")
+    if mode == "vocabulary":
+        rows = np.flatnonzero((base[table] != changed[table]).any(axis=1))
+        assert 0 < len(ids) < len(base[table]) and set(rows) <= set(ids)
+        tokens = np.concatenate([session.corpus.document_tokens(d) for d in session.corpus.learned_documents])
+        assert set(np.unique(tokens)) <= set(ids)
 
 
-def test_a_run_that_was_killed_goes_on_with_the_same_losses(repository, data_folder, cpu):
-    whole = ran(Session(SessionPlan(repository, data_folder, OPTIONS), cpu))
-    base = CheckpointStore(data_folder / "checkpoints").get("new model for shop").id
-    session = Session(SessionPlan(repository, data_folder, OPTIONS, base), cpu)
-    first = []
-    for event in session.run():
-        first.append(event)
-        if isinstance(event, StepEvent) and event.step == 3:
-            break
-    session.save_progress()
-    run = session.run_id
+def test_advance_does_one_thing_at_a_time_and_gives_what_run_gives(repository, data_folder, tiny_base, cpu):
+    plan = SessionPlan(repository, data_folder, OPTIONS, tiny_base.id)
+    whole = ran(Session(plan, cpu))
+    session = Session(plan, cpu)
+    turns = []
+    while not session.finished:
+        turns.append(session.advance())
+    assert session.advance() == []
     session.close()
-    second = ran(resume_session(run, data_folder, lambda: cpu))
-    assert sorted(numbers(first + second)) == sorted(numbers(whole))
-    with pytest.raises(CheckpointError, match="no interrupted run"):
-        load_run(data_folder / "runs", run)
+    kinds = [[event.event for event in turn if event.event not in ("note", "layers")] for turn in turns]
+    assert all(kind.count("step") + kind.count("evaluation") <= 1 for kind in kinds)
+    events = [event for turn in turns for event in turn]
+
+    def told(events):
+        return [(e.event, e.step) for e in events if isinstance(e, PlanEvent | StepEvent | EvaluationEvent)]
+
+    assert told(events) == told(whole)
 
 
-def test_a_flipped_byte_in_a_saved_run_is_refused_by_name(repository, data_folder, cpu):
-    session = Session(SessionPlan(repository, data_folder, OPTIONS), cpu)
-    session.save_progress()
-    session.close()
-    path = data_folder / "runs" / f"{session.run_id}.safetensors"
-    damaged = bytearray(path.read_bytes())
-    damaged[-5] ^= 1
-    path.write_bytes(damaged)
-    with pytest.raises(CheckpointError, match=path.name):
-        resume_session(session.run_id, data_folder, lambda: cpu)
+def test_a_pause_does_nothing_and_a_stop_out_of_it_keeps_the_best(repository, data_folder, tiny_base, cpu):
+    session = Session(SessionPlan(repository, data_folder, OPTIONS.changed(steps=500), tiny_base.id), cpu)
+    while session.trainer.step < 3:
+        session.advance()
+    session.pause()
+    assert [event for _ in range(3) for event in session.advance() if event.event != "note"] == []
+    assert session.trainer.step == 3
+    session.stop()
+    events = ran(session)
+    finished = next(e for e in events if isinstance(e, FinishedEvent))
+    assert finished.reason == "stopped" and finished.step == 3 and isinstance(events[-1], CheckpointEvent)
 
 
-def test_the_command_prints_one_event_a_line(repository, capsys):
-    code = main(
-        [
-            "train",
-            str(repository),
-            "--device",
-            "cpu",
-            "--steps",
-            "3",
-            "--batch-size",
-            "2",
-            "--sequence-length",
-            "32",
-            "--json",
-        ]
-    )
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert code == 0
-    assert lines[0]["event"] == "plan" and lines[0]["run"] and lines[-1]["event"] == "checkpoint"
-    assert {line["event"] for line in lines} >= {"plan", "step", "evaluation", "finished", "checkpoint"}
+def test_epochs_become_steps(repository, data_folder, tiny_base, cpu):
+    steps = {}
+    for epochs, most in ((1, 0), (2, 0), (50, 12)):
+        options = OPTIONS.changed(epochs=epochs, steps=most)
+        session = Session(SessionPlan(repository, data_folder, options, tiny_base.id), cpu)
+        (plan,) = session.advance()
+        steps[epochs] = plan.steps
+        if epochs == 1:
+            while session._windows.progress < 1.0:
+                session._windows.take()
+            assert session._windows.delivered / OPTIONS.batch_size == pytest.approx(plan.steps, rel=0.1)
+        session.close()
+    assert steps[2] == pytest.approx(2 * steps[1], abs=1) and steps[50] == 12
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--steps", "0"], "steps is 0"),
-        (["--mode", "loud"], "mode is 'loud'"),
-        (["--preset", "slow"], "no preset 'slow'"),
-        (["--base", "nothing"], "nothing"),
-    ],
-)
-def test_what_cannot_be_is_refused_in_words(arguments, words, repository, capsys):
-    assert main(["train", str(repository), "--device", "cpu", *arguments]) == 2
-    assert words in capsys.readouterr().err
+def test_a_corpus_that_was_read_before_is_taken_if_it_has_the_right_tokens(
+    repository, data_folder, tiny_base, cpu, monkeypatch
+):
+    store = CheckpointStore(data_folder / "checkpoints")
+    tokenizer = Tokenizer.load(store.tokenizer_path(tiny_base.id))
+    corpus = Repository(repository, data_folder, tokenizer).scan()
+    other = Repository(repository, data_folder, Tokenizer.train(["x = 1\n" * 99], 280)).scan()
+    scans = []
+    plain = Repository.scan
+    monkeypatch.setattr(Repository, "scan", lambda *arguments: scans.append(1) or plain(*arguments))
+    plan = SessionPlan(repository, data_folder, OPTIONS, tiny_base.id)
+    for given, read in ((corpus, 0), (other, 1), (None, 2)):
+        session = Session(plan, cpu, corpus=given)
+        assert len(scans) == read and session.corpus.tokenizer.digest == tokenizer.digest
+        session.close()
 
 
-def test_an_empty_folder_says_what_to_do(tmp_path, capsys):
-    (tmp_path / "empty").mkdir()
-    assert main(["train", str(tmp_path / "empty"), "--device", "cpu"]) == 2
-    assert "codecoil" in capsys.readouterr().err
+def test_a_failure_while_preparing_leaves_nothing(repository, data_folder, tiny_base, cpu, monkeypatch):
+    def fail(*arguments, **more):
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(session_module, "Results", fail)
+    with pytest.raises(RuntimeError):
+        Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    assert cpu.ledger.total == 0
+
+
+def test_a_folder_with_a_name_that_no_checkpoint_may_have(repository, data_folder, tiny_base, cpu):
+    odd = repository.rename(repository.parent / ("con. " + "x" * 200))
+    saved = ran(Session(SessionPlan(odd, data_folder, OPTIONS, tiny_base.id), cpu))[-1]
+    assert saved.name == "repository #1"
+
+
+def test_numbers_of_names_go_on(repository, data_folder, tiny_base, cpu):
+    plan = SessionPlan(repository, data_folder, OPTIONS, tiny_base.id)
+    names = [ran(Session(plan, cpu))[-1].name for _ in range(2)]
+    store = CheckpointStore(data_folder / "checkpoints")
+    store.delete(store.get("shop #1").id)
+    assert [*names, ran(Session(plan, cpu))[-1].name] == ["shop #1", "shop #2", "shop #3"]

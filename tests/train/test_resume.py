@@ -12,6 +12,8 @@ from engine.train.trainer import Trainer, TrainerState
 from tests.model.tiny import open_model
 from tests.train.test_trainer import OPTIONS, tokens
 
+IDS = np.arange(0, 50, 2)
+
 
 def batches(model, first: int):
     """A source of batches that starts at batch number `first`."""
@@ -24,17 +26,25 @@ def numbers_of(events):
     return kept + [(e.event, e.step, e.held_out_loss) for e in events if isinstance(e, EvaluationEvent)]
 
 
-@pytest.mark.parametrize("mode", ["full", "wsla", "lora"])
+@pytest.mark.parametrize("mode", ["full", "wsla", "lora", "vocabulary"])
 @pytest.mark.parametrize("cut", [1, 5, 6])
-def test_resumed_equals_uninterrupted(mode, cut, device):
-    options = OPTIONS.changed(mode=mode, rank=2)
+def test_resumed_equals_uninterrupted(mode, cut, cpu):
+    check_resumed(mode, cut, cpu)
+
+
+def test_resumed_equals_uninterrupted_on_webgpu(webgpu):
+    check_resumed("vocabulary", 5, webgpu)
+
+
+def check_resumed(mode, cut, device):
+    options = OPTIONS.changed(mode=mode, rank=2, insight_interval=4, recompute=1)
     with open_model(device) as model:
-        trainer = Trainer(model, batches(model, 0), [tokens(model, 99)], options)
+        trainer = Trainer(model, batches(model, 0), [tokens(model, 99)], options, token_ids=IDS)
         whole = list(trainer.run())
         end = {name: model.parameters[name] for name in model.parameters}
         trainer.close()
     with open_model(device) as model:
-        trainer = Trainer(model, batches(model, 0), [tokens(model, 99)], options)
+        trainer = Trainer(model, batches(model, 0), [tokens(model, 99)], options, token_ids=IDS)
         first = []
         while trainer.step < cut:
             first += trainer.advance()
@@ -42,7 +52,7 @@ def test_resumed_equals_uninterrupted(mode, cut, device):
         state = TrainerState({k: v.copy() for k, v in state.arrays.items()}, json.loads(json.dumps(state.numbers)))
         trainer.close()
     with open_model(device) as model:
-        trainer = Trainer(model, batches(model, cut), [tokens(model, 99)], options)
+        trainer = Trainer(model, batches(model, cut), [tokens(model, 99)], options, token_ids=IDS)
         trainer.restore(state)
         second = list(trainer.run())
         assert sorted(numbers_of(first + second)) == sorted(numbers_of(whole))  # bit for bit
@@ -60,3 +70,61 @@ def test_a_state_of_another_mode_is_refused_by_name(cpu):
         with pytest.raises(InputError, match="does not fit"):
             trainer.restore(state)
         trainer.close()
+
+
+@pytest.mark.parametrize("changed", [False, True], ids=["plain", "incremental"])
+def test_what_was_saved_goes_on_with_the_same_parts_and_the_same_best(changed, cpu):
+    """A run that had to cut its batch is cut the same way again: sums in another order would give other bits."""
+    options = OPTIONS.changed(batch_size=2)
+
+    def trainer_of(model, first):
+        more = {"changed": [tokens(model, 98)]} if changed else {}
+        return Trainer(model, batches(model, first), [tokens(model, 99), tokens(model, 97)], options, **more)
+
+    def advance_to(trainer, step):
+        events = []
+        while trainer.step < step:
+            events += trainer.advance()
+            if trainer.step == 3 and trainer._bench.fit.micro_batches == 1:
+                trainer._bench.cut_as(1, 2)
+        return events
+
+    with open_model(cpu) as model:
+        trainer = trainer_of(model, 0)
+        whole = advance_to(trainer, 5) + list(trainer.run())
+        trainer.close()
+    with open_model(cpu) as model:
+        trainer = trainer_of(model, 0)
+        first = advance_to(trainer, 5)
+        state = trainer.state()
+        trainer.close()
+    with open_model(cpu) as model:
+        trainer = trainer_of(model, 5)
+        trainer.restore(TrainerState(state.arrays, json.loads(json.dumps(state.numbers))))
+        assert (trainer._bench.fit.micro_batches, trainer._bench.fit.recompute) == (2, 2)
+        assert trainer._health.state() == state.numbers["health"] and len(state.numbers["health"]["norms"]) == 5
+        second = list(trainer.run())
+        trainer.close()
+    assert sorted(numbers_of(first + second)) == sorted(numbers_of(whole))
+    last, expected = second[-1], whole[-1]
+    assert (last.held_out_before, last.held_out_after, last.best_step) == (
+        expected.held_out_before, expected.held_out_after, expected.best_step,
+    )  # fmt: skip
+    assert (last.changed_before, last.changed_after) == (expected.changed_before, expected.changed_after)
+
+
+def test_a_state_goes_on_on_another_device(cpu, webgpu):
+    """Moments are kept by parameter, not by how a device lays its memory out."""
+    with open_model(cpu) as model:
+        trainer = Trainer(model, batches(model, 0), [tokens(model, 99)], OPTIONS)
+        while trainer.step < 4:
+            trainer.advance()
+        state = trainer.state()
+        expected = [event.loss for event in trainer.run() if isinstance(event, StepEvent)]
+        trainer.close()
+    with open_model(webgpu) as model:
+        trainer = Trainer(model, batches(model, 4), [tokens(model, 99)], OPTIONS)
+        trainer.restore(state)
+        found = [event.loss for event in trainer.run() if isinstance(event, StepEvent)]
+        trainer.close()
+    np.testing.assert_allclose(found, expected, rtol=1e-4)

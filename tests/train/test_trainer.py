@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from engine.errors import ConfigError, InputError
+from engine.errors import InputError
 from engine.train.events import EvaluationEvent, FinishedEvent, NoteEvent, PlanEvent, StepEvent
-from engine.train.options import PRESETS, RANGES, TrainingOptions, preset
+from engine.train.options import TrainingOptions
 from engine.train.schedule import learning_rate
 from engine.train.trainer import Trainer
 from tests.model.tiny import open_model
@@ -162,25 +162,6 @@ def test_nothing_held_out_is_an_error_with_a_remedy(cpu):
 def test_events_are_one_line_of_json_each():
     line = StepEvent(3, float("nan"), 1e-3, 1.0, 10.0, 2.0, {"weights": 5}, False).to_json()
     assert line["event"] == "step" and line["loss"] is None and line["memory"] == {"weights": 5}
-
-
-@pytest.mark.parametrize("name", sorted(RANGES))
-def test_an_option_out_of_range_is_named_with_its_value_and_range(name):
-    with pytest.raises(ConfigError) as refused:
-        TrainingOptions(**{name: -1})
-    assert name in str(refused.value) and "-1" in str(refused.value) and f"{RANGES[name].high:g}" in str(refused.value)
-
-
-def test_options_that_do_not_exist_or_do_not_fit_are_named():
-    with pytest.raises(ConfigError, match="no option pace"):
-        OPTIONS.changed(pace=1)
-    with pytest.raises(ConfigError, match="mode is 'quick'"):
-        TrainingOptions(mode="quick")
-    with pytest.raises(ConfigError, match="must divide batch_size"):
-        TrainingOptions(batch_size=8, micro_batch=3)
-    with pytest.raises(ConfigError, match="no preset 'fast'"):
-        preset("fast")
-    assert all(options.evaluations >= 10 for options in PRESETS.values())
 
 
 def test_the_rate_rises_then_follows_its_schedule():

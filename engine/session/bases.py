@@ -1,0 +1,73 @@
+"""The checkpoint that a run starts from.  Whatever is not in the store yet is taken in once, and known again."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from engine.checkpoints.formats.importing import import_checkpoint
+from engine.checkpoints.store import CheckpointStore, Facts, Manifest
+from engine.corpus.tokenizer import Tokenizer
+from engine.errors import InputError
+from engine.model import starter
+from engine.model.config import preset as size_preset
+from engine.model.files import CONFIG_FILE, WEIGHTS_FILE
+from engine.model.initialise import initial_parameters
+
+STARTER = "starter"
+NEW_MODEL_SIZE = "nano"  # of the model that is made where there is nothing to start from
+
+
+def starter_folder() -> Path | None:
+    """The model that this program came with, if it did."""
+    folder = starter.starter_folder()
+    return folder if (folder / WEIGHTS_FILE).is_file() else None
+
+
+def starter_is_there() -> bool:
+    """Whether this program came with a model."""
+    return starter_folder() is not None
+
+
+def find_base(store: CheckpointStore, name: str) -> Manifest | None:
+    """The checkpoint of that name or id, a Hugging Face folder or the starter model taken into the store.
+
+    None where nothing is named and there is no starter model.
+    """
+    if name in ("", STARTER) and (shipped := starter_folder()) is not None:
+        return import_checkpoint(store, shipped, STARTER)
+    if not name:
+        return None
+    if (Path(name) / CONFIG_FILE).is_file():
+        return import_checkpoint(store, Path(name))
+    return store.get(name)
+
+
+def new_base(store: CheckpointStore, tokenizer: Tokenizer, seed: int, repository: str) -> Manifest:
+    """A new small model with this tokenizer, in the store, so that deltas have a base to name; made once."""
+    made_of = {"tokenizer": tokenizer.digest, "size": NEW_MODEL_SIZE, "seed": seed}
+    for known in store.list():
+        if known.mode == "base" and known.data == made_of:
+            return known
+    config = size_preset(NEW_MODEL_SIZE, tokenizer.vocab_size)
+    with tempfile.TemporaryDirectory(prefix="codecoil-") as folder:
+        path = Path(folder) / "tokenizer.json"
+        tokenizer.save(path)
+        facts = Facts(name=f"new model for {repository}", mode="base", tags=("base",), data=made_of)
+        parameters = dict(initial_parameters(config, seed))
+        return store.save(facts, config=config, parameters=parameters, tokenizer=path)
+
+
+def tokenizer_of(store: CheckpointStore, base: Manifest) -> Tokenizer:
+    """The tokenizer of a checkpoint, if it fits its model."""
+    path = store.tokenizer_path(base.id)
+    if path is None:
+        raise InputError(f"The checkpoint {base.name} has no tokenizer.", "Choose another base, or import it with one.")
+    tokenizer, config = Tokenizer.load(path), store.config(base.id)
+    if not tokenizer.fits(config.vocab_size):
+        raise InputError(
+            f"The tokenizer of {base.name} has {tokenizer.vocab_size} entries; the model was made for "
+            f"{config.vocab_size}.",
+            "Choose a base with the tokenizer that belongs to it.",
+        )
+    return tokenizer

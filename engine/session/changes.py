@@ -1,0 +1,45 @@
+"""Which files changed since a checkpoint was made.
+
+A checkpoint keeps a short hash of each file that it has seen, over path and content, in one string: neither names nor
+code can be read from it, and 5,000 files take 40 kB.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Collection
+
+from engine.checkpoints.store import Manifest
+from engine.corpus.corpus import Corpus
+from engine.corpus.verdict import FileVerdict
+
+SEEN = "seen"  # the key in a checkpoint's data
+HASH_BYTES = 6
+
+
+def seen_files(corpus: Corpus, without: Collection[str] = ()) -> str:
+    """What a checkpoint keeps of the files that were learned or held out."""
+    hashes = sorted(_hash(verdict) for verdict in corpus.files if verdict.learn and verdict.path not in without)
+    return base64.b64encode(b"".join(hashes)).decode()
+
+
+def changed_since(manifest: Manifest, corpus: Corpus) -> list[str]:
+    """Paths of files that are learned and that the checkpoint has not seen as they are now, in their order.
+
+    Of a checkpoint that was not trained on files (an import, the starter model) those are all.
+    """
+    stored = manifest.data.get(SEEN, "")
+    try:
+        joined = base64.b64decode(stored if isinstance(stored, str) else "", validate=True)
+    except ValueError:  # not written by us: then nothing is known to have been seen
+        joined = b""
+    known = {joined[start : start + HASH_BYTES] for start in range(0, len(joined), HASH_BYTES)}
+    return [verdict.path for verdict in corpus.files if verdict.learn and _hash(verdict) not in known]
+
+
+def _hash(verdict: FileVerdict) -> bytes:
+    content = verdict.learned_digest or verdict.digest
+    return hashlib.blake2b(
+        f"{verdict.path}\0{content}".encode("utf-8", "surrogatepass"), digest_size=HASH_BYTES
+    ).digest()

@@ -1,0 +1,125 @@
+"""The checkpoint that a run starts from, as a model; and the way back, to a delta on the whole one below it.
+
+Deltas do not pile up: a run that starts from a delta is kept as one delta on the same whole checkpoint. Low-rank pairs
+of the same rank are trained on as they are; others become part of the weights for the run, and are put together with
+the new ones when it is kept. Where a delta has parts that no training mode makes, the result is kept whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.checkpoints.delta import Delta, DeltaPart, apply_delta, make_delta
+from engine.checkpoints.store import CheckpointStore, Manifest
+from engine.devices import Device
+from engine.model.config import ModelConfig
+from engine.model.model import Model
+from engine.model.selection import ADAPTER_MODES, EMBEDDING, adapter_names, adapter_shapes, selected_rows
+from engine.train.options import TrainingOptions
+
+
+@dataclass(frozen=True)
+class Origin:
+    """`base` is what a run starts from, `root` the whole checkpoint below it, `before` what lies between them."""
+
+    base: Manifest
+    root: Manifest
+    config: ModelConfig
+    before: Delta | None  # None where it cannot be told as one delta of the usual parts
+
+    @classmethod
+    def of(cls, store: CheckpointStore, base: Manifest) -> Origin:
+        chain = store.lineage(base.id)
+        config, root = store.config(base.id), chain[-1]
+        if len(chain) == 1:
+            return cls(base, root, config, Delta(()))
+        if len(chain) > 2:
+            return cls(base, root, config, None)
+        stored = store.load_delta(base.id)
+        tensors = {key: np.array(stored.tensors[key]) for part in stored.parts for key in part.keys}
+        before = Delta(stored.parts, tensors) if all(_is_usual(part, config) for part in stored.parts) else None
+        return cls(base, root, config, before)
+
+    def goes_on_with_pairs(self, options: TrainingOptions) -> bool:
+        """Whether the low-rank pairs of the base are trained on as they are."""
+        if options.mode not in ADAPTER_MODES or self.before is None:
+            return False
+        found = {key: self.before.tensors[key].shape for part in self._pairs() for key in (part.down, part.up)}
+        return sorted(found.values()) == sorted(adapter_shapes(self.config, options.rank).values())
+
+    def open_model(self, store: CheckpointStore, device: Device, options: TrainingOptions) -> Model:
+        """The model as the base has it, with its pairs attached where they are trained on."""
+        pairs = self._pairs() if self.goes_on_with_pairs(options) else []
+        model = Model(self.config, device)
+        try:
+            if pairs:
+                others = [part for part in self.before.parts if part not in pairs]
+                with store.load_parameters(self.root.id) as parameters:
+                    for name, array in apply_delta(parameters.items(), others, self.before.tensors):
+                        model.parameters[name] = array
+                self._attach(model, pairs, options)
+            else:
+                with store.load_parameters(self.base.id) as parameters:
+                    for name, array in parameters.items():
+                        model.parameters[name] = array
+        except BaseException:
+            model.close()
+            raise
+        return model
+
+    def delta(self, model: Model, options: TrainingOptions, token_ids: np.ndarray | None) -> Delta | None:
+        """What lies between the root and the trained model; None where it is to be kept whole."""
+        if options.mode == "full" or self.before is None:
+            return None
+        if options.mode == "vocabulary":
+            token_ids = np.union1d(token_ids, self._trained_tokens())
+        new = make_delta(options.mode, self.config, model.parameters, model.adapters, token_ids=token_ids)
+        pairs = self._pairs()
+        if options.mode in ADAPTER_MODES and pairs and not self.goes_on_with_pairs(options):
+            new = _with_pairs(new, pairs, self.before.tensors)
+        replaced = {(part.kind, part.parameter) for part in new.parts}
+        kept = [part for part in self.before.parts if (part.kind, part.parameter) not in replaced]
+        tensors = {key: self.before.tensors[key] for part in kept for key in part.keys}
+        return Delta((*kept, *new.parts), {**tensors, **new.tensors})
+
+    def whole(self, model: Model) -> dict[str, np.ndarray]:
+        """Every parameter of the trained model, low-rank pairs merged in."""
+        if not model.adapters:
+            return dict(model.parameters)
+        pairs = make_delta("lora", self.config, model.parameters, model.adapters)
+        return dict(apply_delta(model.parameters.items(), pairs.parts, pairs.tensors))
+
+    def _pairs(self) -> list[DeltaPart]:
+        return [part for part in self.before.parts if part.kind == "low_rank"] if self.before else []
+
+    def _trained_tokens(self) -> np.ndarray:
+        keys = [part.index for part in self.before.parts if part.kind == "indexed_rows"]
+        return np.concatenate([np.empty(0, np.int32), *(self.before.tensors[key] for key in keys)])
+
+    def _attach(self, model: Model, pairs: list[DeltaPart], options: TrainingOptions) -> None:
+        adapters = model.attach_adapters(options.rank, seed=options.seed)
+        for part in pairs:
+            down, up = adapter_names(part.parameter)
+            adapters[down] = self.before.tensors[part.down]
+            adapters[up] = np.float32(part.scale) * self.before.tensors[part.up]
+
+
+def _is_usual(part: DeltaPart, config: ModelConfig) -> bool:
+    """Whether a training mode makes such a part."""
+    if part.kind == "rows":
+        return selected_rows(config, "wsla", {}).get(part.parameter) == (part.first, part.last)
+    if part.kind == "indexed_rows":
+        return part.parameter == EMBEDDING
+    return adapter_names(part.parameter)[0] in adapter_shapes(config, 1)
+
+
+def _with_pairs(new: Delta, pairs: list[DeltaPart], tensors: dict[str, np.ndarray]) -> Delta:
+    """The pairs of `new` and the earlier ones side by side in one: their sum, at the sum of their ranks."""
+    merged = dict(new.tensors)
+    for part in pairs:
+        down, up = adapter_names(part.parameter)
+        merged[down] = np.concatenate([tensors[part.down], merged[down]])
+        merged[up] = np.concatenate([np.float32(part.scale) * tensors[part.up], merged[up]], axis=1)
+    return Delta(new.parts, merged)

@@ -1,0 +1,136 @@
+"""What a run leaves in the store: its result, and snapshots along the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.checkpoints.delta import Delta
+from engine.checkpoints.store import CheckpointStore, Facts, Manifest, with_suffix
+from engine.corpus.corpus import Corpus
+from engine.model.model import Model
+from engine.session.changes import seen_files
+from engine.session.origin import Origin
+from engine.session.plan import repository_name
+from engine.train.events import FinishedEvent
+from engine.train.options import TrainingOptions
+
+TIMELINE = "timeline"  # the tag of snapshots
+LARGEST_WHOLE_SNAPSHOT = 64 << 20  # bytes; a full model is only kept along the way if it is small
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A copy of what a checkpoint holds: a delta on the root, or, for want of one, every parameter."""
+
+    delta: Delta | None
+    parameters: Mapping[str, np.ndarray]
+
+
+class Results:
+    """The checkpoints of one run."""
+
+    def __init__(
+        self,
+        store: CheckpointStore,
+        origin: Origin,
+        root: Path,
+        run: str,
+        options: TrainingOptions,
+        corpus: Corpus,
+        unseen: Sequence[str] = (),
+    ) -> None:
+        """`unseen`: files that changed and that this run does not learn, so that they count as changed still."""
+        self._store, self._origin, self._root, self._run, self._options = store, origin, root, run, options
+        totals = corpus.totals
+        self._data = {"root": str(root), "files": totals.learned.files, "tokens": totals.learned.tokens}
+        self._seen = {"seen": seen_files(corpus, unseen)}
+
+    def copy(self, model: Model, token_ids: np.ndarray | None) -> Weights:
+        """The trained weights as they are now."""
+        delta = self._origin.delta(model, self._options, token_ids)
+        return Weights(delta, {} if delta is not None else self._origin.whole(model))
+
+    def can_snapshot(self, model: Model) -> bool:
+        """Whether snapshots are small enough to be kept."""
+        whole = self._options.mode == "full" or self._origin.before is None
+        return not whole or 4 * model.config.parameter_count <= LARGEST_WHOLE_SNAPSHOT
+
+    def save_result(
+        self, finished: FinishedEvent, weights: Weights, history: Sequence[dict[str, Any]], skipped: int
+    ) -> Manifest:
+        """Keep the run's result under the next free name."""
+        metrics = {
+            "held_out_before": finished.held_out_before,
+            "held_out_loss": finished.held_out_after,
+            "seconds": finished.seconds,
+        }
+        data = {**self._data, **self._seen}
+        if finished.changed_before is not None and finished.changed_after is not None:
+            metrics |= {"changed_before": finished.changed_before, "changed_loss": finished.changed_after}
+            data |= {"changed_files": finished.changed_files, "skipped_files": skipped}
+        facts = Facts(
+            name=self._next_name(),
+            mode=self._options.mode,
+            run=self._run,
+            parents=(self._origin.base.id,),
+            step=finished.best_step,
+            metrics=metrics,
+            options=asdict(self._options),
+            data=data,
+        )
+        return self._save(facts, weights, history)
+
+    def save_snapshot(self, step: int, held_out_loss: float, weights: Weights) -> Manifest:
+        """Keep where a run is, for looking back at it."""
+        facts = Facts(
+            name=with_suffix(repository_name(self._root), f" at step {step} ({self._run[:6]})"),
+            mode=self._options.mode,
+            run=self._run,
+            parents=(self._origin.base.id,),
+            step=step,
+            metrics={"held_out_loss": held_out_loss},
+            data=self._data,
+            tags=(TIMELINE,),
+        )
+        return self._save(facts, weights, ())
+
+    def drop_snapshots(self) -> None:
+        """Those of a run that came to nothing go to the trash."""
+        for manifest in self._store.list():
+            if manifest.run == self._run and TIMELINE in manifest.tags:
+                self._store.delete(manifest.id)
+
+    def find_result(self) -> Manifest | None:
+        """The result, if it was kept already and the run was killed right after."""
+        for manifest in self._store.list():
+            if manifest.run == self._run and TIMELINE not in manifest.tags:
+                return manifest
+        return None
+
+    def _save(self, facts: Facts, weights: Weights, history: Sequence[dict[str, Any]]) -> Manifest:
+        origin = self._origin
+        tokenizer = self._store.tokenizer_path(origin.base.id)
+        if weights.delta is not None:
+            own = None if tokenizer == self._store.tokenizer_path(origin.root.id) else tokenizer
+            return self._store.save_delta(
+                facts, base=origin.root.id, delta=weights.delta, tokenizer=own, history=history
+            )
+        return self._store.save(
+            facts, config=origin.config, parameters=weights.parameters, tokenizer=tokenizer, history=history
+        )
+
+    def _next_name(self) -> str:
+        """ "shop #3", where 2 is the highest number that is taken."""
+        start = f"{repository_name(self._root)} #"
+        ends = [m.name.removeprefix(start) for m in self._store.list() if m.name.startswith(start)]
+        return f"{start}{1 + max((int(end) for end in ends if end.isdecimal()), default=0)}"
+
+
+def without_memory(event: dict[str, Any]) -> dict[str, Any]:
+    """A line of the history: the memory of every step would be most of it."""
+    return {key: value for key, value in event.items() if key != "memory" or event["event"] != "step"}

@@ -1,0 +1,67 @@
+"""What a run writes while it goes on, in a thread of its own: training waits for a copy in memory, not for the disk.
+
+One thing at a time, in the order in which it was asked for. What came of it is collected by the thread that trains.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from engine.errors import CodecoilError
+from engine.train.events import Event, NoteEvent
+
+Job = Callable[[], Event | None]
+
+
+@dataclass(frozen=True)
+class _Pending:
+    step: int
+    future: Future[Event | None]
+
+
+class BackgroundWriter:
+    """Runs jobs that write.  `close` waits for them."""
+
+    def __init__(self) -> None:
+        self._threads: ThreadPoolExecutor | None = None
+        self._pending: deque[_Pending] = deque()
+        self._told: set[str] = set()
+
+    @property
+    def busy(self) -> bool:
+        return any(not pending.future.done() for pending in self._pending)
+
+    def submit(self, step: int, job: Job) -> None:
+        """Run `job` soon; `step` is where the run is."""
+        self._threads = self._threads or ThreadPoolExecutor(1, "saving")
+        self._pending.append(_Pending(step, self._threads.submit(job)))
+
+    def collect(self) -> list[Event]:
+        """The events of what is done.  A failure becomes a note, once for each wording."""
+        events: list[Event] = []
+        while self._pending and self._pending[0].future.done():
+            pending = self._pending.popleft()
+            error = pending.future.exception()
+            if error is None:
+                event = pending.future.result()
+                events += [] if event is None else [event]
+            elif not isinstance(error, CodecoilError):
+                raise error
+            elif str(error) not in self._told:
+                self._told.add(str(error))
+                events.append(NoteEvent(pending.step, str(error), "saving"))
+        return events
+
+    def wait(self) -> None:
+        """Until nothing is being written."""
+        for pending in self._pending:
+            pending.future.exception()
+
+    def close(self) -> None:
+        """Wait for what is being written, and end the thread."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=True)
+            self._threads = None

@@ -1,0 +1,322 @@
+"""One run on one device: from a plan to a checkpoint, one thing at a time."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.checkpoints.store import CheckpointStore
+from engine.corpus.corpus import Corpus
+from engine.corpus.own_tokenizer import own_tokenizer
+from engine.corpus.repository import Repository
+from engine.devices import Device
+from engine.errors import CodecoilError, CorpusError, DeviceError, DeviceLostError
+from engine.session.bases import find_base, new_base, tokenizer_of
+from engine.session.batches import measured_windows, occurring_tokens, steps_for_epochs, training_windows
+from engine.session.changes import changed_since
+from engine.session.known import Selection, select_changed
+from engine.session.origin import Origin
+from engine.session.plan import SessionPlan, repository_name
+from engine.session.results import Results, without_memory
+from engine.session.saving import BackgroundWriter
+from engine.train.events import CheckpointEvent, EvaluationEvent, Event, FinishedEvent, NoteEvent, PlanEvent
+from engine.train.options import TrainingOptions
+from engine.train.saved_run import SavedRun, forget_run, load_run, run_path, save_run
+from engine.train.trainer import Trainer, TrainerState
+
+SAVE_SECONDS = 45.0  # between two savings: with the time that writing takes, a crash costs less than a minute
+TOKEN_IDS = "token_ids"
+
+Progress = Callable[[int, int, str], None]
+
+
+class Session:
+    """One run.  Use it from the thread that opened the device; `stop`, `pause` and `resume` from any."""
+
+    def __init__(
+        self,
+        plan: SessionPlan,
+        device: Device,
+        progress: Progress | None = None,
+        saved: SavedRun | None = None,
+        *,
+        corpus: Corpus | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> None:
+        """Reads the repository and makes the model ready; `saved` is a run to go on with.
+
+        `corpus`: the repository as it was read before, taken if the base has the tokenizer that it was read with.
+        `cancelled` is asked while files are read.
+        """
+        self.plan, self.device = plan, device
+        self.run_id = saved.run if saved else uuid.uuid4().hex[:12]
+        self.finished = False  # True once nothing is left to do
+        self._store = CheckpointStore(plan.data_folder / "checkpoints")
+        self._runs = plan.data_folder / "runs"
+        self._writer = BackgroundWriter()
+        self._history: list[dict[str, Any]] = list(saved.history) if saved else []
+        self._snapshots = saved.more["snapshots"] if saved else 0
+        self._ended: FinishedEvent | None = None
+        self.base, self.corpus = self._read(corpus, progress, cancelled)
+        if not self.corpus.learned_documents:
+            raise CorpusError(f"Nothing in {plan.root} is learned.", "`codecoil scan` tells why each file is left out.")
+        origin = Origin.of(self._store, self.base)
+        options = saved.options if saved else plan.options
+        with ExitStack() as opened:  # closed again where something fails
+            self.model = origin.open_model(self._store, device, options)
+            opened.callback(self.model.close)
+            self._selection = self._select(saved, options, progress)
+            self.options = options if saved else self._resolved(options)
+            self._token_ids = self._tokens_to_train(saved)
+            self._windows = training_windows(self.corpus, self.options, self._selection.learned)
+            self.trainer = self._trainer()
+            opened.callback(self.trainer.close)
+            self._results = Results(
+                self._store, origin, plan.root, self.run_id, self.options, self.corpus, self._selection.unseen
+            )
+            self._notes = [self._selection.note]
+            if saved is not None:
+                self._notes = [self._go_on(saved)]
+            elif self._selection.skipped and not self._selection.learned:
+                self.trainer.end("nothing new to learn")
+            opened.pop_all()
+        self._saved_at, self._saved_step = time.monotonic(), saved.state.numbers["step"] if saved else -1
+
+    # ---- running
+
+    def run(self) -> Iterator[Event]:
+        """All events, the checkpoint at the end included; waits while paused."""
+        while not self.finished:
+            yield from self.advance()
+
+    def advance(self) -> list[Event]:
+        """Do the next thing, at most about one step's worth of work, and give the events that it caused.
+
+        Gives none where there is nothing to do now (paused, resting); call it until `finished`. Where the result
+        cannot be saved it raises, and the next call tries again.
+        """
+        if self.finished:
+            return []
+        events: list[Event] = [NoteEvent(self.trainer.step, note) for note in self._notes if note]
+        self._notes = []
+        events += self._writer.collect()
+        if self._ended is None:
+            events += self._train()
+        self._history += [without_memory(event.to_json()) for event in events]
+        if self._ended is None:
+            self._save_when_due(events)
+        else:
+            events += self._finish(self._ended)
+        return events
+
+    def pause(self) -> None:
+        """Take no further step until `resume`.  From any thread."""
+        self.trainer.pause()
+
+    def resume(self) -> None:
+        """Go on.  From any thread."""
+        self.trainer.resume()
+
+    def stop(self) -> None:
+        """End soon, with the best weights so far.  From any thread."""
+        self.trainer.stop()
+
+    @property
+    def can_resume(self) -> bool:
+        """Whether the run, as it was a while ago, is on disk."""
+        return self._saved_step >= 0 and not self.finished and run_path(self._runs, self.run_id).is_file()
+
+    def save_progress(self) -> None:
+        """Replace the saved run by where it is now, and wait until that is written."""
+        self._writer.wait()
+        save_run(self._runs, self._saved_run())
+        self._saved_at, self._saved_step = time.monotonic(), self.trainer.step
+
+    def close(self) -> None:
+        """Give all memory back; what is being written is written first."""
+        self._writer.close()
+        self.trainer.close()
+        self.model.close()
+
+    # ---- one thing at a time
+
+    def _train(self) -> list[Event]:
+        events: list[Event] = []
+        try:
+            for event in self.trainer.advance():
+                if isinstance(event, PlanEvent):
+                    event = self._with_names(event)
+                elif isinstance(event, FinishedEvent):
+                    event = self._ended = self._with_counts(event)
+                events.append(event)
+                if isinstance(event, EvaluationEvent) and self._ended is None:
+                    self._snapshot_when_due(event)
+        except DeviceError as error:
+            raise self._interrupted(error) from error
+        return events
+
+    def _save_when_due(self, events: list[Event]) -> None:
+        """The first evaluation makes a run worth resuming; after that the time decides."""
+        first = self._saved_step < 0 and any(isinstance(event, EvaluationEvent) for event in events)
+        if (first or time.monotonic() - self._saved_at >= SAVE_SECONDS) and not self._writer.busy:
+            self._save_in_background()
+
+    def _finish(self, ended: FinishedEvent) -> list[Event]:
+        """Keep the result; the saved progress is let go only then."""
+        self._writer.wait()
+        events = self._writer.collect()
+        if ended.rolled_back:
+            self._results.drop_snapshots()
+        elif ended.step and ended.best_step:
+            manifest = self._results.find_result()
+            if manifest is None:
+                weights = self._results.copy(self.model, self._token_ids)
+                manifest = self._results.save_result(ended, weights, self._history, len(self._selection.skipped))
+            events.append(CheckpointEvent(ended.step, manifest.id, manifest.name, ended.held_out_after))
+        forget_run(self._runs, self.run_id)
+        self.finished = True
+        return events
+
+    def _interrupted(self, error: DeviceError) -> DeviceError:
+        """The device failed: what to tell, once the last saving is on disk."""
+        self._writer.wait()
+        kind = DeviceLostError if isinstance(error, DeviceLostError) else DeviceError
+        if self._saved_step < 0:
+            return kind(error.message, error.remedy)
+        return kind(
+            f"{error.message} The run stopped at step {self.trainer.step} and is saved as of step {self._saved_step}.",
+            f"Go on with run {self.run_id}, on another device if this one stays away (train --resume, --device).",
+        )
+
+    # ---- saving on the way
+
+    def _save_in_background(self) -> None:
+        """A copy is taken now; the disk is another thread's business."""
+        saved = self._saved_run()
+        self._writer.submit(self.trainer.step, lambda: save_run(self._runs, saved))
+        self._saved_at, self._saved_step = time.monotonic(), self.trainer.step
+
+    def _saved_run(self) -> SavedRun:
+        state = self.trainer.state()
+        if self._token_ids is not None:
+            state = TrainerState({**state.arrays, TOKEN_IDS: self._token_ids}, state.numbers)
+        more = {"snapshots": self._snapshots, "timeline": self.plan.timeline, **self._selection.to_json()}
+        return SavedRun(
+            self.run_id,
+            str(self.plan.root),
+            self.base.id,
+            self.options,
+            self._windows.state(),
+            state,
+            more,
+            tuple(self._history),
+        )
+
+    def _snapshot_when_due(self, event: EvaluationEvent) -> None:
+        """Keep where the run is, if another part of it is over."""
+        parts = self.plan.timeline
+        share = self.trainer.progress
+        if not parts or not event.step or share >= 1.0 or share * parts < self._snapshots + 1:
+            return
+        if not self._results.can_snapshot(self.model):
+            return
+        self._snapshots += 1
+        weights = self._results.copy(self.model, self._token_ids)
+
+        def write() -> Event:
+            manifest = self._results.save_snapshot(event.step, event.held_out_loss, weights)
+            return CheckpointEvent(event.step, manifest.id, manifest.name, event.held_out_loss, timeline=True)
+
+        self._writer.submit(event.step, write)
+
+    # ---- preparing
+
+    def _read(self, corpus: Corpus | None, progress: Progress | None, cancelled: Callable[[], bool] | None):
+        """The base and the repository, tokenised for it."""
+        plan = self.plan
+        base = find_base(self._store, plan.base or plan.changed_since)
+        repository = Repository(plan.root, plan.data_folder)
+        if base is None:
+            repository.list_files(progress, cancelled)
+            tokenizer = own_tokenizer(repository)
+            base = new_base(self._store, tokenizer, plan.options.seed, repository_name(plan.root))
+        else:
+            tokenizer = tokenizer_of(self._store, base)
+        if corpus is not None and corpus.has_tokens and corpus.tokenizer.digest == tokenizer.digest:
+            return base, corpus
+        repository.use_tokenizer(tokenizer)
+        return base, repository.scan(progress, cancelled)
+
+    def _select(self, saved: SavedRun | None, options: TrainingOptions, progress: Progress | None) -> Selection:
+        """Which changed files are learned; nothing of the kind in a run over everything."""
+        if saved is not None:
+            return Selection.from_json(saved.more, self.corpus)
+        if not self.plan.incremental:
+            return Selection()
+        news = changed_since(self._store.get(self.plan.changed_since or self.base.id), self.corpus)
+        return select_changed(self.model, self.corpus, self.plan.changed or news, news, options, progress)
+
+    def _resolved(self, options: TrainingOptions) -> TrainingOptions:
+        """The same options with epochs as steps."""
+        if not options.epochs:
+            return options
+        learned = self._selection.learned
+        mixed = bool(learned) and len(learned) < len(self.corpus.learned_documents)
+        steps = steps_for_epochs(options, learned or self.corpus.learned_documents, mixed)
+        return options.changed(steps=min(steps, options.steps) if options.steps else steps)
+
+    def _tokens_to_train(self, saved: SavedRun | None) -> np.ndarray | None:
+        if self.options.mode != "vocabulary":
+            return None
+        if saved is not None:
+            return saved.state.arrays.get(TOKEN_IDS)
+        return occurring_tokens(self.corpus, self.model.config.vocab_size)
+
+    def _trainer(self) -> Trainer:
+        """The trainer, measuring held-out code; in an incremental run that of the rest, and the changed files."""
+        selection = self._selection
+        rest = [d for d in self.corpus.held_out_documents if d.path not in selection.paths]
+        held_out = measured_windows(self.corpus, rest or self.corpus.held_out_documents, self.options)
+        changed = measured_windows(self.corpus, selection.learned, self.options) if selection.learned else None
+        return Trainer(
+            self.model, self._windows.take, held_out, self.options, changed=changed, token_ids=self._token_ids
+        )
+
+    def _go_on(self, saved: SavedRun) -> str:
+        """Put everything where the saved run was; gives a note where the files have changed since."""
+        arrays = {name: array for name, array in saved.state.arrays.items() if name != TOKEN_IDS}
+        self.trainer.restore(TrainerState(arrays, saved.state.numbers))
+        return self._windows.restore(saved.cursor)
+
+    def _with_names(self, event: PlanEvent) -> PlanEvent:
+        return replace(
+            event,
+            run=self.run_id,
+            base=self.base.name,
+            base_id=self.base.id,
+            changed_files=len(self._selection.learned),
+            skipped_files=len(self._selection.skipped),
+        )
+
+    def _with_counts(self, event: FinishedEvent) -> FinishedEvent:
+        selection = self._selection
+        return replace(event, changed_files=len(selection.learned), skipped_files=len(selection.skipped))
+
+
+def resume_session(
+    run: str, data_folder: Path, open_device: Callable[[], Device], progress: Progress | None = None
+) -> Session:
+    """Go on with the interrupted run of that name, on any device."""
+    saved = load_run(data_folder / "runs", run)
+    root = Path(saved.root)
+    if not root.is_dir():
+        raise CodecoilError(f"The repository {root} of run {run} is not there.", "Bring it back, or start a new run.")
+    plan = SessionPlan(root, data_folder, saved.options, saved.base, timeline=saved.more["timeline"])
+    return Session(plan, open_device(), progress, saved)

@@ -1,0 +1,58 @@
+"""How a batch is cut so that training stays under the memory ceiling.
+
+First the micro-batch is halved and halved again, which costs next to no time; only where a single window does not fit,
+layers are computed twice instead of being remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engine.graph.tensor import Kind
+from engine.train.options import TrainingOptions
+
+Estimate = Callable[["Fit"], dict[Kind, int]]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Windows computed at once, in how many parts a batch is, and layers to recompute."""
+
+    micro_batch: int
+    micro_batches: int
+    recompute: int = 0
+
+
+def choices(options: TrainingOptions, layers: int) -> list[Fit]:
+    """Every way to cut a batch, from the fastest to the one that takes the least memory."""
+    b = options.batch_size
+    sizes = [options.micro_batch] if options.micro_batch else [size for size in range(b, 0, -1) if b % size == 0]
+    least = min(options.recompute, layers)
+    found = [Fit(size, b // size, least) for size in sizes]
+    return found + [Fit(sizes[-1], b // sizes[-1], more) for more in range(least + 1, layers + 1)]
+
+
+def fitting(options: TrainingOptions, layers: int, estimate: Estimate, room: int) -> Fit:
+    """The fastest choice whose estimate is at most `room` bytes; the smallest where none is, and the allocation says
+    what is missing."""
+    ways = choices(options, layers)
+    low, high = 0, len(ways) - 1  # memory falls along the list
+    while low < high:
+        middle = (low + high) // 2
+        if sum(estimate(ways[middle]).values()) <= room:
+            high = middle
+        else:
+            low = middle + 1
+    return ways[low]
+
+
+def smaller(fit: Fit, options: TrainingOptions, layers: int) -> Fit | None:
+    """The next choice that takes less memory: about half of the micro-batch, or half of the layers more recomputed."""
+    b = options.batch_size
+    for size in range(fit.micro_batch // 2, 0, -1):
+        if b % size == 0:
+            return Fit(size, b // size, fit.recompute)
+    if fit.recompute < layers:
+        return Fit(fit.micro_batch, fit.micro_batches, min(layers, fit.recompute + max(1, layers // 2)))
+    return None

@@ -1,0 +1,214 @@
+"""What can go wrong around a run, each told in words, with nothing lost."""
+
+import errno
+import os
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.checkpoints import writing
+from engine.checkpoints.store import CheckpointStore
+from engine.corpus.tokenizer import Tokenizer
+from engine.errors import CheckpointError, CodecoilError, CorpusError, DeviceError, DeviceLostError, InputError
+from engine.model.step import TrainingStep
+from engine.session import Session, SessionPlan, interrupted_runs, resume_session
+from engine.session import session as session_module
+from engine.train import saved_run
+from engine.train.events import CheckpointEvent, NoteEvent, StepEvent
+from tests.session.small_repository import OPTIONS, save_base
+
+
+def ran(session):
+    try:
+        return list(session.run())
+    finally:
+        session.close()
+
+
+def stopped_at(session, step):
+    """Advance to a step, save, and close: a run that was interrupted there."""
+    events = []
+    while session.trainer.step < step:
+        events += session.advance()
+    session.save_progress()
+    session.close()
+    return events
+
+
+# ---- the disk
+
+
+@pytest.fixture
+def failing_disk(monkeypatch):
+    """From now on every file that is created fails in the way that is named."""
+
+    def fail(number):
+        def refuse(*arguments, **more):
+            raise OSError(number, os.strerror(number), "a file")
+
+        monkeypatch.setattr(writing.Disk, "create", refuse)
+        plain = open
+        monkeypatch.setattr(
+            saved_run, "open", lambda name, mode="r": refuse() if "w" in mode else plain(name, mode), raising=False
+        )
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("number", "progress", "result"),
+    [
+        (errno.ENOSPC, "No space left", "the disk is full"),
+        (errno.EROFS, "Read-only file system", "may not be written"),
+    ],
+    ids=["full", "read-only"],
+)
+def test_a_disk_that_refuses_is_told_and_nothing_is_lost(
+    number, progress, result, repository, data_folder, tiny_base, cpu, failing_disk, monkeypatch
+):
+    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    while session.trainer.step < 2:
+        session.advance()
+    session.save_progress()
+    monkeypatch.setattr(session_module, "SAVE_SECONDS", 0.0)
+    failing_disk(number)
+    events = []
+    with pytest.raises(CheckpointError, match=result) as refused:
+        while not session.finished:
+            events += session.advance()
+            session._writer.wait()
+    assert refused.value.remedy
+    assert any(
+        progress in e.text and "saved before is still there" in e.text for e in events if isinstance(e, NoteEvent)
+    )
+    session.close()
+    monkeypatch.undo()
+    monkeypatch.setattr("engine.session.bases.starter_folder", lambda: None)
+    monkeypatch.setenv("CODECOIL_DATA", str(data_folder))
+    store = CheckpointStore(data_folder / "checkpoints")
+    assert [m.id for m in store.list()] == [tiny_base.id] and store.verify(tiny_base.id) == []
+    again = ran(resume_session(session.run_id, data_folder, lambda: cpu))  # room was made
+    assert isinstance(again[-1], CheckpointEvent)
+
+
+def test_a_data_folder_that_cannot_be_written_refuses_before_training(repository, tmp_path, cpu, failing_disk):
+    failing_disk(errno.EROFS)
+    with pytest.raises(CheckpointError, match="may not be written"):
+        Session(SessionPlan(repository, tmp_path / "locked", OPTIONS), cpu)
+    assert cpu.ledger.total == 0
+
+
+# ---- the repository
+
+
+def test_a_repository_that_shrinks_to_nothing_is_refused_by_name(repository, data_folder, tiny_base, cpu):
+    plan = SessionPlan(repository, data_folder, OPTIONS, tiny_base.id)
+    session = Session(plan, cpu)
+    events = []
+    while session.trainer.step < 3:
+        events += session.advance()
+    session.save_progress()
+    for path in repository.iterdir():
+        path.unlink()
+    while session.trainer.step < 5:
+        session.advance()  # what was read is read
+    session.close()
+    for again in (lambda: Session(plan, cpu), lambda: resume_session(session.run_id, data_folder, lambda: cpu)):
+        with pytest.raises(CorpusError, match=f"Nothing in {repository} is learned"):
+            again()
+        assert cpu.ledger.total == 0
+    shutil.rmtree(repository)
+    with pytest.raises(CodecoilError, match=r"repository .* is not there"):
+        resume_session(session.run_id, data_folder, lambda: cpu)
+
+
+def test_files_that_changed_meanwhile_go_on_with_a_note(repository, data_folder, tiny_base, cpu):
+    session = Session(SessionPlan(repository, data_folder, OPTIONS.changed(mode="vocabulary"), tiny_base.id), cpu)
+    stopped_at(session, 3)
+    (repository / "age.py").write_text("def other():\n    return 'something else'\n" * 30)
+    events = ran(resume_session(session.run_id, data_folder, lambda: cpu))
+    assert "changed since the run was saved" in events[0].text
+    assert [e.step for e in events if isinstance(e, StepEvent)] == [4, 5, 6]
+
+
+# ---- what does not belong together
+
+
+def test_a_run_whose_base_has_another_vocabulary_is_refused(repository, data_folder, tiny_base, cpu):
+    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    stopped_at(session, 2)
+    texts = [path.read_text() for path in sorted(repository.glob("*.py"))]
+    other = save_base(data_folder, Tokenizer.train(texts, 280), "other")
+    saved = saved_run.load_run(data_folder / "runs", session.run_id)
+    saved_run.save_run(data_folder / "runs", replace(saved, base=other.id))
+    with pytest.raises(CodecoilError, match=r"does not fit|another tokenizer"):
+        resume_session(session.run_id, data_folder, lambda: cpu)
+    assert cpu.ledger.total == 0
+
+
+def test_a_base_that_was_deleted_is_named(repository, data_folder, tiny_base, cpu):
+    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    stopped_at(session, 2)
+    CheckpointStore(data_folder / "checkpoints").delete(tiny_base.id)
+    with pytest.raises(CheckpointError, match="no checkpoint"):
+        resume_session(session.run_id, data_folder, lambda: cpu)
+
+
+def test_a_damaged_run_is_refused_by_name_and_listed_with_its_problem(repository, data_folder, tiny_base, cpu):
+    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    stopped_at(session, 1)
+    path = data_folder / "runs" / f"{session.run_id}.safetensors"
+    damaged = bytearray(path.read_bytes())
+    damaged[-5] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(CheckpointError, match=path.name):
+        resume_session(session.run_id, data_folder, lambda: cpu)
+    path.write_bytes(damaged[:50])
+    assert "damaged" in interrupted_runs(data_folder / "runs")[0].problem
+
+
+# ---- the device
+
+
+@pytest.mark.parametrize("kind", [DeviceError, DeviceLostError])
+def test_a_device_that_fails_ends_the_run_saved_and_it_goes_on_on_the_other(
+    kind, repository, data_folder, tiny_base, cpu, webgpu, monkeypatch
+):
+    whole = ran(Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu))
+    plain = TrainingStep.run
+
+    def fail(self, ids, optimiser, step, *more):
+        if step == 5:
+            raise kind("The adapter went away.", "Open it again.")
+        return plain(self, ids, optimiser, step, *more)
+
+    monkeypatch.setattr(TrainingStep, "run", fail)
+    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    events = []
+    with pytest.raises(kind, match=r"went away\. The run stopped at step 4 and is saved as of step 3"):
+        for event in session.run():
+            events.append(event)
+            if isinstance(event, StepEvent) and event.step == 3:
+                session.save_progress()
+    assert session.can_resume
+    session.close()
+    assert cpu.ledger.total == 0
+    monkeypatch.setattr(TrainingStep, "run", plain)
+    device = webgpu if kind is DeviceLostError else cpu
+    second = ran(resume_session(session.run_id, data_folder, lambda: device))
+    found = {e.step: e.loss for e in [*events, *second] if isinstance(e, StepEvent)}
+    expected = {e.step: e.loss for e in whole if isinstance(e, StepEvent)}
+    assert found.keys() == expected.keys()
+    np.testing.assert_allclose([found[s] for s in expected], list(expected.values()), rtol=1e-4)
+    assert isinstance(second[-1], CheckpointEvent)
+
+
+def test_nothing_held_out_is_told(repository, data_folder, tiny_base, cpu):
+    for path in sorted(repository.glob("*.py"))[1:]:
+        path.unlink()
+    (repository / next(repository.glob("*.py")).name).write_text("x = 1\n")
+    with pytest.raises((CorpusError, InputError), match=r"held|learned"):
+        ran(Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu))
+    assert cpu.ledger.total == 0

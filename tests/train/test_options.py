@@ -1,0 +1,74 @@
+"""Options: every one has words and a range, and what is out of range is refused by name."""
+
+from dataclasses import fields
+
+import pytest
+
+from engine.errors import ConfigError
+from engine.train.options import OPTIONS, PRESETS, RANGES, TrainingOptions, preset
+
+OUT_OF_RANGE = [(name, info.low - 1) for name, info in RANGES.items()]
+OUT_OF_RANGE += [(name, info.high * 2 + 1) for name, info in RANGES.items()]
+
+
+@pytest.mark.parametrize(("name", "value"), OUT_OF_RANGE)
+def test_an_option_out_of_range_is_named_with_its_value_and_range(name, value):
+    with pytest.raises(ConfigError) as refused:
+        TrainingOptions(**{name: int(value) if RANGES[name].whole else value})
+    said = str(refused.value)
+    assert said.startswith(f"{name} is ") and f"from {RANGES[name].low:g} to {RANGES[name].high:g}" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("steps", 3.5), ("seed", True), ("fim_share", "half"), ("learning_rate", float("nan"))]
+)
+def test_an_option_of_another_kind_is_refused(name, value):
+    with pytest.raises(ConfigError, match=f"{name} is "):
+        TrainingOptions(**{name: value})
+
+
+def test_every_option_has_words_and_a_default_that_is_allowed():
+    assert list(OPTIONS) and set(OPTIONS) == {field.name for field in fields(TrainingOptions)}
+    for name, info in OPTIONS.items():
+        info.check(name, info.default)
+        assert info.label and info.help.endswith(".") and info.default == getattr(TrainingOptions(), name)
+        assert bool(info.choices) != (info.low is not None and info.high is not None)
+        assert not info.zero or info.low == 0
+
+
+def test_options_that_do_not_exist_or_do_not_fit_are_named():
+    with pytest.raises(ConfigError, match="no option pace"):
+        TrainingOptions().changed(pace=1)
+    with pytest.raises(ConfigError, match="mode is 'quick'; it must be one of: full, wsla, lora, vocabulary"):
+        TrainingOptions(mode="quick")
+    with pytest.raises(ConfigError, match="schedule is 'slow'; it must be one of"):
+        TrainingOptions(schedule="slow")
+    with pytest.raises(ConfigError, match=r"micro_batch is 3; it must divide batch_size \(8\)"):
+        TrainingOptions(batch_size=8, micro_batch=3)
+    with pytest.raises(ConfigError, match="no preset 'fast'"):
+        preset("fast")
+
+
+def test_something_has_to_end_a_run():
+    with pytest.raises(ConfigError, match="steps is 0, and neither epochs nor minutes"):
+        TrainingOptions(steps=0)
+    TrainingOptions(steps=0, epochs=1.5)
+    TrainingOptions(steps=0, minutes=0.1)
+
+
+@pytest.mark.parametrize("steps", [1, 7, 10, 12, 19, 150, 999])
+@pytest.mark.parametrize("more", [{}, {"evaluations": 25}, {"evaluate_every": 4}])
+def test_evaluations_are_as_many_as_promised(steps, more):
+    options = TrainingOptions(steps=steps, **more)
+    at = [step for step in range(1, steps + 1) if options.evaluates_at(step)]
+    assert at[-1] == steps
+    if "evaluate_every" in more:
+        assert at == [*range(4, steps, 4), steps]
+    else:
+        assert len(at) == min(options.evaluations, steps)
+    for step in range(1, steps + 1):
+        assert options.evaluations_from(step) == sum(each >= step for each in at)
+
+
+def test_presets_evaluate_at_least_ten_times():
+    assert all(options.evaluations >= 10 and options.steps >= 100 for options in PRESETS.values())
