@@ -5,7 +5,8 @@
                            ├─ repository    the folder, its files with verdicts, what changed since a checkpoint
                            ├─ training      options, plan, the run and its history
                            ├─ completion    which model answers, requests and answers
-                           └─ checkpoints   the store's rows, and everything that is done to one
+                           ├─ checkpoints   the store's rows, and everything that is done to one
+                           └─ downloads     the base model that is being fetched, after the user agreed
               (signals) ◀──┘      │ queued signals, frozen values
                               app/workers: "engine", "repository" and "files", each in a thread of its own
 

@@ -16,6 +16,7 @@ from app.settings import Settings
 from app.state.checkpoints import CheckpointController
 from app.state.choices import base_choices, is_starter, model_choices, timelines
 from app.state.completion import CompletionController
+from app.state.downloads import DownloadController
 from app.state.engine import EngineController
 from app.state.idle import IdleRules
 from app.state.repository import RepositoryController
@@ -52,6 +53,7 @@ class Application(QObject):
         self.training = TrainingController(self.settings, self)
         self.completion = CompletionController(self.settings, self)
         self.checkpoints = CheckpointController(self)
+        self.downloads = DownloadController(folder, self)
         self.idle = IdleRules(self.settings, self)
         self._running = False
         self._threads: list[QThread] = []
@@ -85,6 +87,7 @@ class Application(QObject):
     def stop(self) -> None:
         """End what runs (a run is stopped and saved) and wait for the threads; the window is gone by then."""
         self.idle.stop()
+        self.downloads.stop()
         self._warm_timer.stop()
         for flag in self._flags:
             flag.close()
@@ -179,6 +182,7 @@ class Application(QObject):
         worker.watcher_changed.connect(controller.on_watcher)
         self._lines_wanted.connect(worker.keep_lines)
         worker.corpus_ready.connect(self._training_worker.keep_corpus)
+        worker.edited.connect(self._completion_worker.note_edits)
         self._score_files_wanted.connect(self._measuring_worker.score_files)
         self._score_run_wanted.connect(self._measuring_worker.score_run)
         self._measuring_worker.losses_told.connect(controller.on_losses)
@@ -243,6 +247,7 @@ class Application(QObject):
             each.job_ended.connect(controller.on_job_ended)
             each.failed.connect(controller.on_failed)
         measuring.store_changed.connect(controller.refresh)
+        self.downloads.fetched.connect(self.on_fetched)
         controller.changed.connect(self.on_checkpoints_changed)
 
     # ---- where two controllers meet
@@ -282,6 +287,10 @@ class Application(QObject):
 
     @Slot(str)
     def on_checkpoint_saved(self, _id: str) -> None:
+        self.checkpoints.refresh()
+
+    @Slot(str, str)
+    def on_fetched(self, _id: str, _name: str) -> None:
         self.checkpoints.refresh()
 
     @Slot(object)

@@ -32,6 +32,7 @@ class CheckpointController(QObject):
     compared = Signal(object)  # ComparisonView
     blend_measured = Signal(object)  # MergeView without a child
     merged = Signal(object)  # MergeView
+    formats_ready = Signal(object)  # dict: precisions by format, as `export_formats` has them
     precision_measured = Signal(str, object)  # id, PrecisionLine: one after the other
     precisions_ready = Signal(str, object)  # id, tuple[PrecisionLine]
     verified = Signal(object)  # VerifyView
@@ -161,12 +162,13 @@ class CheckpointController(QObject):
     @property
     def export_formats(self) -> dict[str, tuple[str, ...]]:
         """Precisions by format, the default first; empty where it is written as it is."""
-        from engine.checkpoints.formats.exporting import DEFAULT_PRECISION, FORMATS
+        from app.workers.checkpoint_rows import export_formats
 
-        return {
-            name: tuple(sorted(precisions, key=lambda each: each != DEFAULT_PRECISION.get(name)))
-            for name, precisions in FORMATS.items()
-        }
+        return export_formats()
+
+    def read_export_formats(self) -> None:
+        """The same without keeping the window waiting, because the formats take a second to load: `formats_ready`."""
+        self._ask("export_formats")
 
     # ---- what the workers answer
 
@@ -199,6 +201,8 @@ class CheckpointController(QObject):
             self.disk_use_ready.emit(answer)
         elif isinstance(answer, tuple) and name == "histories":
             self.histories_ready.emit(answer)
+        elif isinstance(answer, dict) and name == "export_formats":
+            self.formats_ready.emit(answer)
 
     @Slot(str, object)
     def on_precision(self, id: str, line: PrecisionLine) -> None:

@@ -108,7 +108,17 @@ class CompletionController(QObject):
         self._set_busy()
         self.query_wanted.emit(
             CompletionQuery(
-                self._ticket, channel, asked, self.second, blend, prefix, suffix, path, self.sampling, self.stops
+                self._ticket,
+                channel,
+                asked,
+                self.second,
+                blend,
+                prefix,
+                suffix,
+                path,
+                self.sampling,
+                self.stops,
+                self._settings.completion_context,
             )
         )
         return self._ticket

@@ -54,6 +54,10 @@ class IdleRules(QObject):
             self._touched = time.monotonic()
         return False
 
+    def seconds_untouched(self) -> float:
+        """Since the last key or move of the pointer."""
+        return time.monotonic() - self._touched
+
     @Slot(object)
     def on_changes(self, changes: ChangesSince) -> None:
         self._changes = changes
@@ -71,7 +75,7 @@ class IdleRules(QObject):
             return "Adapting by itself is switched off."
         if self._changes.files < settings.auto_adapt_files or self._changes == self._tried:
             return "Too little has changed."
-        if time.monotonic() - self._touched < 60 * settings.idle_minutes:
+        if self.seconds_untouched() < 60 * settings.idle_minutes:
             return f"Somebody worked here within the last {settings.idle_minutes} minutes."
         if settings.mains_only and on_battery():
             return "The machine runs on its battery."

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.events import Failure
 from app.settings import Settings
 from app.values.repository import ChangesSince, CorpusView, FileLosses
+from app.workers.sample import sample_folder, sample_is_there
 
 GONE = "The folder {} is no longer there."
 
@@ -60,6 +61,15 @@ class RepositoryController(QObject):
         self.changes_counted.emit(self.changes)
         self.losses_changed.emit()
         self.open_wanted.emit(self.root)
+
+    @property
+    def has_sample(self) -> bool:
+        """Whether this build has the sample project."""
+        return sample_is_there()
+
+    def open_sample(self) -> None:
+        """Read the sample project; it is copied into the data folder first, where that was not done yet."""
+        self.open(sample_folder(self._settings.path.parent))
 
     def close(self) -> None:
         """Have no repository open."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib.resources
+import logging
 
 from PySide6.QtGui import QFont, QFontDatabase
+
+from engine.errors import ConfigError
 
 INTERFACE, CODE = "Inter", "JetBrains Mono"
 FILES = (
@@ -16,18 +19,29 @@ FILES = (
 )
 BODY, LABEL, TITLE, FIGURE = 13, 12, 19, 22  # pixels
 
+log = logging.getLogger(__name__)
+
 _loaded = False
 
 
 def load_fonts() -> None:
-    """Register the fonts with Qt, once."""
+    """Register the fonts with Qt, once.  Where they cannot be had, the system's stand in; without any, it is said."""
     global _loaded
     if _loaded:
         return
     folder = importlib.resources.files("resources") / "fonts"
     for name in FILES:
-        if QFontDatabase.addApplicationFontFromData((folder / name).read_bytes()) < 0:
-            raise RuntimeError(f"Qt cannot read the font {name}")
+        try:
+            content = (folder / name).read_bytes()
+        except OSError:
+            content = b""
+        if QFontDatabase.addApplicationFontFromData(content) < 0:
+            log.warning("The font %s cannot be used", name)
+    if not QFontDatabase.families():
+        raise ConfigError(
+            "There is no font to write with: neither Codecoil's own nor the system's can be read.",
+            "Install Codecoil again, or install any font.",
+        )
     _loaded = True
 
 

@@ -97,6 +97,9 @@ QPlainTextEdit {
     font-family: "$code"; font-size: ${label}px; selection-background-color: $second; selection-color: $panel;
 }
 QPlainTextEdit:focus { border: 2px solid $second; padding: 5px; }
+QPlainTextEdit[role="note"] { font-family: "$interface"; font-size: ${body}px; padding: 4px 6px; }
+QPlainTextEdit[role="note"]:focus { padding: 3px 5px; }
+QTextBrowser { background: transparent; border: none; selection-background-color: $second; selection-color: $panel; }
 QPlainTextEdit[role="editor"] {
     background: $panel; border: none; border-radius: 0; padding: 6px 0; font-size: ${body}px;
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 STARTER = "starter"  # the built-in model
 IN_TRAINING = "in training"  # the model that is being trained now
@@ -74,6 +74,14 @@ class TimelinePoint:
 
 
 @dataclass(frozen=True)
+class EditedFile:
+    """A file of the repository that was edited just now; `text` is None where it is gone or left out."""
+
+    path: str  # relative to the repository, posix
+    text: str | None = field(repr=False)
+
+
+@dataclass(frozen=True)
 class CompletionQuery:
     """A request as the engine's worker gets it."""
 
@@ -87,3 +95,4 @@ class CompletionQuery:
     path: str
     sampling: SamplingSettings
     stops: StopSettings
+    context: bool = False  # may look at files that were edited just now

@@ -101,11 +101,12 @@ def details_of(store, id: str) -> CheckpointDetails:
     from engine.errors import CheckpointError
 
     manifest = store.get(id)
-    names = {each.id: each.name for each in store.list()}
+    found = store.survey()  # once: it reads every manifest there is
+    names = {each.id: each.name for each in found.checkpoints.values()}
     config = store.config(manifest.id)
     problem = ""
     try:
-        lineage = store.lineage(manifest.id)
+        lineage = found.lineage(manifest)
     except CheckpointError as error:
         lineage, problem = [manifest], error.message
     return CheckpointDetails(
@@ -116,7 +117,7 @@ def details_of(store, id: str) -> CheckpointDetails:
         data=dict(manifest.data),
         files=tuple((name, record.size) for name, record in manifest.files.items()),
         lineage=tuple(row_of(each, names) for each in lineage),
-        dependants=tuple(row_of(each, names) for each in store.dependants(manifest.id)),
+        dependants=tuple(row_of(each, names) for each in found.dependants(manifest)),
         curve=curve_of(store, manifest),
         parameters=config.parameter_count,
         folder=str(store.folder_of(manifest.id)),
@@ -145,6 +146,16 @@ def comparison_of(store, first: str, second: str) -> ComparisonView:
         tuple((each.name, _shown(each.first), _shown(each.second)) for each in found.options),
         tuple((each.name, _shown(each.first), _shown(each.second)) for each in found.metrics),
     )
+
+
+def export_formats() -> dict[str, tuple[str, ...]]:
+    """Precisions by format, the default first; empty where it is written as it is."""
+    from engine.checkpoints.formats.exporting import DEFAULT_PRECISION, FORMATS
+
+    return {
+        name: tuple(sorted(precisions, key=lambda each: each != DEFAULT_PRECISION.get(name)))
+        for name, precisions in FORMATS.items()
+    }
 
 
 def precision_line(row) -> PrecisionLine:

@@ -11,7 +11,7 @@ from collections import deque
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.values.completion import CompletionQuery, CompletionView
+from app.values.completion import CompletionQuery, CompletionView, EditedFile
 from app.workers.failures import failure_from
 from app.workers.flag import CancelledTickets
 from app.workers.workbench import Workbench
@@ -49,6 +49,22 @@ class CompletionWorker(QObject):
     def __init__(self, workbench: Workbench, line: QueryLine, tickets: CancelledTickets) -> None:
         super().__init__()
         self._workbench, self._line, self._tickets = workbench, line, tickets
+        self._recent = None  # the engine's RecentFiles, made with the first edit
+
+    @Slot(object)
+    def note_edits(self, files: tuple[EditedFile, ...] | None) -> None:
+        """Files that were edited; None: another repository, whose edits are not known yet."""
+        from engine.generate.context import RecentFiles
+
+        if files is None:
+            self._recent = None
+            return
+        self._recent = self._recent or RecentFiles()
+        for file in files:
+            if file.text is None:
+                self._recent.forget(file.path)
+            else:
+                self._recent.note(file.path, file.text)
 
     @Slot()
     def serve(self) -> None:
@@ -95,8 +111,14 @@ class CompletionWorker(QObject):
         from engine.generate.stops import Stops
 
         loaded = self._workbench.model(query.model, query.second, query.blend)
+        recent = self._recent if query.context else None
         request = CompletionRequest(
-            query.prefix, query.suffix, query.path, Sampling(**vars(query.sampling)), Stops(**vars(query.stops))
+            query.prefix,
+            query.suffix,
+            query.path,
+            Sampling(**vars(query.sampling)),
+            Stops(**vars(query.stops)),
+            recent.choose(query.path, query.prefix) if recent is not None else (),
         )
         cancelled = False
 

@@ -1,10 +1,13 @@
-"""Exceptions as the window shows them."""
+"""Exceptions as the window shows them, and as the log keeps them."""
 
 from __future__ import annotations
 
+import logging
 import traceback
 
 from app.events import Failure
+
+log = logging.getLogger(__name__)
 
 
 class Cancelled(Exception):
@@ -12,6 +15,12 @@ class Cancelled(Exception):
 
 
 def failure_from(error: BaseException, device: str = "") -> Failure:
+    """What a worker has caught: written to the log, and given to whoever shows it."""
+    log.error("A job failed", exc_info=error)
+    return failure_of(error, device)
+
+
+def failure_of(error: BaseException, device: str = "") -> Failure:
     """The engine's own errors keep their words; anything else is a defect and says so."""
     from engine.errors import CodecoilError
 

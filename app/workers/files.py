@@ -6,6 +6,7 @@ step either.  A job is a method of this class, called by its name; it answers wi
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -15,6 +16,8 @@ from app.values.training import ResumableRun
 from app.workers import checkpoint_rows
 from app.workers.failures import Cancelled, failure_from
 from app.workers.flag import Flag
+
+MIB = 2**20
 
 
 class FilesWorker(QObject):
@@ -53,7 +56,7 @@ class FilesWorker(QObject):
         except Cancelled:
             self.progressed.emit(0, 0, "Cancelled")
         except Exception as error:
-            self.failed.emit(failure_from(error))
+            self.failed.emit(replace(failure_from(error), job=name))
         finally:
             self.job_ended.emit()
 
@@ -121,8 +124,7 @@ class FilesWorker(QObject):
         return checkpoint_rows.comparison_of(self._store, first, second)
 
     def _verify(self, id: str) -> VerifyView:
-        self.progressed.emit(0, 0, "Verifying")
-        findings = self._store.verify(id)
+        findings = self._store.verify(id, self._bytes("Verifying"))
         name = next((manifest.name for manifest in self._store.list() if manifest.id == id), id[:8])
         words = tuple(f"{each.file}: {each.words}".removeprefix(": ") for each in findings)
         return VerifyView(id, name, words)
@@ -138,6 +140,9 @@ class FilesWorker(QObject):
                 self.precision_measured.emit(id, lines[-1])
                 self._step(len(lines), len(PRECISIONS), "Measuring precisions")
         self.precisions_ready.emit(id, tuple(lines))
+
+    def _export_formats(self) -> dict[str, tuple[str, ...]]:
+        return checkpoint_rows.export_formats()
 
     def _disk_use(self) -> DiskUseView:
         from engine.checkpoints.survey import size_of
@@ -201,8 +206,8 @@ class FilesWorker(QObject):
     def _export(self, id: str, format: str, folder: str, precision: str, whole: bool) -> ExportView:
         from engine.checkpoints.formats.exporting import export_checkpoint
 
-        self.progressed.emit(0, 0, "Exporting")
-        done = export_checkpoint(self._store, id, format, Path(folder), precision or None, whole)
+        report = self._bytes("Exporting")
+        done = export_checkpoint(self._store, id, format, Path(folder), precision or None, whole, report)
         return ExportView(id, str(done.path), done.format, done.nbytes, done.notes)
 
     def _import(self, path: str):
@@ -212,6 +217,21 @@ class FilesWorker(QObject):
         manifest = import_checkpoint(self._store, Path(path))
         self._list()
         return checkpoint_rows.row_of(manifest, {each.id: each.name for each in self._store.list()})
+
+    def _bytes(self, what: str):
+        """Tells what is done in MiB, as often as that changes, and ends the job where that is asked for."""
+        told = -1
+        self.progressed.emit(0, 0, what)
+
+        def report(done: int, total: int) -> None:
+            nonlocal told
+            if done // MIB != told:
+                told = done // MIB
+                self.progressed.emit(told, -(-total // MIB), f"{what}, in MiB")
+            if self._flag.is_raised():
+                raise Cancelled
+
+        return report
 
     def _step(self, done: int, total: int, what: str) -> None:
         self.progressed.emit(done, total, what)

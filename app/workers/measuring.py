@@ -7,6 +7,7 @@ end.  Nothing is measured during a run: the device belongs to the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,7 +55,10 @@ class MeasuringWorker(QObject):
     @Slot(str, tuple)
     def do(self, name: str, arguments: tuple) -> None:
         """A job for the Checkpoints page: `try_blend`, `merge` or `precisions`."""
-        self._run(lambda: getattr(self, f"_{name}")(*arguments), self.failed.emit)
+        self._run(
+            lambda: getattr(self, f"_{name}")(*arguments),
+            lambda failure: self.failed.emit(replace(failure, job=name)),
+        )
         self.job_ended.emit()
 
     @Slot(str)

@@ -7,6 +7,7 @@ engine's `Repository` is built here and never leaves; a finished `Corpus` never 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
@@ -15,8 +16,10 @@ from app.values.repository import ChangesSince
 from app.watching import FolderWatch
 from app.workers.changes import ChangeCounter
 from app.workers.corpus_view import corpus_view
-from app.workers.failures import failure_from
+from app.workers.failures import Cancelled, failure_from
 from app.workers.flag import Flag
+from app.workers.recent_edits import edited_files
+from app.workers.sample import place_sample, sample_folder
 from app.workers.starter import starter_tokenizer
 
 LOOK_EVERY = 10.0  # seconds between two looks where the system cannot watch, at least
@@ -34,6 +37,7 @@ class RepositoryWorker(QObject):
     gone = Signal(str)  # root
     changes_counted = Signal(object)  # ChangesSince
     watcher_changed = Signal(str, str)  # state, words
+    edited = Signal(object)  # tuple[EditedFile]: files that were edited just now; None when the folder is left
     corpus_ready = Signal(object)  # the engine's Corpus, for the engine's thread; None when the folder is left
 
     _noticed = Signal()  # from watchdog's thread
@@ -69,6 +73,9 @@ class RepositoryWorker(QObject):
         self._leave()
         self._root = Path(root)
         self._is_gone = False
+        self._there.stop()
+        if self._root == sample_folder(self._data_folder) and not self._placed_sample():
+            return
         self._there.start(THERE_EVERY)
         if not self._root.is_dir():
             self._went()
@@ -143,6 +150,26 @@ class RepositoryWorker(QObject):
 
     # ---- reading
 
+    def _placed_sample(self) -> bool:
+        """The sample project is copied before it is opened for the first time; tells where that fails."""
+        self._flag.arm()
+        try:
+            place_sample(self._data_folder, self._step)
+        except Cancelled:
+            self.cancelled.emit()
+            return False
+        except OSError as error:
+            cause = f"The sample project could not be copied to {self._data_folder}: {error.strerror or error}."
+            failure = failure_from(error)
+            self.failed.emit(replace(failure, cause=cause, remedy="Make room there, or choose a folder of your own."))
+            return False
+        return True
+
+    def _step(self, done: int, total: int, what: str) -> None:
+        self.progressed.emit(done, total, what)
+        if self._flag.is_raised():
+            raise Cancelled
+
     def _first_reading(self):
         """The list first, so that there is something to look at, then the tokens."""
         from engine.corpus.repository import Repository
@@ -171,6 +198,7 @@ class RepositoryWorker(QObject):
         if not self._root.is_dir():
             self._went()
             return
+        self._flag.arm()  # a cancel was meant for what was read before
         began = time.monotonic()
         try:
             self._corpus = corpus = reading()
@@ -234,6 +262,7 @@ class RepositoryWorker(QObject):
         self._repository = self._corpus = self._counter = None
         self._left = frozenset()
         self.corpus_ready.emit(None)
+        self.edited.emit(None)
 
     @Slot()
     def on_noticed(self) -> None:
@@ -258,6 +287,8 @@ class RepositoryWorker(QObject):
             paths = self._left | changes.paths
             self._left = paths
             self._read(lambda: self._updated(paths))
+            if self._corpus is not None:
+                self.edited.emit(edited_files(self._corpus, changes.paths))
 
     def _updated(self, paths: frozenset[str]):
         corpus = self._repository.update(paths, self.progressed.emit, self._flag.is_raised)

@@ -17,7 +17,7 @@ from app.workers.loaded_model import LoadedModel, load_blend, load_one
 from app.workers.starter import starter_folder
 from engine.errors import CodecoilError, MemoryCeilingError
 
-MOST_MODELS = 3
+MOST_MODELS = 5  # the two that are compared, their blend, and two points of a timeline
 
 
 class Workbench:

@@ -1,0 +1,76 @@
+"""Which of the two models stands above, and what the blend's slider means: base above, adapted below.  No Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from app.values.completion import IN_TRAINING, STARTER, ModelChoice
+
+MODEL, SECOND = "left", "right"  # the channels of `CompletionController.model` and `.second`
+BEFORE, AFTER, FIRST, OTHER = "Before", "After", "First", "Second"
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The two panes from top to bottom, by channel; `related`: the one below was adapted from the one above."""
+
+    upper: str
+    lower: str
+    related: bool
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        return (BEFORE, AFTER) if self.related else (FIRST, OTHER)
+
+    def share(self, blend: float) -> float:
+        """How much of the lower one a blend has; `blend` counts from `model` to `second`."""
+        return blend if self.lower == SECOND else 1.0 - blend
+
+    blend = share  # the same the other way round
+
+
+UNRELATED = Arrangement(MODEL, SECOND, False)
+
+
+def arrange(
+    choices: Sequence[ModelChoice],
+    model: str,
+    second: str,
+    training_base: str = "",
+    before: Arrangement = UNRELATED,
+) -> Arrangement:
+    """Base above and adapted below where one was made from the other; otherwise the order stays as it was before."""
+    if second and stems_from(choices, model, second, training_base):
+        return Arrangement(SECOND, MODEL, True)
+    if second and stems_from(choices, second, model, training_base):
+        return Arrangement(MODEL, SECOND, True)
+    return replace(before, related=False)
+
+
+def stems_from(choices: Sequence[ModelChoice], model: str, base: str, training_base: str = "") -> bool:
+    """Whether `model` was adapted from `base`, in one step or several."""
+    by_id = {choice.id: choice for choice in choices}
+    seen = set()
+    while model and model not in seen:
+        seen.add(model)
+        if model == IN_TRAINING:
+            model = training_base or STARTER
+        elif model in by_id:
+            model = by_id[model].base
+            if model and model not in by_id:
+                model = STARTER  # the built-in model, as training took it into the store, is not listed twice
+        else:
+            return False
+        if model == base:
+            return True
+    return False
+
+
+def counterpart(choices: Sequence[ModelChoice], model: str, training_base: str = "") -> str:
+    """What to compare a model with unless the user says: what it was adapted from, or the newest made from it."""
+    others = [choice.id for choice in choices if choice.id != model]
+    for other in others:
+        if stems_from(choices, model, other, training_base):
+            return other
+    return next((other for other in others if stems_from(choices, other, model, training_base)), "")

@@ -1,0 +1,339 @@
+"""The editor: text with line numbers, colours, auto-indent, and a ghost after the cursor.  Asks nobody anything.
+
+What the user does to the ghost comes out as signals; who shows it one is the suggester.  Typing what the ghost says
+keeps it, anything else takes it away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QEvent, QPointF, QRect, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QInputMethodEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+    QTextBlock,
+    QTextCursor,
+    QTextFormat,
+)
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
+
+from app.theme import Theme, Tokens
+from app.window.complete import indenting
+from app.window.complete.colouring import Colouring
+from app.window.complete.ghost import Ghost
+from app.window.complete.ghost_layer import GhostLayer
+from app.window.complete.keys import ALL, DISMISS, LINE, GhostKeys
+from app.window.complete.line_numbers import LineNumbers
+
+PURE_MODIFIERS = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
+TAB_COLUMNS = 4
+
+
+class CodeEditor(QPlainTextEdit):
+    """A plain text with everything a line of code wants around it."""
+
+    edited = Signal()  # the text was changed, other than along the ghost
+    moved = Signal()  # the cursor went elsewhere in an unchanged text
+    typed_along = Signal()  # what the ghost said was typed; it is shorter now
+    accepted = Signal(str)  # which of keys.ACTIONS
+    dismissed = Signal()
+    ask_wanted = Signal()  # Ctrl+Space
+
+    def __init__(self, keys: GhostKeys) -> None:
+        super().__init__()
+        self._keys = keys
+        self.ghost: Ghost | None = None
+        self._unit = indenting.USUAL
+        self._changing = False  # the document is changed by this editor: nobody typed
+        self._change: tuple[int, int, int] | None = None  # of the document, since the last `textChanged`
+        self._place = (0, 0)  # of the cursor and the other end of the selection, as last told
+        self.setProperty("role", "editor")
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setAccessibleName("Code")
+        self.setAccessibleDescription("Suggestions follow the cursor.  F6 leaves the editor.")
+        self.numbers = LineNumbers(self)
+        self.colouring = Colouring(self.document(), self._visible_range)
+        self._layer = GhostLayer(self, self.colouring)
+        self.document().contentsChange.connect(self.on_contents_change)
+        self.textChanged.connect(self.on_text_changed)
+        self.cursorPositionChanged.connect(self.on_cursor_moved)
+        self.blockCountChanged.connect(self.on_block_count_changed)
+        self.updateRequest.connect(self.on_update_request)
+        self.verticalScrollBar().valueChanged.connect(self.colouring.paint_visible)
+        theme = Theme.current()
+        theme.restyled.connect(self.on_restyled)
+        self.on_restyled(theme.tokens)
+        self.on_block_count_changed()
+
+    # ---- the text
+
+    def load(self, text: str, path: str, language: str = "", position: int = 0) -> None:
+        """Another text, with the cursor at a position; there is nothing to undo."""
+        self.set_ghost(None)
+        self._changing = True
+        self.setPlainText(text)
+        self._changing = False
+        self._unit = indenting.unit_of(text.split("\n"))
+        self.colouring.set_language(path, language)
+        cursor = self.textCursor()
+        cursor.setPosition(min(position, max(0, self.document().characterCount() - 1)))
+        self._place = (cursor.position(), cursor.position())
+        self.setTextCursor(cursor)
+        self.centerCursor()
+        self.document().setModified(False)
+
+    def around_cursor(self) -> tuple[str, str]:
+        """The text before and after the cursor."""
+        text, place = self.toPlainText(), self.textCursor().position()
+        if text.isascii() or max(text, default="") < "\U00010000":
+            return text[:place], text[place:]
+        units = text.encode("utf-16-le")  # Qt counts a character outside the first plane as two
+        return units[: 2 * place].decode("utf-16-le"), units[2 * place :].decode("utf-16-le")
+
+    # ---- the ghost
+
+    def set_ghost(self, ghost: Ghost | None) -> None:
+        """Show what is left of this one; None for none."""
+        self.ghost = ghost
+        self._layer.show(ghost.rest if ghost is not None else "")
+
+    @property
+    def shown_ghost(self) -> str:
+        """What is seen after the cursor."""
+        return self._layer.text
+
+    def accept(self, action: str) -> None:
+        """Put all, a line or a word of the ghost into the text, as if it had been typed at once."""
+        if self.ghost is None or not self.ghost.rest:
+            return
+        if action == ALL:
+            taken = self.ghost.rest
+        else:
+            taken = self.ghost.next_line() if action == LINE else self.ghost.next_word()
+        ghost = self.ghost.typed(taken)
+        self._layer.hide()
+        self._changing = True
+        self.insertPlainText(taken)
+        self._changing = False
+        self.ensureCursorVisible()
+        self._place = self._cursor_place()
+        self.set_ghost(ghost)
+        self.accepted.emit(action)
+
+    # ---- keys and the mouse
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ShortcutOverride and self._is_for_ghost(event):
+            event.accept()  # while there is a ghost its keys are its own, whatever they do elsewhere
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in PURE_MODIFIERS:
+            super().keyPressEvent(event)
+            return
+        if self._is_for_ghost(event):
+            action = self._keys.action(event)
+            if action == DISMISS:
+                self.set_ghost(None)
+                self.dismissed.emit()
+            else:
+                self.accept(action)
+            return
+        if event.key() == Qt.Key.Key_Space and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+            self.ask_wanted.emit()
+            return
+        self._layer.hide()  # Qt would take it for a word that is being composed
+        if not self._handle_blanks(event):
+            super().keyPressEvent(event)
+        if self.ghost is not None:
+            self._layer.show(self.ghost.rest)
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        """A word that is composed takes the ghost's place in the layout."""
+        if self.ghost is not None and (event.preeditString() or event.commitString()):
+            self.set_ghost(None)
+            self.moved.emit()
+        super().inputMethodEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """What is behind the ghost moves when it goes: find the place first."""
+        if self.shown_ghost and event.button() == Qt.MouseButton.LeftButton:
+            cursor = self.textCursor()
+            cursor.setPosition(self._layer.place_at(event.position().toPoint()))
+            self._layer.hide()
+            there = QPointF(self.cursorRect(cursor).center())
+            event = QMouseEvent(
+                event.type(), there, event.globalPosition(), event.button(), event.buttons(), event.modifiers()
+            )
+        super().mousePressEvent(event)
+        if self.ghost is not None and not self.shown_ghost:
+            self._layer.show(self.ghost.rest)  # the cursor was there already
+
+    def _is_for_ghost(self, event: QKeyEvent) -> bool:
+        return bool(self.shown_ghost) and bool(self._keys.action(event))
+
+    def _handle_blanks(self, event: QKeyEvent) -> bool:
+        """Enter, Tab and Backspace as an editor for code has them."""
+        cursor, key, modifiers = self.textCursor(), event.key(), event.modifiers()
+        before = cursor.block().text()[: cursor.positionInBlock()]
+        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not modifiers & ~Qt.KeyboardModifier.KeypadModifier:
+            self.insertPlainText("\n" + indenting.next_indent(before, self._unit))
+        elif key == Qt.Key.Key_Tab and not modifiers:
+            self._shift_lines(1) if cursor.hasSelection() else self._insert_step(before)
+        elif key == Qt.Key.Key_Backtab:
+            self._shift_lines(-1)
+        elif key == Qt.Key.Key_Backspace and not modifiers and not cursor.hasSelection():
+            count = indenting.to_the_stop(before, self._unit)
+            if count == 1:
+                return False
+            cursor.movePosition(QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, count)
+            cursor.removeSelectedText()
+        else:
+            return False
+        self.ensureCursorVisible()
+        return True
+
+    def _insert_step(self, before: str) -> None:
+        unit = self._unit
+        self.insertPlainText(unit if unit == "\t" else " " * (len(unit) - len(before) % len(unit)))
+
+    def _shift_lines(self, steps: int) -> None:
+        """Move the selected lines, or the cursor's, one step in or out."""
+        cursor = self.textCursor()
+        first = self.document().findBlock(cursor.selectionStart())
+        last = self.document().findBlock(max(cursor.selectionStart(), cursor.selectionEnd() - 1))
+        edit = QTextCursor(first)
+        edit.beginEditBlock()
+        for number in range(first.blockNumber(), last.blockNumber() + 1):
+            block = self.document().findBlockByNumber(number)
+            edit.setPosition(block.position())
+            if steps > 0:
+                if block.text():
+                    edit.insertText(self._unit)
+            else:
+                blanks = indenting.leading(block.text())
+                out = 1 if blanks.startswith("\t") else min(len(self._unit), len(blanks))
+                edit.setPosition(block.position() + (out if blanks else 0), QTextCursor.MoveMode.KeepAnchor)
+                edit.removeSelectedText()
+        edit.endEditBlock()
+
+    # ---- what has changed
+
+    @Slot(int, int, int)
+    def on_contents_change(self, position: int, removed: int, added: int) -> None:
+        self._change = (position, removed, added)
+
+    @Slot()
+    def on_text_changed(self) -> None:
+        change, self._change = self._change, None
+        self._place = self._cursor_place()
+        if self._changing or change is None:
+            return
+        along = self._along(*change)
+        if along is not None:
+            self.ghost = along
+            self.typed_along.emit()
+            return
+        self.ghost = None
+        self._layer.hide()
+        self.edited.emit()
+
+    def _along(self, position: int, removed: int, added: int) -> Ghost | None:
+        """The ghost after what was typed, if that was what it says."""
+        if self.ghost is None or removed or self.textCursor().position() != position + added:
+            return None
+        cursor = self.textCursor()
+        cursor.setPosition(position, QTextCursor.MoveMode.KeepAnchor)
+        return self.ghost.typed(cursor.selectedText().replace("\u2029", "\n"))
+
+    @Slot()
+    def on_cursor_moved(self) -> None:
+        self._mark_current_line()
+        if self._changing or self._change is not None or self._place == self._cursor_place():
+            return  # the text was changed, and that says more
+        self._place = self._cursor_place()
+        self.set_ghost(None)
+        self.moved.emit()
+
+    def _cursor_place(self) -> tuple[int, int]:
+        cursor = self.textCursor()
+        return cursor.position(), cursor.anchor()
+
+    def _mark_current_line(self) -> None:
+        mark = QTextEdit.ExtraSelection()
+        mark.format.setBackground(QColor(Theme.current().tokens.raised))
+        mark.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
+        mark.cursor = self.textCursor()
+        mark.cursor.clearSelection()
+        self.setExtraSelections([] if self.document().isEmpty() else [mark])  # it would hide the placeholder
+        self.numbers.update()
+
+    # ---- line numbers
+
+    def visible_lines(self) -> Iterator[tuple[QTextBlock, float]]:
+        """The lines on the screen with their upper edges."""
+        block = self.firstVisibleBlock()
+        geometry = self.blockBoundingGeometry(block).translated(self.contentOffset())
+        while block.isValid() and geometry.top() <= self.viewport().height():
+            yield block, geometry.top()
+            top, block = geometry.bottom(), block.next()
+            geometry = self.blockBoundingRect(block).translated(0, top)
+
+    def go_to_line_at(self, y: float) -> None:
+        """The cursor to the beginning of the line that is at this height."""
+        lines = [block for block, top in self.visible_lines() if top <= y]
+        if lines:
+            self.setTextCursor(QTextCursor(lines[-1]))
+            self.setFocus(Qt.FocusReason.MouseFocusReason)
+
+    def _visible_range(self) -> tuple[int, int]:
+        first = self.firstVisibleBlock().blockNumber()
+        return first, first + self.viewport().height() // max(1, self.fontMetrics().lineSpacing()) + 1
+
+    @Slot(int)
+    def on_block_count_changed(self, _count: int = 0) -> None:
+        self.setViewportMargins(self.numbers.wanted_width(), 0, 0, 0)
+        self._place_numbers()
+
+    @Slot(QRect, int)
+    def on_update_request(self, rect: QRect, scrolled: int) -> None:
+        if scrolled:
+            self.numbers.scroll(0, scrolled)
+        else:
+            self.numbers.update(0, rect.y(), self.numbers.width(), rect.height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        seen = 0 <= self.cursorRect().top() < event.oldSize().height()
+        super().resizeEvent(event)
+        self._place_numbers()
+        self.colouring.paint_visible()
+        if seen:
+            self.ensureCursorVisible()
+            self._layer.reveal()
+
+    def _place_numbers(self) -> None:
+        inner = self.contentsRect()
+        self.numbers.setGeometry(inner.left(), inner.top(), self.numbers.wanted_width(), inner.height())
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange) and hasattr(self, "numbers"):
+            self.setTabStopDistance(TAB_COLUMNS * self.fontMetrics().horizontalAdvance(" "))
+            self.on_block_count_changed()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """The ghost stays: the slider that changes it has the focus then."""
+        super().focusOutEvent(event)
+        if self.ghost is not None:
+            self._layer.show(self.ghost.rest)
+
+    @Slot(object)
+    def on_restyled(self, _tokens: Tokens) -> None:
+        self._mark_current_line()
+        self.numbers.update()

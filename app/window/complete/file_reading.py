@@ -1,0 +1,68 @@
+"""Reads one file of the user's in a thread of its own: a disk may be slow, and the window does not wait for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
+
+MOST_BYTES = 2 << 20
+
+
+class FileReader(QObject):
+    """One file after the other; only the one that was wanted last is told."""
+
+    read = Signal(str, str)  # path as it was asked for, text
+    failed = Signal(str, str)  # path, why in words
+
+    _came = Signal(int, str, str, str)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pool = QThreadPool(self)  # waits for its thread when it is destroyed
+        self._pool.setMaxThreadCount(1)
+        self._number = 0
+        self._came.connect(self.on_came)
+
+    def want(self, root: str, path: str) -> None:
+        """Read `path` below `root`."""
+        self._number += 1
+        self._pool.start(_Job(self._number, root, path, self._came))
+
+    def wait(self) -> None:
+        """Until the reading that is going on has ended."""
+        self._pool.waitForDone()
+
+    @Slot(int, str, str, str)
+    def on_came(self, number: int, path: str, text: str, problem: str) -> None:
+        if number != self._number:
+            return
+        if problem:
+            self.failed.emit(path, problem)
+        else:
+            self.read.emit(path, text)
+
+
+class _Job(QRunnable):
+    def __init__(self, number: int, root: str, path: str, came) -> None:
+        super().__init__()
+        self._number, self._root, self._path, self._came = number, root, path, came
+
+    def run(self) -> None:
+        text, problem = read_text(Path(self._root) / self._path)
+        self._came.emit(self._number, self._path, text, problem)
+
+
+def read_text(path: Path) -> tuple[str, str]:
+    """The text of a file, or "" and why it cannot be shown."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        return "", f"{path.name} cannot be read: {error.strerror or error}."
+    if len(data) > MOST_BYTES:
+        return "", f"{path.name} is larger than {MOST_BYTES >> 20} MiB, too large for this editor."
+    if b"\0" in data:
+        return "", f"{path.name} is no text."
+    text = data.decode("utf-8-sig", "replace")
+    return text.replace("\r\n", "\n").replace("\r", "\n"), ""
