@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,13 @@ from typing import TYPE_CHECKING
 from app import VERSION
 from app.data_folder import data_folder
 from app.display import binding_problem, display_problem
+from app.log_file import close_log, need_console, open_log
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
     from app.settings import Settings
+    from app.single_instance import SingleInstance
     from app.state.application import Application
     from app.state.engine import EngineController
     from app.theme import Theme
@@ -97,22 +98,41 @@ def run(arguments: argparse.Namespace) -> int:
             "`codecoil devices` and `codecoil selftest` need no screen, and `codecoil tour` draws the window to files.",
         )
     folder = data_folder()
-    if sys.stderr is None:  # a windowed build on Windows has no console
-        sys.stderr = sys.stdout = open(folder / "codecoil.log", "a", encoding="utf-8", buffering=1)  # noqa: SIM115
+    need_console()
     from app.single_instance import SingleInstance
 
     qt_application()
     instance = SingleInstance(folder)
     if not instance.claim():
         return 0  # the window that is open was asked to come to the front
-    desktop = open_desktop(folder)
-    instance.raise_wanted.connect(desktop.window.on_window_wanted)
-    _leave_on_signals(desktop)
+    log = open_log(folder)
     try:
-        return desktop.application.exec()
+        return _run_with_log(folder, instance)
     finally:
-        desktop.close()
         instance.release()
+        close_log(log)
+
+
+def _run_with_log(folder: Path, instance: SingleInstance) -> int:
+    from app.defects import Defects
+    from app.state.journal import Journal
+
+    defects = Defects()
+    defects.install()
+    try:
+        desktop = open_desktop(folder)
+        journal = Journal(desktop.state)
+        journal.begin()
+        defects.met.connect(desktop.window.on_defect)
+        instance.raise_wanted.connect(desktop.window.on_window_wanted)
+        _leave_on_signals(desktop)
+        try:
+            return desktop.application.exec()
+        finally:
+            desktop.close()
+            journal.end()
+    finally:
+        defects.remove()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -62,3 +62,4 @@ class Failure:
     remedy: str
     details: str = ""
     device: str = ""  # the device it happened on, if it did on one
+    job: str = ""  # the job of the checkpoint store that failed, if it was one

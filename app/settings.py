@@ -46,6 +46,7 @@ FIELDS: dict[str, Field] = {
     "auto_adapt_files": Field(3, Number(1, 10_000, whole=True)),  # changed files, at least
     "secret_policy": Field("mask", OneOf(("mask", "leave_out"))),
     "completion_enabled": Field(True, Truth()),
+    "completion_context": Field(True, Truth()),  # look at files of the repository that were edited just now
     "completion_delay_least": Field(75, Number(0, 2000, whole=True)),  # milliseconds; adapts between the two
     "completion_delay_most": Field(400, Number(0, 5000, whole=True)),
     "key_accept": Field("Tab", Text(64)),

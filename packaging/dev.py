@@ -27,6 +27,7 @@ VENV = ROOT / ".venv"
 STAMP = VENV / "codecoil-setup.txt"
 PICTURES = ROOT / "build" / "tour"
 LEAST_PYTHON = (3, 11)
+WHOLE_RUN = ("-q", "--numprocesses=2", "--dist=loadfile")  # a file stays with one process, for its fixtures
 SETUP_VERSION = 1  # raise it when the set-up below changes what it installs
 UNFINISHED = "unfinished"
 SETUP_FAILED = 2
@@ -199,7 +200,7 @@ def test(arguments: list[str]) -> int:
         "ruff check": [program("ruff"), "check"],
         "ruff format": [program("ruff"), "format", "--check"],
         "lint-imports": [program("lint-imports")],
-        "pytest": [program("python"), "-m", "pytest", *arguments],
+        "pytest": [program("python"), "-m", "pytest", *(arguments or WHOLE_RUN)],
     }
     failed: dict[str, int] = {}
     for name, command in checks.items():

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from app import VERSION
+from app import VERSION, connections
 from app.data_folder import VARIABLE
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
@@ -31,8 +31,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser.set_defaults(handler="app.desktop")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
-    from app.command_line import checkpoints, complete, score, train  # they need this module: imported when it is ready
+    # They need this module: imported when it is ready.
+    from app.command_line import base, checkpoints, complete, score, train
 
+    base.add_parser(commands)
     checkpoints.add_parser(commands)
     complete.add_parser(commands)
     score.add_parser(commands)
@@ -55,16 +57,18 @@ def build_parser() -> argparse.ArgumentParser:
 
     train.add_parser(commands)
 
-    tour = commands.add_parser("tour", help="drive the real window and save a picture of every station")
+    tour = commands.add_parser("tour", help="take the real window through the whole story, with pictures")
     tour.add_argument(
         "--out", default="codecoil-tour", metavar="FOLDER", help="for the pictures (default: %(default)s)"
     )
+    tour.add_argument("--brief", action="store_true", help="shorter runs, and one picture a station")
     tour.set_defaults(handler="app.tour")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; errors meant for people become a message, not a traceback."""
+    connections.install()  # before anything else is loaded: no library may connect on its own
     arguments = build_parser().parse_args(argv)
     if arguments.data_dir:
         os.environ[VARIABLE] = arguments.data_dir  # the engine keeps its measurements there as well

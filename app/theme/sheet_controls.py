@@ -18,6 +18,8 @@ QPushButton[role="link"] {
     text-decoration: underline; text-align: left;
 }
 QPushButton[role="link"]:hover { color: $ink; }
+#footer QPushButton[role="link"] { color: $ink; font-size: ${label}px; font-weight: 500; text-decoration: none; }
+#footer QPushButton[role="link"]:hover { text-decoration: underline; }
 QPushButton[role="link"]:focus { border-color: $second; padding: 1px 3px; }
 QPushButton[role="link"]::menu-indicator { image: none; width: 0; }
 QPushButton[role="link"]:disabled { color: $dim; }

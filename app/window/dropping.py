@@ -35,9 +35,9 @@ class DropSign(QFrame):
         over.installEventFilter(self)
         self.hide()
 
-    def rise(self, folder: str) -> None:
-        """Say what would be opened."""
-        self._words.setText(f"Drop to read {Path(folder).name or folder}")
+    def rise(self, path: str, verb: str = "read") -> None:
+        """Say what would be done with it."""
+        self._words.setText(f"Drop to {verb} {Path(path).name or path}")
         self._cover()
         self.show()
         self.raise_()

@@ -6,6 +6,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout
 
 from app.state.application import Application
+from app.window.connections_note import ConnectionsNote
 from app.window.parts import ElidedLabel, dot, label, set_tone, tip
 from app.words import nbytes
 
@@ -36,12 +37,9 @@ class Footer(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(17, 0, 16, 0)
         row.setSpacing(4)
-        self.offline = label("no connections", "strong")
-        tip(self.offline, "No account, no telemetry, no upload: Codecoil opens no network connection.")
-        row.addWidget(dot("good"))
-        row.addSpacing(4)
-        row.addWidget(label("Offline:", "label"))
-        row.addWidget(self.offline)
+        self.connections = ConnectionsNote()
+        self.offline = self.connections.button
+        row.addWidget(self.connections)
         row.addSpacing(18)
         self._engine_dot = dot()
         self.engine = ElidedLabel("", "strong")

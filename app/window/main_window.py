@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from app.events import Failure
 from app.state.application import Application
@@ -18,11 +19,15 @@ from app.window.dropping import DropSign, dropped_folder
 from app.window.footer import Footer
 from app.window.header import Header
 from app.window.pages import ADAPT, PAGES, REPOSITORY, SETTINGS
-from app.window.parts import InlineMessage, Page, keyboard_focus
+from app.window.parts import ErrorCard, InlineMessage, Page, keyboard_focus
+from app.window.preloading import Preloading
 from app.window.rail import Rail
 
+if TYPE_CHECKING:
+    from app.window.base_models.dialog import BaseModelDialog
+    from app.window.help.window import HelpWindow
+
 SMALLEST, FIRST = QSize(1024, 700), QSize(1280, 800)
-PRELOAD = 600  # milliseconds between two pages that are made ahead
 
 
 class MainWindow(QMainWindow):
@@ -35,6 +40,8 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.application, self._theme, self._settings = application, theme, application.settings
         self._leaving = False
+        self.base_model_dialog: BaseModelDialog | None = None
+        self.help_window: HelpWindow | None = None
         self._entries = {entry.title: entry for entry in PAGES if entry.is_there}
         keys = [f"Ctrl+{i}" for i, entry in enumerate(PAGES, 1) if entry.title in self._entries]
         self.made: dict[str, Page] = {}
@@ -47,13 +54,14 @@ class MainWindow(QMainWindow):
         self.footer = Footer(application)
         self.trouble = InlineMessage()
         self.trouble_button = self.trouble.add_button("Show it")
+        self.defect_card = ErrorCard()
         self.tray = Tray(application, self)
         self._build()
         self.drop_sign = DropSign(self.pages)
         self._connect()
-        self._preload = QTimer(self)
-        self._preload.setInterval(PRELOAD)
-        self._preload.timeout.connect(self.on_preload_due)
+        modules = [name for entry in self._entries.values() for name in (entry.module, *entry.later)]
+        self.preloading = Preloading(application, modules, self)
+        self.preloading.page_due.connect(self.on_page_due)
         if not (self._settings.geometry and self.restoreGeometry(self._settings.geometry)):
             self.resize(FIRST)
         self.show_page(self._settings.page if self._settings.page in self._entries else REPOSITORY)
@@ -72,6 +80,10 @@ class MainWindow(QMainWindow):
         edge.setContentsMargins(20, 0, 20, 0)
         edge.addWidget(self.trouble)
         right.addLayout(edge)
+        defect = QHBoxLayout()
+        defect.setContentsMargins(20, 0, 20, 0)
+        defect.addWidget(self.defect_card)
+        right.addLayout(defect)
         right.addWidget(self.pages, 1)
         row = QHBoxLayout()
         row.setSpacing(0)
@@ -102,6 +114,8 @@ class MainWindow(QMainWindow):
         actions.look.triggered.connect(application.engine.look_again)
         actions.themes.triggered.connect(self.on_theme_picked)
         actions.switch_theme.triggered.connect(self.on_switch_wanted)
+        actions.base_model.triggered.connect(self.on_base_model_wanted)
+        actions.help.triggered.connect(self.on_help_wanted)
         actions.about.triggered.connect(self.on_about_wanted)
         actions.quit.triggered.connect(self.close)
         actions.open_menu.triggered.connect(self.header.menu_button.showMenu)
@@ -126,8 +140,10 @@ class MainWindow(QMainWindow):
         """Bring a page to the front; it is made the first time."""
         if title not in self._entries:
             return
-        page = self._page(title)
+        page, left, focused = self._page(title), self.pages.currentWidget(), QApplication.focusWidget()
         self.pages.setCurrentWidget(page)
+        if focused is not None and left is not page and left.isAncestorOf(focused):
+            page.setFocus()  # and not whatever comes next: a ring where nobody tabbed to is noise
         self.rail.mark(title)
         self.header.show_for(title)
         for action in self.actions_.pages.actions():
@@ -157,6 +173,12 @@ class MainWindow(QMainWindow):
         if self._front != SETTINGS:
             self.trouble.say(failure.cause, kind="error")
 
+    @Slot(object)
+    def on_defect(self, failure: Failure) -> None:
+        """An error that nobody caught: over whatever page is in front, and the first one stays."""
+        if self.defect_card.failure is None:
+            self.defect_card.show_failure(failure)
+
     @Slot()
     def on_trouble_wanted(self) -> None:
         self.trouble.put_away()
@@ -166,17 +188,16 @@ class MainWindow(QMainWindow):
     @Slot()
     def on_devices_found(self) -> None:
         self.trouble.put_away()
-        self._preload.start()
+        self.preloading.begin()
 
     @Slot()
-    def on_preload_due(self) -> None:
-        """Make one more page ahead of its first showing: what it imports is loaded while nobody waits for it."""
-        self._preload.stop()
+    def on_page_due(self) -> None:
+        """Make one more page ahead of its first showing: nobody is at work just now."""
         missing = [title for title in self._entries if title not in self.made]
         if missing:
             self._page(missing[0])
-        if len(missing) > 1:
-            self._preload.start()
+        if len(missing) <= 1:
+            self.preloading.rest()
 
     # ---- what the user wants
 
@@ -234,6 +255,25 @@ class MainWindow(QMainWindow):
     def on_about_wanted(self) -> None:
         self._page(SETTINGS).show_part("about")
         self.show_page(SETTINGS)
+
+    @Slot()
+    def on_base_model_wanted(self) -> None:
+        """Loaded when somebody wants it, like the help."""
+        if self.base_model_dialog is None:
+            from app.window.base_models.dialog import BaseModelDialog
+
+            self.base_model_dialog = BaseModelDialog(self.application, self)
+        self.base_model_dialog.show()
+        self.base_model_dialog.raise_()
+
+    @Slot()
+    def on_help_wanted(self) -> None:
+        """The help of the page in front."""
+        if self.help_window is None:
+            from app.window.help.window import HelpWindow
+
+            self.help_window = HelpWindow(self, self.made, self._settings)
+        self.help_window.open_at(self._front)
 
     # ---- what has changed
 
@@ -324,8 +364,6 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _quit(self) -> None:
-        from PySide6.QtWidgets import QApplication
-
         QApplication.instance().quit()
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -334,6 +372,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             self.closing_bar.ask()
             return
+        self.preloading.end()
         self._settings.geometry = self.saveGeometry()
         for page in self.made.values():
             page.keep_place()

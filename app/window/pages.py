@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PageEntry:
-    """One line of the rail; `module` and `name` are of its class."""
+    """One line of the rail; `module` and `name` are of its class, `later` is what that loads once the page is made."""
 
     title: str
     icon: str
     module: str
     name: str
+    later: tuple[str, ...] = ()  # as `preloading.load` takes them
 
     @property
     def is_there(self) -> bool:
@@ -39,8 +40,13 @@ REPOSITORY, ADAPT, COMPLETE, CHECKPOINTS, SETTINGS = "Repository", "Adapt", "Com
 
 PAGES = (
     PageEntry(REPOSITORY, "repository", "app.window.repository.page", "RepositoryPage"),
-    PageEntry(ADAPT, "adapt", "app.window.adapt.page", "AdaptPage"),
-    PageEntry(COMPLETE, "complete", "app.window.complete.page", "CompletePage"),
-    PageEntry(CHECKPOINTS, "checkpoints", "app.window.checkpoints.page", "CheckpointsPage"),
-    PageEntry(SETTINGS, "settings", "app.window.settings.page", "SettingsPage"),
+    PageEntry(ADAPT, "adapt", "app.window.adapt.page", "AdaptPage", ("app.window.adapt.board", "engine.train.options")),
+    PageEntry(
+        COMPLETE, "complete", "app.window.complete.page", "CompletePage", ("pygments.lexers.python:PythonLexer",)
+    ),
+    PageEntry(
+        *(CHECKPOINTS, "checkpoints", "app.window.checkpoints.page", "CheckpointsPage"),
+        ("app.window.checkpoints.curves", "engine.checkpoints.formats.exporting"),
+    ),
+    PageEntry(SETTINGS, "settings", "app.window.settings.page", "SettingsPage", ("psutil", "email.parser")),
 )

@@ -22,6 +22,7 @@ from engine.checkpoints.manifest import (
     FileRecord,
     Manifest,
 )
+from engine.checkpoints.progress import Report, Tally
 from engine.checkpoints.safe_reading import TensorFile, open_plain, parse_json, read_config, read_plain
 from engine.checkpoints.survey import Survey
 from engine.errors import CheckpointError, CodecoilError
@@ -40,9 +41,10 @@ class Finding:
     words: str
 
 
-def verify(which: Manifest, store: Survey, folder: Path) -> list[Finding]:
+def verify(which: Manifest, store: Survey, folder: Path, report: Report | None = None) -> list[Finding]:
     """What is wrong with a checkpoint and with the bases it stands on; `folder` is the store's."""
-    findings = list(_own_findings(which, folder))
+    tally = Tally(sum(record.size for one in _chain(which, store) for record in one.files.values()), report)
+    findings = list(_own_findings(which, folder, tally))
     config = _config(which, folder)
     if config is not None:
         findings += _tensor_findings(which, config, folder)
@@ -51,7 +53,7 @@ def verify(which: Manifest, store: Survey, folder: Path) -> list[Finding]:
     except CheckpointError as error:
         return [*findings, Finding("", error.message), *_tokenizer_findings([which], config, folder)]
     for base in chain[1:]:
-        findings += [Finding(f.file, f"Its base {base.name}: {f.words}") for f in _own_findings(base, folder)]
+        findings += [Finding(f.file, f"Its base {base.name}: {f.words}") for f in _own_findings(base, folder, tally)]
         base_config = _config(base, folder)
         if config is not None and base_config is not None and _sizes(base_config) != _sizes(config):
             findings.append(
@@ -64,7 +66,15 @@ def unreadable_manifest(reason: str) -> Finding:
     return Finding(MANIFEST_FILE, reason)
 
 
-def hash_of(path: Path) -> FileRecord:
+def _chain(which: Manifest, store: Survey) -> list[Manifest]:
+    """The checkpoint and its bases, as far as they are there."""
+    try:
+        return store.lineage(which)
+    except CheckpointError:
+        return [which]
+
+
+def hash_of(path: Path, tally: Tally | None = None) -> FileRecord:
     """Hash and size of a regular file."""
     digest, size = hashlib.sha256(), 0
     descriptor = open_plain(path)
@@ -72,6 +82,8 @@ def hash_of(path: Path) -> FileRecord:
         while chunk := os.read(descriptor, CHUNK):
             digest.update(chunk)
             size += len(chunk)
+            if tally is not None:
+                tally.add(len(chunk))
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
     finally:
@@ -90,7 +102,7 @@ def read_history(path: Path) -> list[dict]:
     return lines
 
 
-def _own_findings(manifest: Manifest, folder: Path) -> Iterator[Finding]:
+def _own_findings(manifest: Manifest, folder: Path, tally: Tally) -> Iterator[Finding]:
     """Files, hashes, and what can be read without looking at a tensor."""
     own = folder / manifest.id
     for name, record in manifest.files.items():
@@ -99,7 +111,7 @@ def _own_findings(manifest: Manifest, folder: Path) -> Iterator[Finding]:
             yield Finding(name, "The file is missing.")
             continue
         try:
-            found = hash_of(path)
+            found = hash_of(path, tally)
         except CheckpointError as error:
             yield Finding(name, error.message)
             continue

@@ -24,6 +24,7 @@ from engine.checkpoints.manifest import (
     BaseReference,
     Manifest,
 )
+from engine.checkpoints.progress import Report
 from engine.checkpoints.safe_reading import TensorFile, read_config
 from engine.checkpoints.survey import (
     TRASH,
@@ -137,13 +138,16 @@ class Shelf:
         """The deltas that stand on this one, directly or through others, oldest first."""
         return self.survey().dependants(self.get(which))
 
-    def verify(self, which: str) -> list[Finding]:
-        """Everything that is wrong with a checkpoint and its bases; an empty list means that it is whole."""
+    def verify(self, which: str, report: Report | None = None) -> list[Finding]:
+        """Everything that is wrong with a checkpoint and its bases; an empty list means that it is whole.
+
+        `report` is told the bytes that were read, and may raise to end it.
+        """
         found = self.survey()
         for other in found.unreadable:
             if other.id == which:
                 return [checking.unreadable_manifest(other.reason)]
-        return checking.verify(pick(which, found.newest_first()), found, self.folder)
+        return checking.verify(pick(which, found.newest_first()), found, self.folder, report)
 
     def trash(self) -> list[Trashed]:
         """What was deleted, the latest first."""

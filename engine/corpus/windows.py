@@ -74,7 +74,8 @@ class Windows:
 
     `fim_share` of the documents is rearranged (`framing.fill_in`), each epoch others; a document longer than
     `fim_section` tokens (half a window unless told, 0 for never) is cut at line ends first and each section rearranged
-    by itself.  `documents` takes the place of all learned ones.
+    by itself.  `documents` takes the place of all learned ones.  `block_tokens`: the windows of a document are spread
+    over so many tokens; more makes neighbouring batches less alike, and building a block takes longer.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Windows:
         *,
         fim_section: int | None = None,
         documents: Sequence[Document] | None = None,
+        block_tokens: int | None = None,
     ) -> None:
         _check_sizes(seq_len, batch)
         if not 0 <= fim_share <= 1:
@@ -100,6 +102,7 @@ class Windows:
         self.seq_len, self.batch, self.seed = seq_len, batch, seed
         self.fim_share = float(fim_share) if source.tokenizer.has_fim else 0.0
         self.fim_section = max(SHORTEST_SECTION, seq_len // 2) if fim_section is None else fim_section
+        self.block_tokens = BLOCK_TOKENS if block_tokens is None else block_tokens
         self.delivered = 0
         self._documents_digest = documents_digest(self._documents)
         self._begin(0)
@@ -173,7 +176,7 @@ class Windows:
 
     def _identity(self) -> dict[str, Any]:
         """What has to be the same for a cursor to be exact."""
-        return {
+        identity = {
             "version": CURSOR_VERSION,
             "tokenizer": self._source.tokenizer.digest,
             "documents": self._documents_digest,
@@ -182,6 +185,8 @@ class Windows:
             "fim_share": self.fim_share,
             "fim_section": self.fim_section,
         }
+        # Cursors from before there was a choice have no such key.
+        return identity if self.block_tokens == BLOCK_TOKENS else identity | {"block_tokens": self.block_tokens}
 
     def _begin(self, epoch: int, block: int = 0) -> None:
         """Shares the documents of an epoch out to blocks, and builds one."""
@@ -193,7 +198,7 @@ class Windows:
             document = self._documents[place]
             if room <= 0:
                 self._blocks.append([])
-                room = BLOCK_TOKENS
+                room = self.block_tokens
             self._blocks[-1].append(document)
             room -= document.tokens + FRAME_TOKENS
         self._build(block)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from dataclasses import dataclass, field
 
 import PySide6.QtCore  # noqa: F401 - loaded here so that the thread watch sees every QThread
 import pytest
 
+HOLDERS = (
+    "engine.devices.cpu.device",
+    "engine.devices.single_kernel",
+    "engine.devices.webgpu.variants",
+    "engine.generate.completer",
+    "engine.scorecard",
+    "engine.session",
+)
 KERNELS = ("fill", "rmsnorm", "matmul_nt", "adamw")
 
 __all__ = ["fake_engine", "open_window"]
@@ -66,7 +75,12 @@ class FakeEngine:
 
 @pytest.fixture
 def fake_engine(monkeypatch):
-    """Two devices, four kernels, all of them right."""
+    """Two devices, four kernels, all of them right.
+
+    Whatever takes the table of kernels by name is imported before: it would keep the short one for all later tests.
+    """
+    for module in HOLDERS:
+        importlib.import_module(module)
     import engine.devices
     import engine.graph.kernels
     import engine.selftest
@@ -90,11 +104,12 @@ def fake_engine(monkeypatch):
 
 
 @pytest.fixture
-def open_window(qapp, qtbot, data_folder):
+def open_window(qapp, qtbot, data_folder, monkeypatch):
     """Opens the desktop as the program does; closes what was opened."""
     from app.data_folder import data_folder as usable_folder
     from app.desktop import open_desktop
 
+    monkeypatch.setattr("app.window.preloading.load", lambda name: None)
     opened = []
 
     def open_one(wait=True):

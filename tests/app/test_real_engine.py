@@ -24,11 +24,3 @@ def test_selftest_prints_a_line_for_every_kernel(run_program, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:-1]] == list(KERNELS)
     assert all(line.endswith("ok") for line in lines[1:-1])
-
-
-def test_the_tour_reaches_every_station(run_program, tmp_path, capsys):
-    assert run_program(["tour", "--out", str(tmp_path / "tour")]) == 0, capsys.readouterr().err
-    names = {path.name for path in (tmp_path / "tour").glob("*.png")}
-    for station in ("start", "devices", "cpu-checked", "work", "error", "about"):
-        for scheme in ("dark", "light"):
-            assert any(name.endswith(f"-{station}-{scheme}.png") for name in names), (station, scheme)

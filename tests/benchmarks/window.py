@@ -1,16 +1,23 @@
 """How smooth the window stays: the time between two turns of its event loop while a real run goes on.
 
     python -m tests.benchmarks.window [--seconds 15] [--size tiny|starter] [--repository FOLDER]
+        [--page Adapt] [--profile]
 
 A timer of 4 ms stands for a user's input: what lies between two of its ticks is what a key press may have to wait.
-Prints name=value lines: a part each for the start, for reading the repository and for training (with completions asked
-for meanwhile).  Offscreen; a data folder of its own.
+`gap` is that time on the clock, with all that others take of the machine and of Python's lock; `cpu` is what the
+window's own thread computed in it, which is what its code can answer for.  Prints name=value lines: a part each for the
+start, for reading the repository, for settling (pages are made ahead), for preparing and for training (with completions
+asked for meanwhile).  Offscreen; a data folder of its own.  With --profile, what the window's thread spends its time on
+while it trains.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import cProfile
 import os
+import pstats
 import shutil
 import tempfile
 import time
@@ -27,6 +34,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0, help="of training")
     parser.add_argument("--size", choices=("tiny", "starter"), default="tiny", help="of the model that is trained")
     parser.add_argument("--repository", type=Path, help="instead of a small one that is written for this")
+    parser.add_argument("--page", default="Adapt", help="that is shown during training")
+    parser.add_argument("--profile", action="store_true", help="print where the window's thread spends its time")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="codecoil-window-") as place:
         os.environ["CODECOIL_DATA"] = f"{place}/data"
@@ -54,7 +63,9 @@ def measure(place: Path, arguments: argparse.Namespace) -> None:
         ticks.until(lambda: state.engine.found is not None and state.checkpoints.listed, "start")
         state.repository.open(repository)
         ticks.until(lambda: state.repository.phase == "ready", "reading")
-        desktop.window.show_page("Adapt")
+        window = desktop.window
+        ticks.until(lambda: len(window.made) == len(window.rail.buttons), "settling")  # pages are made ahead
+        window.show_page(arguments.page)
         training = state.training
         training.choose_base(base)
         for name, value in {"steps": 10_000_000, "mode": "full", "evaluations": 2000}.items():
@@ -71,7 +82,11 @@ def measure(place: Path, arguments: argparse.Namespace) -> None:
             return time.perf_counter() > end
 
         first = training.step
-        ticks.until(over, "training")
+        profile = cProfile.Profile(time.thread_time) if arguments.profile else contextlib.nullcontext()
+        with profile:
+            ticks.until(over, "training")
+        if arguments.profile:
+            pstats.Stats(profile).sort_stats("cumulative").print_stats(60)
         print(f"training_steps_per_second={(training.step - first) / arguments.seconds:.1f}")
         began = time.perf_counter()
         training.pause()
@@ -92,7 +107,7 @@ class Ticks:
         from PySide6.QtCore import QObject, Qt, QTimer
 
         self._application = desktop.application
-        self._times: list[float] = []
+        self._times: list[tuple[float, float]] = []  # on the clock, of this thread
         self._owner = QObject()
         timer = QTimer(self._owner)
         timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -100,7 +115,7 @@ class Ticks:
         timer.start(TICK)
 
     def _tick(self) -> None:
-        self._times.append(time.perf_counter())
+        self._times.append((time.perf_counter(), time.thread_time()))
 
     def until(self, reached, name: str = "") -> None:
         """Let the window live until then; with a name, print what was measured on the way."""
@@ -124,13 +139,15 @@ class Ticks:
     def _report(self, name: str) -> None:
         import numpy as np
 
-        gaps = 1e3 * np.diff(self._times)
-        if not len(gaps):
+        if len(self._times) < 2:
             return
-        print(f"{name}_seconds={self._times[-1] - self._times[0]:.1f}")
-        print(f"{name}_gap_p50_ms={np.percentile(gaps, 50):.1f}")
-        print(f"{name}_gap_p95_ms={np.percentile(gaps, 95):.1f}")
-        print(f"{name}_gap_worst_ms={gaps.max():.1f}")
+        gaps, own = 1e3 * np.diff(np.array(self._times), axis=0).T
+        print(f"{name}_seconds={self._times[-1][0] - self._times[0][0]:.1f}")
+        for kind, values in (("gap", gaps), ("cpu", own)):
+            print(f"{name}_{kind}_p50_ms={np.percentile(values, 50):.1f}")
+            print(f"{name}_{kind}_p95_ms={np.percentile(values, 95):.1f}")
+            print(f"{name}_{kind}_worst_ms={values.max():.1f}")
+        print(f"{name}_cpu_share={own.sum() / gaps.sum():.2f}")
 
 
 if __name__ == "__main__":

@@ -252,6 +252,11 @@ def test_every_check_runs_and_the_first_failure_gives_the_exit_code(dev, command
     assert capsys.readouterr().out.endswith("Checking: pytest\n")  # nothing after pytest's own summary
 
 
+def test_without_arguments_all_tests_run_in_two_processes(dev, commands):
+    assert dev.test([]) == 0
+    assert commands.lines[-1].endswith("-m pytest -q --numprocesses=2 --dist=loadfile")
+
+
 def test_without_a_screen_the_tour_is_taken(dev, commands, capsys):
     assert dev.run([]) == 0
     assert commands.lines[-1].endswith(f"-m app tour --out {dev.PICTURES}")

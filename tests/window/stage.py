@@ -57,10 +57,11 @@ def application(qapp, tmp_path):
 
 
 @pytest.fixture
-def main_window(theme, application, qtbot):
-    """The window in front, at its first size."""
+def main_window(theme, application, qtbot, monkeypatch):
+    """The window in front, at its first size.  It loads nothing ahead: leaving would wait for the engine's import."""
     from app.window.main_window import MainWindow
 
+    monkeypatch.setattr("app.window.preloading.load", lambda name: None)
     window = MainWindow(application, theme)
     window.show()
     window.activateWindow()

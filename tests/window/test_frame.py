@@ -50,7 +50,7 @@ def test_a_page_is_made_when_it_is_first_shown_or_when_there_is_time(main_window
     assert list(main_window.made) == ["Repository"]
     find_devices(application)
     qtbot.waitUntil(lambda: list(main_window.made) == titles(), timeout=30000)
-    assert front(main_window) == "Repository" and not main_window._preload.isActive()
+    assert front(main_window) == "Repository" and not main_window.preloading.active
 
 
 def test_a_page_may_ask_for_another_one(main_window):
@@ -97,7 +97,7 @@ def test_making_a_page_flashes_no_window(main_window, application, qapp):
     """A part that is shown before it has its place is a window of its own for a moment."""
     find_devices(application)
     open_repository(application)
-    main_window._preload.stop()
+    main_window.preloading.rest()
     shown = Shown()
     qapp.installEventFilter(shown)
     try:
@@ -304,7 +304,7 @@ def test_nothing_is_cut_off_and_everything_has_a_name(main_window, application, 
     find_devices(application)
     open_repository(application)
     application.repository.on_changes(changes())
-    main_window._preload.stop()
+    main_window.preloading.rest()
     main_window.show_page(title)
     main_window.resize(*size)
     for _ in range(3):

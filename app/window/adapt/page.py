@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
 from app.events import Failure
 from app.state.application import Application
@@ -104,6 +104,7 @@ class AdaptPage(Page):
         training, repository = self._training, self.application.repository
         phase = training.phase
         active, has_steps = training.active, len(training.history) > 0
+        focused = QApplication.focusWidget()
         nothing = not repository.root and not active and phase != "finished" and not training.resumable
         self.stack.setCurrentWidget(self.empty if nothing else self.view)
         self.heading.say(self._subtitle())
@@ -113,6 +114,8 @@ class AdaptPage(Page):
         board = active or phase == "finished" or (phase == "failed" and has_steps)
         self.setup.setVisible(not board)
         self._board_room.setVisible(board)
+        if focused is not None and self.isAncestorOf(focused) and not focused.isVisibleTo(self):
+            self.setFocus()  # and not whatever comes next: a ring in the header would tell of nothing
         if phase == "failed" and training.failure is not None:
             self.on_failed(training.failure)
         else:
@@ -137,8 +140,9 @@ class AdaptPage(Page):
         words.append(f"{base} learns {name}" if name else "No folder is open")
         if repository.corpus is not None and repository.phase != "failed":
             totals = repository.corpus.totals
-            tokens = f", {thousands(totals.learned.tokens)} tokens" if totals.learned.tokens else ""
-            words.append(f"{counted(totals.learned.files, 'file')}{tokens}")
+            taught = totals.learned.tokens - totals.held_out.tokens
+            tokens = f", {thousands(taught)} tokens" if taught else ""
+            words.append(f"{counted(totals.learned.files - totals.held_out.files, 'file')}{tokens}")
             words.append(f"{counted(totals.held_out.files, 'file')} held out")
         return " · ".join(words)
 

@@ -10,5 +10,4 @@ file_view       how it is drawn, clicked and typed at
 filters         what is shown of it
 secrets_view    the secrets found: where and of which kind, never what they say
 changes_banner  "14 files, 412 lines since this checkpoint"
-sample          the sample project, copied to where it may be changed
 """

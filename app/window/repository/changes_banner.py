@@ -21,7 +21,9 @@ class ChangesBanner(InlineMessage):
         self._changes = ChangesSince()
         self.show_button = self.add_button("Show them", help_words="Lists the changed files")
         self.later_button = self.add_button("Later", help_words="Asks again when more has changed")
-        self.adapt_button = self.add_button("Adapt to changes", primary=True)
+        self.adapt_button = self.add_button(
+            "Adapt to changes", primary=True, help_words="A short run on what changed, with older code mixed in"
+        )
         self.show_button.clicked.connect(self.files_wanted)
         self.later_button.clicked.connect(self.on_later_clicked)
         self.adapt_button.clicked.connect(self.adapt_wanted)
@@ -44,9 +46,9 @@ class ChangesBanner(InlineMessage):
 
 
 def changes_words(changes: ChangesSince) -> str:
-    """14 files, 412 lines since orbit-api #7.  Adapting to them takes about 40 s."""
+    """14 files, 412 lines since orbit-api #7.  Adapting takes about 40 s."""
     since = f" since {changes.checkpoint_name}" if changes.checkpoint_name else " since the last checkpoint"
     words = f"{counted(changes.files, 'file')}, {counted(changes.lines, 'line')}{since}."
     if changes.seconds:
-        words += f"  Adapting to them, with older code mixed in, takes about {about(changes.seconds)}."
+        words += f"  Adapting takes about {about(changes.seconds)}."
     return words

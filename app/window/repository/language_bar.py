@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Signal, Slot
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSizePolicy, QWidget
 
 from app.theme import Theme, Tokens
@@ -14,6 +14,7 @@ from app.words import counted, language_words, thousands
 
 MOST = 6  # languages with a place of their own; the rest are one
 OTHER = "other"
+SPACING = 4  # pixels between two entries
 
 
 def colours(tokens: Tokens) -> list[str]:
@@ -88,6 +89,36 @@ class LegendEntry(LayoutButton):
         self._square.setPixmap(pixmap("square", colours(tokens)[self.place], 9, self.devicePixelRatioF()))
 
 
+class Legend(QWidget):
+    """The entries side by side; where the room is narrow the last ones give way: the menu beside them has them all."""
+
+    def __init__(self, entries: list[LegendEntry]) -> None:
+        super().__init__()
+        self._entries, self._count = entries, 0
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(SPACING)
+        for entry in entries:
+            row.addWidget(entry)
+        row.addStretch(1)
+
+    def show_first(self, count: int) -> None:
+        """So many of them stand for something."""
+        self._count = count
+        self._fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        room = self.width() + SPACING
+        for place, entry in enumerate(self._entries):
+            room -= entry.sizeHint().width() + SPACING
+            entry.setVisible(place < self._count and room >= 0)
+
+
 class LanguageBar(Card):
     """`language_chosen` filters by one; `language_switched` learns or leaves one."""
 
@@ -101,11 +132,11 @@ class LanguageBar(Card):
         self.entries = [LegendEntry(i) for i in range(MOST + 1)]
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
+        row.setSpacing(SPACING)
+        self.legend = Legend(self.entries)
         for entry in self.entries:
             entry.clicked.connect(self.on_entry_clicked)
-            row.addWidget(entry)
-        row.addStretch(1)
+        row.addWidget(self.legend, 1)
         self.menu_button = QPushButton("Languages…")
         self.menu_button.setProperty("role", "link")
         tip(self.menu_button, "Which languages are learned")
@@ -131,7 +162,6 @@ class LanguageBar(Card):
             shares.append(sum(each.share for each in rest))
         words = [f"{name} {percent(share)}" for name, share, _ in lines]
         for i, entry in enumerate(self.entries):
-            entry.setVisible(i < len(shares))
             if i < len(lines):
                 amount = lines[i][2]
                 tokens = f", {thousands(amount.tokens)} tokens" if amount.tokens else ""
@@ -145,6 +175,7 @@ class LanguageBar(Card):
                 entry.setEnabled(False)
         for entry in self.entries[: len(lines)]:
             entry.setEnabled(True)
+        self.legend.show_first(len(shares))
         self.bar.show_shares(shares, "Languages: " + ", ".join(words))
 
     @Slot()

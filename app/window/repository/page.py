@@ -27,7 +27,6 @@ from app.window.repository.figures import SECRETS, Figures
 from app.window.repository.file_view import FileView
 from app.window.repository.filters import CHANGED, FileFilter, FilterRow
 from app.window.repository.language_bar import LanguageBar
-from app.window.repository.sample import place_sample, sample_is_there
 from app.window.repository.secrets_view import SecretsView
 from app.window.repository.start_pane import StartPane
 from app.words import duration
@@ -54,7 +53,7 @@ class RepositoryPage(Page):
         self._corpus: CorpusView | None = None
         self._root = ""
         self._phase = ""
-        self.start = StartPane(sample_is_there())
+        self.start = StartPane(application.repository.has_sample)
         self.view = PageColumn()
         self.stack = QStackedWidget()
         self.stack.addWidget(self.start)
@@ -157,12 +156,7 @@ class RepositoryPage(Page):
 
     @Slot()
     def on_sample_wanted(self) -> None:
-        try:
-            self._repository.open(place_sample(self.application.data_folder))
-        except OSError as error:
-            self.stack.setCurrentWidget(self.view)
-            cause = f"The sample project could not be copied to {self.application.data_folder}: {error.strerror}."
-            self.error_card.show_failure(Failure(cause, "Make room there, or choose a folder of your own."))
+        self._repository.open_sample()
 
     @Slot()
     def on_try_again(self) -> None:

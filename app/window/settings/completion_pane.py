@@ -27,6 +27,13 @@ class CompletionPane(PageColumn):
         self.column.setContentsMargins(20, 0, 20, 18)
         when = Card("When suggestions come", spacing=10)
         self.enabled = SettingRow(settings, "completion_enabled", "Suggest while typing", Switch())
+        self.context = SettingRow(
+            settings,
+            "completion_context",
+            "Look at recent edits",
+            Switch(),
+            "Pieces of files that you edited just now, where they resemble the cursor's place.",
+        )
         self.least = SettingRow(
             settings,
             "completion_delay_least",
@@ -42,7 +49,7 @@ class CompletionPane(PageColumn):
             WholeNumber(0, 10_000, "ms", 25),
             check=lambda value: "" if value <= 5000 else "At most 5,000 ms.",
         )
-        for i, row in enumerate((self.enabled, self.least, self.most)):
+        for i, row in enumerate((self.enabled, self.context, self.least, self.most)):
             if i:
                 when.column.addWidget(rule())
             when.column.addWidget(row)

@@ -17,6 +17,7 @@ from pathlib import Path
 from engine.checkpoints.formats.output import export_file
 from engine.checkpoints.formats.zip_entries import CHUNK, ZipEntries, plain_name
 from engine.checkpoints.manifest import MANIFEST_FILE, MAX_BYTES, RESUME_FOLDER, Manifest, read_manifest
+from engine.checkpoints.progress import Report, Tally
 from engine.checkpoints.safe_reading import DAMAGED, open_plain
 from engine.checkpoints.writing import Disk, hold, in_words, need_space, remove_tree
 from engine.errors import CheckpointError
@@ -25,15 +26,16 @@ SUFFIX = ".coil"
 MOMENT = (1980, 1, 1, 0, 0, 0)  # the first that zip knows; a real one would change the bytes
 
 
-def write_bundle(out: Path, folder: Path, manifest: Manifest) -> int:
+def write_bundle(out: Path, folder: Path, manifest: Manifest, report: Report | None = None) -> int:
     """The checkpoint in `folder` as one file; its size.  Every file is checked against its hash on its way."""
     kept = {name: record for name, record in manifest.files.items() if not name.startswith(f"{RESUME_FOLDER}/")}
     content = dataclasses.replace(manifest, files=kept).to_json()
+    tally = Tally(sum(record.size for record in kept.values()), report)
     with export_file(out) as part:
         with zipfile.ZipFile(part, "x", zipfile.ZIP_STORED) as archive:
             archive.writestr(_info(MANIFEST_FILE, len(content)), content)
             for name in sorted(kept):
-                _add(archive, folder / name, name, kept[name].size, kept[name].sha256)
+                _add(archive, folder / name, name, kept[name].size, kept[name].sha256, tally)
         return part.stat().st_size
 
 
@@ -43,7 +45,7 @@ def _info(name: str, size: int) -> zipfile.ZipInfo:
     return info
 
 
-def _add(archive: zipfile.ZipFile, path: Path, name: str, size: int, sha256: str) -> None:
+def _add(archive: zipfile.ZipFile, path: Path, name: str, size: int, sha256: str, tally: Tally) -> None:
     found = hashlib.sha256()
     descriptor = open_plain(path)
     try:
@@ -51,6 +53,7 @@ def _add(archive: zipfile.ZipFile, path: Path, name: str, size: int, sha256: str
             while chunk := os.read(descriptor, CHUNK):
                 found.update(chunk)
                 entry.write(chunk)
+                tally.add(len(chunk))
     finally:
         os.close(descriptor)
     if found.hexdigest() != sha256:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +11,11 @@ from pathlib import Path
 from engine.checkpoints.card import model_card
 from engine.checkpoints.formats import adapter, bundle, gguf_export, hugging_face
 from engine.checkpoints.manifest import Facts, Manifest
+from engine.checkpoints.progress import Counted, Report, Tally
 from engine.checkpoints.store import CheckpointStore
 from engine.checkpoints.writing import in_words
 from engine.errors import CheckpointError
+from engine.model.config import ModelConfig
 
 FORMATS = {
     "hf": tuple(hugging_face.PRECISIONS),
@@ -36,11 +39,17 @@ class Exported:
 
 
 def export_checkpoint(
-    store: CheckpointStore, which: str, format: str, out: Path, precision: str | None = None, whole: bool = False
+    store: CheckpointStore,
+    which: str,
+    format: str,
+    out: Path,
+    precision: str | None = None,
+    whole: bool = False,
+    report: Report | None = None,
 ) -> Exported:
     """Export to `out`, a folder for "hf" and "adapter", a file (or a folder to put it in) for "gguf" and "coil".
 
-    `whole` puts a delta and its base together in a bundle.
+    `whole` puts a delta and its base together in a bundle.  `report` is told how far it is, and may raise to end it.
     """
     if format not in FORMATS:
         raise CheckpointError(f"There is no format {format!r}.", f"Choose one of: {', '.join(FORMATS)}.")
@@ -57,31 +66,39 @@ def export_checkpoint(
     with in_words(f"{out} cannot be written"):
         out.parent.mkdir(parents=True, exist_ok=True)
     write = {"hf": _hugging_face, "gguf": _gguf, "coil": _coil, "adapter": _adapter}[format]
-    notes = write(store, manifest, out, precision, whole)
+    notes = write(store, manifest, out, precision, whole, report)
     return Exported(out, format, precision or manifest.precision, _size(out), notes)
 
 
-def _hugging_face(store: CheckpointStore, manifest: Manifest, out: Path, precision: str, _: bool) -> tuple[str, ...]:
+def _hugging_face(
+    store: CheckpointStore, manifest: Manifest, out: Path, precision: str, _: bool, report: Report | None
+) -> tuple[str, ...]:
     with store.load_parameters(manifest.id) as parameters:
         tokenizer = store.tokenizer_path(manifest.id)
         card = _card(store, manifest)
-        hugging_face.write_folder(out, parameters.config, parameters, tokenizer, precision, card)
+        counted = Counted(parameters, Tally(2 * _nbytes(parameters.config), report))  # to describe them, to write them
+        hugging_face.write_folder(out, parameters.config, counted, tokenizer, precision, card)
     return () if tokenizer else ("The checkpoint has no tokenizer, so the folder has none.",)
 
 
-def _gguf(store: CheckpointStore, manifest: Manifest, out: Path, precision: str, _: bool) -> tuple[str, ...]:
+def _gguf(
+    store: CheckpointStore, manifest: Manifest, out: Path, precision: str, _: bool, report: Report | None
+) -> tuple[str, ...]:
     with store.load_parameters(manifest.id) as parameters:
         tokenizer = store.tokenizer_path(manifest.id)
-        report = gguf_export.write_gguf(out, parameters.config, parameters, tokenizer, precision, manifest.name)
-    if not report.other_types:
-        return report.notes
-    others = ", ".join(sorted({f"{name.split('.', 2)[-1]} as {kind}" for name, kind in report.other_types.items()}))
-    return (*report.notes, f"Not all could be {precision}: {others}.")
+        counted = Counted(parameters, Tally(_nbytes(parameters.config), report))
+        done = gguf_export.write_gguf(out, parameters.config, counted, tokenizer, precision, manifest.name)
+    if not done.other_types:
+        return done.notes
+    others = ", ".join(sorted({f"{name.split('.', 2)[-1]} as {kind}" for name, kind in done.other_types.items()}))
+    return (*done.notes, f"Not all could be {precision}: {others}.")
 
 
-def _coil(store: CheckpointStore, manifest: Manifest, out: Path, _: str, whole: bool) -> tuple[str, ...]:
+def _coil(
+    store: CheckpointStore, manifest: Manifest, out: Path, _: str, whole: bool, report: Report | None
+) -> tuple[str, ...]:
     if manifest.base is None or not whole:
-        bundle.write_bundle(out, store.folder_of(manifest.id), manifest)
+        bundle.write_bundle(out, store.folder_of(manifest.id), manifest, report)
         if manifest.base is None:
             return ()
         base = store.lineage(manifest.id)[1]
@@ -94,15 +111,18 @@ def _coil(store: CheckpointStore, manifest: Manifest, out: Path, _: str, whole: 
             made = other.save(
                 facts,
                 config=parameters.config,
-                parameters=parameters,
+                parameters=Counted(parameters, Tally(_nbytes(parameters.config), report)),
                 tokenizer=store.tokenizer_path(manifest.id),
                 history=store.history(manifest.id),
             )
-        bundle.write_bundle(out, other.folder_of(made.id), made)
+        bundle.write_bundle(out, other.folder_of(made.id), made, report)
     return ()
 
 
-def _adapter(store: CheckpointStore, manifest: Manifest, out: Path, _: str, __: bool) -> tuple[str, ...]:
+def _adapter(
+    store: CheckpointStore, manifest: Manifest, out: Path, _: str, __: bool, ___: Report | None
+) -> tuple[str, ...]:
+    """A few thousand rows: written before anybody could want to end it."""
     if manifest.base is None:
         raise CheckpointError(
             f"{manifest.name} is whole: there is no adapter to take from it.", "Export it as hf, gguf or coil."
@@ -117,6 +137,11 @@ def _adapter(store: CheckpointStore, manifest: Manifest, out: Path, _: str, __: 
 def _card(store: CheckpointStore, manifest: Manifest) -> str:
     lineage = store.lineage(manifest.id)
     return model_card(manifest, store.config(manifest.id), lineage[1] if len(lineage) > 1 else None)
+
+
+def _nbytes(config: ModelConfig) -> int:
+    """Of all parameters in float32."""
+    return 4 * sum(math.prod(shape) for shape in config.parameter_shapes().values())
 
 
 def _size(path: Path) -> int:

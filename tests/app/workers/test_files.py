@@ -145,6 +145,45 @@ def test_a_cancelled_job_leaves_nothing(program, child, folder, monkeypatch):
     assert list((folder / "checkpoints" / "work").glob("*")) == []
 
 
+@pytest.mark.parametrize("format", ["hf", "gguf", "coil"])
+def test_an_export_tells_how_far_it_is_and_can_be_ended(program, child, store, tmp_path, format):
+    from engine.checkpoints.formats.exporting import export_checkpoint
+
+    told = []
+    whole = tmp_path / "whole"
+    export_checkpoint(store, child, format, whole, whole=True, report=lambda *far: told.append(far))
+    assert whole.exists() and len(told) > 2 and told[-1][0] == told[-1][1] > 0
+    assert told[0][0] < told[0][1]
+
+    class Enough(Exception):
+        pass
+
+    def end(done: int, total: int) -> None:
+        if done > total // 2:
+            raise Enough
+
+    with pytest.raises(Enough):
+        export_checkpoint(store, child, format, tmp_path / "half", whole=True, report=end)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith((".", "half"))] == []
+
+
+@pytest.mark.parametrize("job", ["verify", "export"])
+def test_verify_and_export_are_cancelled(program, child, tmp_path, monkeypatch, job):
+    one = program()
+    checkpoints = one.state.checkpoints
+    answers = []
+    checkpoints.verified.connect(answers.append)
+    checkpoints.exported.connect(answers.append)
+    monkeypatch.setattr(one.state._files_flag, "arm", lambda: None)
+    checkpoints.cancel()
+    if job == "verify":
+        checkpoints.verify(child)
+    else:
+        checkpoints.export(child, "hf", tmp_path / "out")
+    one.until(lambda: not checkpoints.busy)
+    assert answers == [] == one.failures and not (tmp_path / "out").exists()
+
+
 def test_what_a_killed_writer_left_is_tidied(program, folder, repository):
     make_tiny_base(folder, repository)
     left = folder / "checkpoints" / "work" / "abandoned"

@@ -246,6 +246,19 @@ def test_without_fim_tokens_nothing_is_rearranged(tmp_path):
     assert windows.take().tokens.shape == (2, 65)
 
 
+def test_larger_blocks_spread_the_windows_and_have_cursors_of_their_own(corpus):
+    usual = Windows(corpus, 64, 3, seed=3)
+    large = Windows(corpus, 64, 3, seed=3, block_tokens=10 * module.BLOCK_TOKENS)
+    assert len(large._blocks) < len(usual._blocks)
+    assert sorted(_documents(large, corpus)) == sorted(_documents(usual, corpus))
+    assert "block_tokens" not in usual.state()
+    again = Windows(corpus, 64, 3, seed=3, block_tokens=10 * module.BLOCK_TOKENS)
+    batches(large, 5)
+    assert again.restore(large.state()) == ""
+    assert np.array_equal(again.take().tokens, large.take().tokens)
+    assert "block_tokens" in again.restore(usual.state())
+
+
 def test_only_some_documents(corpus):
     chosen = corpus.learned_documents[:2]
     windows = Windows(corpus, 64, 2, 1, documents=chosen)

@@ -41,7 +41,7 @@ def test_without_a_folder_it_says_what_to_do(page, desk, qtbot):
     desk.open_folder()
     assert shown(page) == {"setup"}
     assert page.heading.subtitle.text() == (
-        "Built-in model learns orbit-api · 312 files, 1.4 M tokens · 31 files held out"
+        "Built-in model learns orbit-api · 281 files, 1.4 M tokens · 31 files held out"
     )
 
 

@@ -60,20 +60,9 @@ def test_at_first_it_says_what_to_do(page, main_window, qtbot):
     assert wanted == [1]
 
 
-def test_the_sample_project_is_copied_and_opened(page, application, asked, monkeypatch, tmp_path, qtbot):
-    from app.window.repository import sample
-
-    packaged = tmp_path / "resources" / sample.NAME
-    packaged.mkdir(parents=True)
-    (packaged / "tide.py").write_text("level = 3\n")
-    monkeypatch.setattr(sample.importlib.resources, "files", lambda _package: packaged.parent)
+def test_the_sample_project_is_opened(page, application, asked):
     page.start.sample_wanted.emit()
-    copy = application.data_folder / "sample" / "tidewater"
-    assert asked == [("open", str(copy))] and (copy / "tide.py").read_text() == "level = 3\n"
-    (copy / "tide.py").write_text("mine\n")
-    assert sample.place_sample(application.data_folder) == copy
-    assert (copy / "tide.py").read_text() == "mine\n"  # what the user changed stays
-    assert [path.name for path in copy.parent.iterdir()] == ["tidewater"]
+    assert asked == [("open", str(application.data_folder / "sample" / "tidewater"))]
 
 
 def test_recent_folders_are_opened_and_forgotten(page, application, asked, qtbot):

@@ -30,6 +30,26 @@ FOLLOW = 50  # milliseconds after which a plot marks the step that is pointed at
 DRAG = 6  # pixels; less is a click
 
 
+class _Everywhere:
+    """For items whose bounds no range is fitted to: they reach wherever one looks.
+
+    The scene asks for the bounds several times a painting; pyqtgraph's own answer takes the least and the largest of
+    all points each time there are new ones.
+    """
+
+    def boundingRect(self) -> QRectF:
+        box = self.getViewBox()  # whose range is always the present one; `viewRect` of an item may be an old one
+        return QRectF(box.viewRect()) if box is not None else QRectF()
+
+
+class Curve(_Everywhere, pg.PlotCurveItem):
+    """A line, or an area."""
+
+
+class Points(_Everywhere, pg.ScatterPlotItem):
+    """Marks."""
+
+
 class Chart(pg.PlotWidget):
     """A plot of a run over its steps."""
 
@@ -62,7 +82,7 @@ class Chart(pg.PlotWidget):
         for axis in axes.values():
             axis.setZValue(-1000)  # the grid lies under what is drawn
         self._rule = pg.InfiniteLine(angle=90)
-        self._marks = pg.ScatterPlotItem(size=7, pen=None)
+        self._marks = Points(size=7, pen=None)
         self._band = pg.LinearRegionItem(movable=False)
         for item in (self._rule, self._marks, self._band):
             item.setZValue(20)
@@ -90,9 +110,9 @@ class Chart(pg.PlotWidget):
         """Headings and columns, for CSV."""
         raise NotImplementedError
 
-    def line(self, token: str, width: float = 1.5, share: float = 1.0, dashed: bool = False) -> pg.PlotCurveItem:
+    def line(self, token: str, width: float = 1.5, share: float = 1.0, dashed: bool = False) -> Curve:
         """A new curve in a token's colour.  Noise is drawn thin and without smoothed edges: four times faster."""
-        curve = pg.PlotCurveItem(connect="finite", antialias=width > 1.0)
+        curve = Curve(connect="finite", antialias=width > 1.0)
         self._pens.append((curve, token, {"width": width, "share": share, "dashed": dashed}))
         self.addItem(curve, ignoreBounds=True)
         return curve
@@ -130,6 +150,7 @@ class Chart(pg.PlotWidget):
         self._show_values(True)
         bottom, top = self.draw(self.history, low, high, max(1, int(box.width())))
         self.set_left(bottom, top)
+        box.prepareForPaint()  # else the painting would move the axes, and so ask for another painting
         if self.timeline.pointer is not None:
             self._point()
 

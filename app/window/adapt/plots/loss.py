@@ -9,7 +9,7 @@ import pyqtgraph as pg
 
 from app.state.run_history import RunHistory
 from app.theme.plots import PlotStyle
-from app.window.adapt.plots.chart import Chart
+from app.window.adapt.plots.chart import Chart, Points
 from app.window.adapt.plots.numbers import Smoother, thinned
 from app.window.adapt.plots.read_out import Reading
 from app.window.adapt.plots.timeline import Timeline
@@ -35,7 +35,7 @@ class LossChart(Chart):
         self._raw = self.line("second", 1.0, 0.55)
         self._smooth = self.line("second", 2.0)
         self._begin = pg.InfiniteLine(angle=0)
-        self._held_out = pg.ScatterPlotItem(size=9)
+        self._held_out = Points(size=9)
         self._begin.setZValue(5)
         self._begin.hide()
         self._held_out.setZValue(10)

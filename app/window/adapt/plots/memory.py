@@ -14,7 +14,7 @@ from PySide6.QtCore import Slot
 
 from app.state.run_history import RunHistory
 from app.theme.plots import MEMORY_TOKENS, PlotStyle
-from app.window.adapt.plots.chart import Chart
+from app.window.adapt.plots.chart import Chart, Curve
 from app.window.adapt.plots.numbers import fitted, thinned
 from app.window.adapt.plots.read_out import Reading
 from app.window.adapt.plots.timeline import Timeline
@@ -34,7 +34,7 @@ class MemoryChart(Chart):
     def __init__(self, timeline: Timeline, style: PlotStyle) -> None:
         super().__init__(timeline, style, size)
         self.ceiling = 0
-        self._areas: dict[str, pg.PlotCurveItem] = {}
+        self._areas: dict[str, Curve] = {}
         self._line = pg.InfiniteLine(angle=0)
         self._words = pg.TextItem(anchor=(0, 0))
         for item in (self._line, self._words):
@@ -111,8 +111,8 @@ class MemoryChart(Chart):
         """The words stay at the left edge of what is in sight."""
         self._words.setPos(self.timeline.range[0], self.ceiling)
 
-    def _new_area(self, kind: str) -> pg.PlotCurveItem:
-        area = pg.PlotCurveItem(fillLevel=0.0, pen=pg.mkPen(None), brush=self.style_.memory_brush(kind))
+    def _new_area(self, kind: str) -> Curve:
+        area = Curve(fillLevel=0.0, pen=pg.mkPen(None), brush=self.style_.memory_brush(kind))
         area.setSkipFiniteCheck(True)
         self._areas[kind] = area
         self.addItem(area, ignoreBounds=True)

@@ -1,0 +1,99 @@
+"""`codecoil base`: the list of larger base models, and fetching one after a yes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from app.base_models import BASE_MODELS, BaseModel, base_model
+from app.command_line import FAILED
+from app.words import nbytes
+
+
+def add_parser(commands) -> None:
+    """The command and its two verbs."""
+    parser = commands.add_parser("base", help="list larger base models, and fetch one by name")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    listing = verbs.add_parser("list", help="what can be fetched: licence, size, memory in each mode; connects nowhere")
+    listing.add_argument("--json", action="store_true", help="as JSON")
+    listing.set_defaults(verb="list")
+    get = verbs.add_parser("get", help="fetch one, after asking")
+    get.add_argument("name", metavar="NAME", help="as `codecoil base list` prints it")
+    get.add_argument("--yes", action="store_true", help="agree to the host and the size beforehand")
+    get.set_defaults(verb="get")
+    for verb in (listing, get):
+        verb.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
+        verb.set_defaults(handler="app.command_line.base")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the verb says."""
+    return show_list(arguments.json) if arguments.verb == "list" else get(arguments.name, arguments.yes)
+
+
+def show_list(as_json: bool) -> int:
+    """Print the list."""
+    from app.base_model_fetching import agreement_for
+
+    if as_json:
+        print(json.dumps([facts(model) for model in BASE_MODELS], indent=2))
+        return 0
+    for model in BASE_MODELS:
+        memory = ", ".join(f"{mode} {nbytes(amount)}" for mode, amount in model.memory_by_mode.items())
+        print(f"{model.name}  {model.words}")
+        print(f"    {'from':<9}{model.repository} on {' and '.join(agreement_for(model).hosts)}")
+        print(f"    {'size':<9}{nbytes(model.nbytes)}, {model.parameters / 1e6:.0f} M parameters")
+        print(f"    {'licence':<9}{model.licence}")
+        print(f"    {'memory':<9}{memory}\n")
+    print("`codecoil base get NAME` fetches one.  Memory is that of training with one sequence of 256 tokens.")
+    return 0
+
+
+def facts(model: BaseModel) -> dict:
+    """One entry for JSON."""
+    return {
+        "name": model.name,
+        "repository": model.repository,
+        "licence": model.licence,
+        "bytes": model.nbytes,
+        "parameters": model.parameters,
+        "memory": model.memory_by_mode,
+    }
+
+
+def get(name: str, agreed: bool) -> int:
+    """Ask, fetch, and say what it is called now."""
+    from app.base_model_fetching import agreement_for, fetch
+    from app.data_folder import data_folder
+
+    agreement = agreement_for(base_model(name))
+    if not agreed:
+        print(agreement.question, "[y/N] ", end="", flush=True)
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            print("Nothing was fetched.")
+            return FAILED
+    line = ProgressWords()
+    manifest = fetch(agreement, data_folder(), line.report)
+    line.end()
+    print(f"{manifest.name} is in the store: `codecoil train PATH --base {manifest.name}` starts from it.")
+    return 0
+
+
+class ProgressWords:
+    """One line on standard error that is written over, only where somebody looks at it."""
+
+    def __init__(self) -> None:
+        self._shown = ""
+
+    def report(self, done: int, total: int, words: str) -> None:
+        """Say how far it is, where that has changed."""
+        text = f"{words}: {nbytes(done)} of {nbytes(total)}"
+        if text != self._shown and sys.stderr.isatty():
+            print(f"\r{text:<70}", end="", file=sys.stderr, flush=True)
+            self._shown = text
+
+    def end(self) -> None:
+        """Leave the line."""
+        if self._shown:
+            print(file=sys.stderr)

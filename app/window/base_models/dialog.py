@@ -1,0 +1,145 @@
+"""The window "Get a base model": a list, a question before anything connects, and progress that can be ended."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from app import base_models
+from app.base_model_fetching import Agreement, agreement_for
+from app.base_models import BaseModel
+from app.events import Failure
+from app.state.application import Application
+from app.window.base_models.model_card import ModelCard
+from app.window.parts import GAP, ErrorCard, InlineMessage, PageTitle, PlainButton, ProgressLine, label
+
+MIB = 2**20
+WORDS = "A larger model knows more before it has seen your code, and takes longer for everything."
+
+
+class BaseModelDialog(QDialog):
+    """Stays open beside the main window; a download goes on when it is closed."""
+
+    def __init__(self, application: Application, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Get a base model")
+        self.setMinimumWidth(840)
+        self._application, self._downloads = application, application.downloads
+        self.question = InlineMessage(closable=False)
+        self.agree_button = self.question.add_button("Fetch", primary=True)
+        self.decline_button = self.question.add_button("Not now")
+        self.progress = ProgressLine("Fetching a base model")
+        self.error_card = ErrorCard()
+        self.notice = InlineMessage()
+        self.cards = [ModelCard(model) for model in base_models.BASE_MODELS]
+        self.import_button = PlainButton("Import a folder…", "A model in Hugging Face format that is on this disk")
+        self.close_button = PlainButton("Close")
+        self._agreement: Agreement | None = None
+        self._build()
+        for card in self.cards:
+            card.wanted.connect(self.on_wanted)
+        self.agree_button.clicked.connect(self.on_agreed)
+        self.decline_button.clicked.connect(self.on_declined)
+        self.import_button.clicked.connect(self.on_import_wanted)
+        self.close_button.clicked.connect(self.close)
+        self.progress.cancelled.connect(self.on_cancel_wanted)
+        self._downloads.changed.connect(self.on_changed)
+        self._downloads.fetched.connect(self.on_fetched)
+        self._downloads.failed.connect(self.on_failed)
+        application.checkpoints.changed.connect(self.on_changed)
+        application.settings.changed.connect(self.on_setting_changed)
+        self.on_changed()
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 18, 20, 18)
+        column.setSpacing(GAP)
+        column.addWidget(PageTitle("Get a base model", WORDS))
+        for widget in (self.question, self.progress, self.error_card, self.notice, *self.cards):
+            column.addWidget(widget)
+        column.addWidget(
+            label("Nothing is fetched by itself.  Every connection is listed in the footer.", "label", wrap=True)
+        )
+        row = QHBoxLayout()
+        row.addWidget(self.import_button)
+        row.addStretch(1)
+        row.addWidget(self.close_button)
+        column.addLayout(row)
+        column.addStretch(1)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """As high as everything needs that is shown now: a question with wrapped words would squeeze the cards."""
+        self.layout().activate()
+        self.setMinimumHeight(self.layout().totalHeightForWidth(self.width()))
+
+    # ---- what the user wants
+
+    @Slot(object)
+    def on_wanted(self, model: BaseModel) -> None:
+        """Ask; the answer is the one thing that opens a connection."""
+        self._agreement = agreement_for(model)
+        self.error_card.put_away()
+        self.notice.put_away()
+        self.agree_button.setText(f"Fetch from {self._agreement.hosts[0]}")
+        self.agree_button.setAccessibleName(self.agree_button.text())
+        self.question.say(self._agreement.question, kind="accent")
+        self._fit()
+
+    @Slot()
+    def on_agreed(self) -> None:
+        self.question.put_away()
+        if self._agreement is not None:
+            self._downloads.start(self._agreement)
+        self._agreement = None
+
+    @Slot()
+    def on_declined(self) -> None:
+        self.question.put_away()
+        self._agreement = None
+
+    @Slot()
+    def on_cancel_wanted(self) -> None:
+        self._downloads.cancel()
+
+    @Slot()
+    def on_import_wanted(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self, "Choose a folder in Hugging Face format")
+        if folder:
+            self._application.checkpoints.import_(folder)
+            self.notice.say("It is being taken in; the Checkpoints page shows it.", kind="plain")
+
+    # ---- what has changed
+
+    @Slot()
+    def on_changed(self) -> None:
+        downloads, names = self._downloads, {row.name for row in self._application.checkpoints.rows}
+        for card in self.cards:
+            ceiling = self._application.settings.memory_ceiling
+            card.show_for(ceiling, card.model.name in names, not downloads.active)
+        if downloads.active:
+            words = f"{downloads.words} (MiB)"
+            self.progress.show_progress(downloads.done // MIB, max(1, downloads.total // MIB), words)
+        else:
+            self.progress.put_away()
+        if self.isVisible():
+            self._fit()
+
+    @Slot(str)
+    def on_setting_changed(self, name: str) -> None:
+        if name == "memory_ceiling":
+            self.on_changed()
+
+    @Slot(str, str)
+    def on_fetched(self, _id: str, name: str) -> None:
+        self.notice.say(f"{name} is in the store: choose it as the base on the Adapt page.", kind="accent")
+        self._fit()
+
+    @Slot(object)
+    def on_failed(self, failure: Failure) -> None:
+        self.error_card.show_failure(failure)
+        self._fit()

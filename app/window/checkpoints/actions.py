@@ -1,0 +1,120 @@
+"""What can be done with the selected checkpoints: one action each, for the buttons, the menu and the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMenu, QPushButton, QWidget
+
+from app.values.checkpoints import CheckpointRow
+from app.window.parts import PlainButton, tip
+
+
+class CheckpointActions(QObject):
+    """Every action by name; the page connects them.  Keys work anywhere on the page."""
+
+    def __init__(self, page: QWidget) -> None:
+        super().__init__(page)
+        self._page = page
+        self._help: dict[QAction, str] = {}
+        self._buttons: list[tuple[QPushButton, QAction]] = []
+        self.use = self._add("Use it", "Ctrl+Return", "Complete with this one from now on")
+        self.train = self._add("Train on", "Ctrl+T", "Train on from here: makes it the base on the page Adapt")
+        self.compare = self._add("Compare", "Ctrl+D", "Selects what it was made from as well, to see how far it moved")
+        self.merge = self._add("Merge…", "Ctrl+M", "Blend the two selected ones")
+        self.export = self._add("Export…", "Ctrl+E", "Write it for other programs, or for another Codecoil")
+        self.verify = self._add("Verify", "Ctrl+K", "Reads every byte and compares it with what was written")
+        self.rename = self._add("Rename", "F2", "")
+        self.note = self._add("Note", "Ctrl+L", "")
+        self.tags = self._add("Tags", "Ctrl+G", "")
+        self.pin = self._add("Pin", "Ctrl+P", "")
+        self.duplicate = self._add("Duplicate", "", "")
+        self.copy_id = self._add("Copy its id", "", "")
+        self.folder = self._add("Show its files", "", "")
+        self.delete = self._add("Delete", "Del", "Moves to the trash; Undo brings it back")
+        self.undo = self._add("Undo delete", "Ctrl+Z", "")
+        self.close_panel = self._add("Close the panel", "Esc", "")
+        self.close_panel.setEnabled(False)
+        self.import_file = self._add("Import a file…", "Ctrl+I", "A .coil bundle or an MBJS .bin file")
+        self.import_folder = self._add("Import a folder…", "Ctrl+Shift+I", "A folder in Hugging Face format")
+        self.enable((), False)
+
+    def enable(
+        self, chosen: Sequence[CheckpointRow], in_use: bool, has_origin: bool = False, free: bool = True
+    ) -> None:
+        """What the selection allows.  `in_use`: it completes already; `has_origin`: what it was made from is here;
+        `free`: nothing that takes long is being done."""
+        readable = [row for row in chosen if row.kind]
+        one = len(chosen) == 1 and len(readable) == 1
+        sound = one and not chosen[0].problem
+        for action, allowed in (
+            (self.use, sound and not in_use),
+            (self.train, sound),
+            (self.compare, one and has_origin),
+            (self.merge, len(chosen) == len(readable) == 2),
+            (self.export, sound),
+            (self.verify, free and len(chosen) == 1),
+            (self.rename, one),
+            (self.note, one),
+            (self.tags, one),
+            (self.pin, bool(readable)),
+            (self.duplicate, free and sound),
+            (self.copy_id, len(chosen) == 1),
+            (self.folder, one),
+            (self.delete, bool(chosen)),
+            (self.import_file, free),
+            (self.import_folder, free),
+        ):
+            action.setEnabled(allowed)
+        self.use.setText("In use" if one and in_use else "Use it")
+        self.pin.setText("Let go of the pin" if readable and all(row.pinned for row in readable) else "Pin")
+        for button, action in self._buttons:
+            button.setEnabled(action.isEnabled())
+            button.setText(action.text())
+            tip(button, self._why(action, chosen), action.shortcut().toString())
+
+    def button(self, action: QAction) -> PlainButton:
+        """A button that does the same as an action."""
+        button = PlainButton(action.text(), self._help[action], action.shortcut().toString())
+        button.clicked.connect(action.trigger)
+        self._buttons.append((button, action))
+        return button
+
+    def menu(self, parent: QWidget) -> QMenu:
+        """The menu of the selected ones, with the keys."""
+        menu = QMenu(parent)
+        for group in (
+            (self.use, self.train, self.compare, self.merge),
+            (self.rename, self.note, self.tags, self.pin),
+            (self.export, self.verify, self.duplicate, self.copy_id, self.folder),
+            (self.delete,),
+        ):
+            menu.addActions(group)
+            menu.addSeparator()
+        return menu
+
+    def _why(self, action: QAction, chosen: Sequence[CheckpointRow]) -> str:
+        """What an action does, or what it wants before it can."""
+        words = self._help[action]
+        if action.isEnabled():
+            return words if len(chosen) < 2 else f"{words.removesuffix('.')} ({len(chosen):,} selected)"
+        if action is self.merge:
+            return f"{words}: select two"
+        if action is self.compare and len(chosen) == 2:
+            return "Both are compared on the right"
+        if action is self.compare and len(chosen) == 1:
+            return "What it was made from is not here"
+        if action is self.use and len(chosen) == 1 and not chosen[0].problem:
+            return "Completions come from it already"
+        return f"{words}: select one" if len(chosen) != 1 else chosen[0].problem or words
+
+    def _add(self, words: str, keys: str, help_words: str) -> QAction:
+        action = QAction(words, self._page)
+        if keys:
+            action.setShortcut(QKeySequence(keys))
+            action.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self._help[action] = help_words or words
+        self._page.addAction(action)
+        return action

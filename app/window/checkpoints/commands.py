@@ -1,0 +1,243 @@
+"""What the user wants done with the selected checkpoints, told to the controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+
+from app.state.application import Application
+from app.state.choices import is_starter
+from app.values.checkpoints import CheckpointRow
+from app.values.completion import STARTER
+from app.window.checkpoints.actions import CheckpointActions
+from app.window.checkpoints.detail_pane import EXPORT, MERGE, DetailPane
+from app.window.checkpoints.importing import ImportDialog
+from app.window.checkpoints.notices import Notices
+from app.window.checkpoints.table_view import CheckpointView
+from app.window.checkpoints.words import SNAPSHOT, is_snapshot
+from app.window.pages import ADAPT, COMPLETE
+
+
+class Commands(QObject):
+    """One slot for each action, panel and button."""
+
+    page_wanted = Signal(str)
+    choose_wanted = Signal(list)  # ids
+    began = Signal()  # something that takes long: nothing of the kind should be asked for until it is over
+
+    def __init__(
+        self,
+        application: Application,
+        actions: CheckpointActions,
+        table: CheckpointView,
+        detail: DetailPane,
+        notices: Notices,
+        dialog: ImportDialog,
+    ) -> None:
+        super().__init__(table)
+        self._application, self._checkpoints = application, application.checkpoints
+        self._table, self._detail, self._notices = table, detail, notices
+        self._then: tuple[str, Callable[[], None] | None] = ("", None)  # id of a snapshot, what to do once it is kept
+        for signal, slot in (
+            (self._checkpoints.changed, self.on_store_changed),
+            (actions.use.triggered, self.on_use),
+            (actions.train.triggered, self.on_train),
+            (actions.compare.triggered, self.on_compare),
+            (actions.merge.triggered, self.on_merge),
+            (actions.export.triggered, self.on_export),
+            (actions.verify.triggered, self.on_verify),
+            (actions.rename.triggered, table.edit_name),
+            (actions.note.triggered, detail.facts.edit_note),
+            (actions.tags.triggered, detail.facts.edit_tags),
+            (actions.pin.triggered, self.on_pin),
+            (actions.duplicate.triggered, self.on_duplicate),
+            (actions.copy_id.triggered, self.on_copy_id),
+            (actions.folder.triggered, self.on_folder),
+            (actions.delete.triggered, self.on_delete),
+            (actions.undo.triggered, notices.undo),
+            (actions.close_panel.triggered, detail.close_panel),
+            (detail.panel_changed, actions.close_panel.setEnabled),
+            (actions.import_file.triggered, dialog.ask_for_file),
+            (actions.import_folder.triggered, dialog.ask_for_folder),
+            (dialog.chosen, self.import_path),
+            (table.table.rename_wanted, self._checkpoints.rename),
+            (table.table.pin_wanted, self._checkpoints.pin),
+            (detail.facts.note_wanted, self._checkpoints.note),
+            (detail.facts.tags_wanted, self._checkpoints.tag),
+            (detail.precision.measure_wanted, self.on_precision_wanted),
+            (detail.merge.try_wanted, self.on_try_wanted),
+            (detail.merge.merge_wanted, self.on_merge_wanted),
+            (detail.export.export_wanted, self.on_export_wanted),
+            (detail.drift.side_by_side_wanted, self.on_side_by_side),
+        ):
+            signal.connect(slot)
+
+    # ---- what is so
+
+    @property
+    def in_use(self) -> str:
+        """The id of the checkpoint that completes; "" where none does."""
+        model = self._application.completion.model
+        if model != STARTER:
+            return model
+        built_in = (row.id for row in self._checkpoints.rows if self._is_built_in(row))
+        return next(built_in, "")
+
+    @property
+    def measured_on(self) -> str:
+        """The repository on whose held-out code something can be measured now; "" where there is none."""
+        repository = self._application.repository
+        return repository.root if repository.phase == "ready" and not self._application.training.active else ""
+
+    @property
+    def why_not_measured(self) -> str:
+        """On what it would be measured, or why it cannot be."""
+        if self._application.training.active:
+            return "Nothing is measured during a run."
+        if not self.measured_on:
+            return "Open a repository to measure on its held-out code."
+        return f"Measured on the held-out code of {self._application.repository.name}."
+
+    def origin(self, row: CheckpointRow) -> str:
+        """The id of what a checkpoint was made from, if that is here."""
+        return next((id for id in (row.base, *row.parents) if id and self._checkpoints.row(id) is not None), "")
+
+    def _is_built_in(self, row: CheckpointRow) -> bool:
+        """The built-in model, as training took it into the store."""
+        return self._checkpoints.has_starter and is_starter(row)
+
+    @property
+    def _one(self) -> CheckpointRow:
+        return self._table.chosen[0]
+
+    # ---- actions
+
+    @Slot()
+    def on_use(self) -> None:
+        model = STARTER if self._is_built_in(self._one) else self._one.id
+        self._keep(self._one, lambda: self._application.completion.choose_model(model))
+
+    @Slot()
+    def on_train(self) -> None:
+        base = "" if self._is_built_in(self._one) else self._one.id
+        self._keep(self._one, lambda: self._train_on(base))
+
+    def _train_on(self, base: str) -> None:
+        self._application.training.choose_base(base)
+        self.page_wanted.emit(ADAPT)
+
+    def _keep(self, row: CheckpointRow, then: Callable[[], None]) -> None:
+        """A snapshot along a run becomes a checkpoint of its own before it is used: snapshots are no choice of the
+        other pages, and are thrown away with their run."""
+        if is_snapshot(row):
+            self._then = (row.id, then)
+            self._checkpoints.tag(row.id, tuple(tag for tag in row.tags if tag != SNAPSHOT))
+        else:
+            then()
+
+    @Slot()
+    def on_store_changed(self) -> None:
+        """Go on with what waited for the store."""
+        id, then = self._then
+        row = self._checkpoints.row(id)
+        if row is not None and not is_snapshot(row):
+            self._then = ("", None)
+            self._notices.say(f"{row.name} is kept as a checkpoint of its own now.")
+            then()
+
+    @Slot()
+    def on_compare(self) -> None:
+        self.choose_wanted.emit([self._one.id, self.origin(self._one)])
+
+    @Slot()
+    def on_side_by_side(self) -> None:
+        if self._detail.pair is not None:
+            first, second = (STARTER if self._is_built_in(row) else row.id for row in self._detail.pair)
+            self._application.completion.choose_model(second)
+            self._application.completion.choose_second(first)
+            self.page_wanted.emit(COMPLETE)
+
+    @Slot()
+    def on_merge(self) -> None:
+        self._detail.open_panel(MERGE)
+
+    @Slot()
+    def on_export(self) -> None:
+        if not self._detail.export.is_ready:
+            self._checkpoints.read_export_formats()
+        self._detail.open_panel(EXPORT)
+
+    @Slot()
+    def on_verify(self) -> None:
+        self.began.emit()
+        self._checkpoints.verify(self._one.id)
+
+    @Slot()
+    def on_pin(self) -> None:
+        """All of them, or let go where all are pinned already."""
+        rows = [row for row in self._table.chosen if row.kind]
+        pin = not all(row.pinned for row in rows)
+        for row in rows:
+            if row.pinned != pin:
+                self._table.table.toggle_pin(self._table.table.row_of(row.id))
+
+    @Slot()
+    def on_duplicate(self) -> None:
+        self.began.emit()
+        self._checkpoints.duplicate(self._one.id, f"{self._one.name[:100]} copy")
+
+    @Slot()
+    def on_copy_id(self) -> None:
+        QGuiApplication.clipboard().setText(self._one.id)
+        self._notices.say(f"Copied {self._one.id}.")
+
+    @Slot()
+    def on_folder(self) -> None:
+        if self._detail.model_card.details is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(self._detail.model_card.details.folder))
+
+    @Slot()
+    def on_delete(self) -> None:
+        """To the trash, what stands on others first; the row after them is selected."""
+        rows = self._table.chosen
+        going = {row.id for row in rows}
+        shown = [row.id for row in self._table.table.shown]
+        last = max(shown.index(id) for id in going)
+        rest = [id for id in shown[last + 1 :] if id not in going] or [id for id in shown[:last] if id not in going][
+            -1:
+        ]
+        depths = {node.row.id: node.depth for node in self._checkpoints.lineage}
+        self.choose_wanted.emit(rest[:1])
+        self._notices.delete(sorted(going, key=lambda id: -depths.get(id, 0)))
+
+    @Slot(str)
+    def import_path(self, path: str) -> None:
+        """Take in a file or a folder."""
+        self.began.emit()
+        self._checkpoints.import_(path)
+
+    # ---- panels
+
+    @Slot(bool)
+    def on_precision_wanted(self, with_loss: bool) -> None:
+        self._detail.precision.show_lines(())
+        self.began.emit()
+        self._checkpoints.precisions(self._one.id, self.measured_on if with_loss else "")
+
+    @Slot(str, str, float)
+    def on_try_wanted(self, first: str, second: str, weight: float) -> None:
+        self.began.emit()
+        self._checkpoints.try_blend(first, second, weight, self.measured_on)
+
+    @Slot(str, str, float, str, bool)
+    def on_merge_wanted(self, first: str, second: str, weight: float, name: str, measured: bool) -> None:
+        self.began.emit()
+        self._checkpoints.merge(first, second, weight, name, self.measured_on if measured else "")
+
+    @Slot(str, str, str, str, bool)
+    def on_export_wanted(self, id: str, format: str, path: str, precision: str, whole: bool) -> None:
+        self.began.emit()
+        self._detail.close_panel()
+        self._checkpoints.export(id, format, path, precision, whole)

@@ -1,0 +1,194 @@
+"""The right side: the cards that belong to what is selected.
+
+    nothing      what all of it takes on disk, and the whole tree
+    one          facts, its loss, its lineage, precisions, the model card
+    two          the drift between them, both losses, what else differs
+    more         what they have in common, their losses laid over each other
+
+A panel (merge or export) stands on top while it is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QApplication, QSizePolicy, QVBoxLayout, QWidget
+
+from app.state.checkpoints import CheckpointController
+from app.values.checkpoints import CheckpointDetails, CheckpointRow, ComparisonView, HistoryCurve
+from app.window.checkpoints.card_text import ModelCard
+from app.window.checkpoints.drift_card import DifferencesCard, DriftCard
+from app.window.checkpoints.export_panel import ExportPanel
+from app.window.checkpoints.facts_card import FactsCard
+from app.window.checkpoints.lineage_view import LineageCard
+from app.window.checkpoints.merge_panel import MergePanel
+from app.window.checkpoints.overview_card import OverviewCard
+from app.window.checkpoints.precision_table import PrecisionCard
+from app.window.checkpoints.words import older_first, origin_words
+from app.window.parts import PageColumn
+
+MERGE, EXPORT = "merge", "export"
+BESIDE, BAR = 4, 12  # pixels on the right of the cards, and of a scroll bar
+EDGE = BESIDE + BAR
+WIDTH = 376  # at least: what the panels want
+
+
+class DetailPane(PageColumn):
+    """Shows what it is given; asks for nothing."""
+
+    panel_changed = Signal(bool)  # whether one is open
+    curves_wanted = Signal()  # a curve is to be drawn and the card for it is not there yet
+
+    def __init__(self, checkpoints: CheckpointController) -> None:
+        super().__init__()
+        self._checkpoints = checkpoints
+        self.chosen: list[CheckpointRow] = []
+        self.panel = ""
+        self.curves = None  # made with pyqtgraph, when it is first needed
+        self._histories: tuple[tuple[HistoryCurve, ...], str] = ((), "")
+        self.verticalScrollBar().rangeChanged.connect(self.on_range_changed)
+        self.on_range_changed(0, 0)
+        self.setMinimumWidth(WIDTH)
+        self.merge = MergePanel()
+        self.export = ExportPanel()
+        self.overview = OverviewCard()
+        self.facts = FactsCard()
+        self.drift = DriftCard()
+        self._curves_room = QWidget()
+        self._curves_room.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
+        QVBoxLayout(self._curves_room).setContentsMargins(0, 0, 0, 0)
+        self.differences = DifferencesCard()
+        self.lineage = LineageCard()
+        self.precision = PrecisionCard()
+        self.model_card = ModelCard()
+        for part in (self.merge, self.export, self.overview, self.facts, self.drift):
+            self.column.addWidget(part)
+        self.column.addWidget(self._curves_room, 1)
+        for part in (self.lineage, self.precision, self.differences, self.model_card):
+            self.column.addWidget(part)
+        self.column.addStretch(0)
+        for panel in (self.merge, self.export):
+            panel.closed.connect(self.close_panel)
+        self.show_chosen([], "")
+
+    # ---- what is selected
+
+    @property
+    def pair(self) -> tuple[CheckpointRow, CheckpointRow] | None:
+        """Two that are selected, the older one first."""
+        return older_first(*self.chosen) if len(self.chosen) == 2 else None
+
+    def show_chosen(self, chosen: Sequence[CheckpointRow], in_use: str) -> None:
+        """Other rows, or the same ones with other words."""
+        before = [row.id for row in self.chosen]
+        self.chosen = list(chosen)
+        other = before != [row.id for row in self.chosen]
+        one = self.chosen[0] if len(self.chosen) == 1 else None
+        if (self.panel == MERGE and len(self.chosen) != 2) or (self.panel == EXPORT and one is None):
+            self.panel = ""
+        if other:
+            self.verticalScrollBar().setValue(0)
+            self._histories = ((), "")
+            self.precision.show_lines(())
+            self.model_card.show_details(None)
+            self.differences.show_comparison(None)
+        if one is not None:
+            names = {row.id: row.name for row in self._checkpoints.rows}
+            self.facts.show_row(one, one.id == in_use, origin_words(one, names))
+            self.export.show_row(one)
+        if self.pair is not None:
+            if other:
+                self.drift.wait_for(*self.pair)
+            self.merge.show_parents(*self.pair)
+        self.lineage.show_family(self._checkpoints.lineage, one.id if one else "")
+        self._show_overview()
+        self._show_parts()
+
+    def show_store(self) -> None:
+        """The store has changed: what is drawn of all of it follows."""
+        self.lineage.show_family(self._checkpoints.lineage, self.chosen[0].id if len(self.chosen) == 1 else "")
+        self._show_overview()
+
+    def _show_overview(self) -> None:
+        if len(self.chosen) > 2:
+            self.overview.show_chosen(self.chosen)
+        else:
+            checkpoints = self._checkpoints
+            self.overview.show_disk(checkpoints.disk_use, len(checkpoints.rows), len(checkpoints.trash))
+
+    def _show_parts(self) -> None:
+        count = len(self.chosen)
+        readable = count == 1 and bool(self.chosen[0].kind)
+        curves = bool(self._histories[0]) or bool(self._histories[1])
+        for part, shown in (
+            (self.merge, self.panel == MERGE),
+            (self.export, self.panel == EXPORT),
+            (self.overview, count == 0 or count > 2),
+            (self.facts, count == 1),
+            (self.drift, count == 2),
+            (self._curves_room, curves and (readable or count > 1)),
+            (self.lineage, count == 0 or readable),
+            (self.precision, readable),
+            (self.model_card, readable),
+        ):
+            if not shown and part.isAncestorOf(QApplication.focusWidget() or self):
+                self.setFocus()  # and not whatever comes next: that would ring where nobody has tabbed to
+            part.setVisible(shown)
+        self.panel_changed.emit(bool(self.panel))
+        if count != 2:
+            self.differences.hide()
+        stretch = self.column.count() - 1
+        self.column.setStretch(stretch, 0 if self._curves_room.isVisibleTo(self) else 1)
+
+    # ---- what has been read
+
+    def show_details(self, details: CheckpointDetails) -> None:
+        """All about the one that is selected."""
+        if len(self.chosen) != 1 or details.row.id != self.chosen[0].id:
+            return
+        self.facts.show_details(details)
+        self.model_card.show_details(details)
+        curves = (details.curve,) if details.curve is not None and len(details.curve.steps) else ()
+        self.show_curves(curves, "")
+
+    def show_curves(self, curves: Sequence[HistoryCurve], why_none: str) -> None:
+        """Draw these; `why_none` is said where there is nothing to draw, and "" shows no card then."""
+        self._histories = (tuple(curves), why_none)
+        if curves and self.curves is None:
+            self.curves_wanted.emit()
+        if self.curves is not None:
+            self.curves.show_curves(*self._histories)
+        self._show_parts()
+
+    def add_curves(self, card) -> None:
+        """The card for curves, once pyqtgraph is loaded."""
+        self.curves = card
+        self._curves_room.layout().addWidget(card)
+        card.show_curves(*self._histories)
+        self._show_parts()
+
+    def show_comparison(self, compared: ComparisonView) -> None:
+        """How far the two that are selected are apart."""
+        if self.pair is not None and (compared.first.id, compared.second.id) == tuple(row.id for row in self.pair):
+            self.drift.show_comparison(compared)
+            self.differences.show_comparison(compared)
+
+    @Slot(int, int)
+    def on_range_changed(self, _least: int, most: int) -> None:
+        """Cards end where the page's other parts end; the scroll bar stands in the margin beside them."""
+        self.column.setContentsMargins(0, 0, BESIDE if most else BESIDE + BAR, 18)
+
+    # ---- panels
+
+    def open_panel(self, name: str) -> None:
+        """Bring a panel up and into sight."""
+        self.panel = name
+        self._show_parts()
+        self.verticalScrollBar().setValue(0)
+
+    @Slot()
+    def close_panel(self) -> None:
+        """Put it away."""
+        self.panel = ""
+        self._show_parts()

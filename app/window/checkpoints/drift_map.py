@@ -1,0 +1,285 @@
+"""How far two checkpoints are apart, by layer and kind of tensor, as a map of heat; a line below reads a cell out.
+
+Zero is the card's own grey, so that what was not trained is seen at once; the strongest blue is the largest value of
+the map.  The keys move over the cells as the pointer does.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QLinearGradient, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.theme import Theme, Tokens
+from app.theme.fonts import interface_font
+from app.theme.plots import AXIS_FONT, mixed
+from app.values.checkpoints import HeatMapView
+from app.window.checkpoints.words import OUTSIDE, TENSORS
+from app.words import percent
+
+GUTTER, FOOT, BETWEEN = 52, 20, 8
+TALLEST, LEAST, WANTED = 24, 6, 230  # a cell's height, and the height of all layers
+FAINT = 0.22  # of the colour in the smallest change that is no zero
+MEASURES = {
+    "relative_l2": ("Relative", "Length of the change, as a share of the weights' own length"),
+    "largest_change": ("Largest", "The largest change of a single weight"),
+    "cosine": ("Direction", "How far the direction has turned: 1 − cosine"),
+    "changed_share": ("Changed", "Share of weights that are not the same"),
+}
+
+
+class DriftMap(QWidget):
+    """Painted by hand.  `pointed` tells the words for the cell under the pointer, or "" for none."""
+
+    pointed = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heat: HeatMapView | None = None
+        self.kinds: list[int] = []  # columns of the values, in the order in which they are drawn
+        self._missing: np.ndarray | None = None
+        self._cell: tuple[int, int] | None = None  # row and column; row == number of layers: outside of them
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        Theme.current().restyled.connect(self.on_restyled)
+
+    def show_map(self, heat: HeatMapView | None, missing: np.ndarray | None = None) -> None:
+        """One measure of a comparison; `missing` says where a layer has no such tensor, which is left empty."""
+        self.heat, self._cell, self._missing = heat, None, missing
+        if heat is not None:
+            order = [*TENSORS]
+            places = range(len(heat.kinds))
+            self.kinds = sorted(places, key=lambda i: (_rank(order, heat.kinds[i]), heat.kinds[i]))
+            self.setAccessibleName(f"Drift map, {MEASURES[heat.measure][0].lower()}: {self.summary()}")
+        self.setFixedHeight(self.sizeHint().height())
+        self.pointed.emit("")
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        layers = len(self.heat.layers) if self.heat is not None else 1
+        below = BETWEEN + self._height() + FOOT if self.outside else 0
+        return QSize(GUTTER + 240, layers * self._height() + FOOT + below)
+
+    @property
+    def outside(self) -> list[tuple[str, float]]:
+        """What lies outside the layers: its name and value."""
+        return list(self.heat.outside.items()) if self.heat is not None else []
+
+    def value(self, row: int, column: int) -> float:
+        """The value of a cell as it is drawn: for directions, how far they have turned."""
+        heat = self.heat
+        outside = row == len(heat.layers)
+        found = self.outside[column][1] if outside else float(heat.values[row, self.kinds[column]])
+        return 1.0 - found if heat.measure == "cosine" else found
+
+    @property
+    def most(self) -> float:
+        """The value that has the full colour."""
+        if self.heat.measure == "changed_share":
+            return 1.0
+        values = [self.value(row, column) for row, column in self._cells()]
+        finite = [value for value in values if math.isfinite(value)]
+        return max(finite, default=0.0)
+
+    def summary(self) -> str:
+        """The strongest cell, in words."""
+        known = [(self.value(*cell), cell) for cell in self._cells()]
+        known = [each for each in known if math.isfinite(each[0])]
+        if not known or max(known)[0] == 0:
+            return "nothing differs"
+        return f"most in {self.words(*max(known)[1])}"
+
+    def words(self, row: int, column: int) -> str:
+        """A cell for people: "layer 3, in_proj.weight: 0.0213"."""
+        heat, value = self.heat, self.value(row, column)
+        if row == len(heat.layers):
+            where = self.outside[column][0]
+        else:
+            where = f"layer {heat.layers[row]}, {heat.kinds[self.kinds[column]]}"
+        return f"{where}: {value_words(heat.measure, value)}"
+
+    # ---- where cells are
+
+    def cell(self, row: int, column: int) -> QRectF:
+        """Where a cell is drawn; two pixels are left between two."""
+        layers, height = len(self.heat.layers), self._height()
+        count = len(self.outside) if row == layers else len(self.kinds)
+        top = row * height + (FOOT + BETWEEN if row == layers else 0)
+        width = (self.width() - GUTTER) / max(1, count)
+        left, right = round(GUTTER + column * width), round(GUTTER + (column + 1) * width)
+        gap = 2 if height >= 12 else 1
+        return QRectF(left, top, max(1, right - left - gap), max(1, height - gap))
+
+    def cell_at(self, place: QPointF) -> tuple[int, int] | None:
+        """The cell under a place."""
+        return next((cell for cell in self._cells() if self.cell(*cell).contains(place)), None)
+
+    def _cells(self) -> list[tuple[int, int]]:
+        if self.heat is None:
+            return []
+        layers = len(self.heat.layers)
+        inside = [(row, column) for row in range(layers) for column in range(len(self.kinds))]
+        return inside + [(layers, column) for column in range(len(self.outside))]
+
+    def _height(self) -> int:
+        layers = len(self.heat.layers) if self.heat is not None else 1
+        return min(TALLEST, max(LEAST, WANTED // max(1, layers)))
+
+    # ---- drawing
+
+    def colour(self, value: float, most: float, tokens: Tokens) -> QColor:
+        """Grey for zero, then from faint to full; red for what is no number."""
+        if not math.isfinite(value):
+            return QColor(tokens.bad)
+        if value <= 0 or most <= 0:
+            return QColor(tokens.raised)
+        return mixed(tokens.second, tokens.raised, FAINT + (1 - FAINT) * min(1.0, value / most))
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        if self.heat is None:
+            return
+        tokens, most = Theme.current().tokens, self.most
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(interface_font(AXIS_FONT))
+        layers = len(self.heat.layers)
+        painter.setPen(Qt.PenStyle.NoPen)
+        for row, column in self._cells():
+            value, room = self.value(row, column), self.cell(row, column)
+            if row < layers and self._missing is not None and self._missing[row, self.kinds[column]]:
+                continue
+            painter.setBrush(self.colour(value, most, tokens))
+            painter.drawRoundedRect(room, 2, 2)
+        self._paint_names(painter, tokens)
+        if self._cell is not None:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(tokens.ink), 1.5))
+            painter.drawRoundedRect(self.cell(*self._cell).adjusted(-0.5, -0.5, 0.5, 0.5), 2, 2)
+        if self.hasFocus() and self._cell is None:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(tokens.second), 2))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 6, 6)
+
+    def _paint_names(self, painter: QPainter, tokens: Tokens) -> None:
+        painter.setPen(QColor(tokens.mute))
+        metrics = QFontMetrics(painter.font())
+        layers, height = self.heat.layers, self._height()
+        every = max(1, math.ceil(15 / height))
+        for row, layer in enumerate(layers):
+            if row % every == 0:
+                room = QRectF(0, row * height - 8 + height / 2 - 1, GUTTER - 8, 16)
+                words = f"layer {layer}" if height >= 15 else f"{layer}"
+                painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, words)
+        for column, place in enumerate(self.kinds):
+            self._paint_caption(painter, metrics, len(layers) - 1, column, _short(self.heat.kinds[place]))
+        for column, (name, _) in enumerate(self.outside):
+            self._paint_caption(painter, metrics, len(layers), column, OUTSIDE.get(name, name.split(".")[-1]))
+
+    def _paint_caption(self, painter: QPainter, metrics: QFontMetrics, row: int, column: int, words: str) -> None:
+        cell = self.cell(row, column)
+        room = QRectF(cell.left() - 3, cell.bottom() + 2, cell.width() + 6, FOOT - 4)
+        shown = metrics.elidedText(words, Qt.TextElideMode.ElideRight, int(room.width()))
+        painter.drawText(room, Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop, shown)
+
+    # ---- pointer and keys
+
+    def point(self, cell: tuple[int, int] | None) -> None:
+        """Mark a cell and read it out; None for none."""
+        if cell != self._cell:
+            self._cell = cell
+            self.pointed.emit(self.words(*cell) if cell is not None else "")
+            self.update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self.point(self.cell_at(event.position()))
+
+    def leaveEvent(self, _event) -> None:
+        self.point(None)
+
+    def focusOutEvent(self, event) -> None:
+        super().focusOutEvent(event)
+        self.point(None)
+        self.update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrows move over the cells, Escape ends it."""
+        moves = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
+        key = event.key()
+        if key == Qt.Key.Key_Escape and self._cell is not None:
+            self.point(None)
+        elif key in moves and self._cells():
+            row, column = self._cell or (0, -1 if key == Qt.Key.Key_Right else 0)
+            rows = len(self.heat.layers) + bool(self.outside)
+            row = min(max(row + moves[key][0], 0), rows - 1)
+            count = len(self.outside) if row == len(self.heat.layers) else len(self.kinds)
+            self.point((row, min(max(column + moves[key][1], 0), count - 1)))
+        else:
+            event.ignore()
+
+    @Slot(object)
+    def on_restyled(self, _tokens: Tokens) -> None:
+        self.update()
+
+
+class ColourScale(QWidget):
+    """The colours from zero to the largest value, with both numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._map: DriftMap | None = None
+        self.setFixedHeight(16)
+        self.setMinimumWidth(150)
+        Theme.current().restyled.connect(self.on_restyled)
+
+    def show_for(self, drift_map: DriftMap) -> None:
+        """The scale of this map."""
+        self._map = drift_map
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        if self._map is None or self._map.heat is None:
+            return
+        tokens, drift = Theme.current().tokens, self._map
+        painter = QPainter(self)
+        painter.setFont(interface_font(AXIS_FONT))
+        painter.setPen(QColor(tokens.mute))
+        high = value_words(drift.heat.measure, drift.most)
+        room = QRectF(self.rect())
+        middle = Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(room, middle | Qt.AlignmentFlag.AlignRight, high)
+        taken = QFontMetrics(painter.font()).horizontalAdvance(high) + 8
+        bar = QRectF(room.right() - taken - 70, room.center().y() - 4, 70, 8)
+        painter.drawText(room.adjusted(0, 0, -taken - 78, 0), middle | Qt.AlignmentFlag.AlignRight, "0")
+        fill = QLinearGradient(bar.topLeft(), bar.topRight())
+        fill.setColorAt(0, QColor(tokens.raised))
+        fill.setColorAt(0.02, drift.colour(1e-9, 1.0, tokens))
+        fill.setColorAt(1, QColor(tokens.second))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(fill)
+        painter.drawRoundedRect(bar, 3, 3)
+
+    @Slot(object)
+    def on_restyled(self, _tokens: Tokens) -> None:
+        self.update()
+
+
+def value_words(measure: str, value: float) -> str:
+    """A value with as many figures as mean something."""
+    if not math.isfinite(value):
+        return "beyond measure" if math.isinf(value) else "not a number"
+    if measure == "changed_share":
+        return percent(value)
+    return "0" if value == 0 else f"{value:.3g}"
+
+
+def _short(kind: str) -> str:
+    return TENSORS.get(kind, kind.removesuffix(".weight"))
+
+
+def _rank(order: list[str], kind: str) -> int:
+    return order.index(kind) if kind in order else len(order)

@@ -1,0 +1,125 @@
+"""Exporting a checkpoint: the format, its precision, and where to.  The dialog does not block the window."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from PySide6.QtCore import QStandardPaths, Qt, Signal, Slot
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout
+
+from app.values.checkpoints import CheckpointRow
+from app.window.parts import Card, Choice, FieldRow, IconButton, PlainButton, Segmented, Switch, label, tip
+
+FORMATS = {
+    "hf": ("Hugging Face", "A folder that transformers and most tools read."),
+    "gguf": ("GGUF", "One file for llama.cpp, Ollama and their like."),
+    "coil": ("Bundle", "One .coil file with everything that is known about it, for another Codecoil."),
+    "adapter": ("Adapter", "Only what was trained, without the base; low-rank pairs as PEFT has them."),
+}
+ENDINGS = {"gguf": ".gguf", "coil": ".coil"}  # the others are folders
+
+
+class ExportPanel(Card):
+    """Asks for a place, then says `export_wanted`."""
+
+    export_wanted = Signal(str, str, str, str, bool)  # id, format, path, precision, whole
+    closed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__("Export", margins=(16, 12, 16, 14), spacing=10)
+        self.row: CheckpointRow | None = None
+        self._precisions: dict[str, tuple[str, ...]] = {}  # by format, once they are known
+        self.dialog: QFileDialog | None = None
+        self.close_button = IconButton("close", "Close", "Esc")
+        self.close_button.clicked.connect(self.closed)
+        self.heading.row.addWidget(self.close_button)
+        self.format = Segmented([(key, *FORMATS[key]) for key in FORMATS], "Format")
+        self.format.set_value("hf")
+        self.format.chosen.connect(self.on_format_chosen)
+        self.column.addWidget(self.format, 0, Qt.AlignmentFlag.AlignLeft)
+        self.words = label("", "label", wrap=True)
+        self.column.addWidget(self.words)
+        self.precision = Choice(name="Precision", width=150)
+        self.precision_row = FieldRow("Precision", self.precision, "Fewer bits, a smaller file, less exact.")
+        self.whole = Switch("With its base")
+        self.whole_row = FieldRow("With its base", self.whole, "Otherwise whoever gets it needs the base as well.")
+        self.column.addWidget(self.precision_row)
+        self.column.addWidget(self.whole_row)
+        row = QHBoxLayout()
+        self.export_button = PlainButton("Choose where…", "Then it is written; an earlier export there is replaced")
+        self.export_button.clicked.connect(self.on_export_clicked)
+        row.addStretch(1)
+        row.addWidget(self.export_button)
+        self.column.addLayout(row)
+        self.on_format_chosen(self.format.value)
+
+    def show_row(self, row: CheckpointRow) -> None:
+        """Export this one."""
+        self.row = row
+        self.heading.say(row.name)
+        adapter = self.format.buttons.get("adapter")
+        if adapter is not None:
+            adapter.setEnabled(row.kind == "delta")
+            words = FORMATS["adapter"][1] if row.kind == "delta" else "It is whole: there is no adapter to take from it"
+            tip(adapter, words)
+            if row.kind != "delta" and self.format.value == "adapter":
+                self.format.set_value("hf")
+        self.on_format_chosen(self.format.value)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the precisions are known."""
+        return bool(self._precisions)
+
+    @Slot(object)
+    def show_formats(self, precisions: Mapping[str, tuple[str, ...]]) -> None:
+        """The precisions of each format, the default first."""
+        self._precisions = dict(precisions)
+        self.on_format_chosen(self.format.value)
+
+    @Slot(str)
+    def on_format_chosen(self, key: str) -> None:
+        self.words.setText(FORMATS[key][1])
+        precisions = self._precisions.get(key, ())
+        self.precision.set_choices([(name, name) for name in precisions])
+        if precisions:
+            self.precision.setCurrentIndex(0)
+        self.precision_row.setVisible(bool(precisions))
+        self.whole_row.setVisible(key == "coil" and self.row is not None and self.row.kind == "delta")
+
+    @Slot()
+    def on_export_clicked(self) -> None:
+        """Ask where to: a file's name, or the folder that the new folder is put into."""
+        key = self.format.value
+        start = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+        dialog = QFileDialog(self, f"Export {self.row.name}", start)
+        if key in ENDINGS:
+            dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+            dialog.setDefaultSuffix(ENDINGS[key])
+            dialog.setNameFilter(f"{FORMATS[key][0]} (*{ENDINGS[key]})")
+            dialog.selectFile(file_name(self.row.name) + ENDINGS[key])
+        else:
+            dialog.setFileMode(QFileDialog.FileMode.Directory)
+            dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+            dialog.setLabelText(QFileDialog.DialogLabel.Accept, "Export here")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self.on_place_chosen)
+        self.dialog = dialog
+        dialog.open()
+
+    @Slot(str)
+    def on_place_chosen(self, place: str) -> None:
+        """Write it: a folder gets its own name inside the chosen one."""
+        key = self.format.value
+        path = Path(place)
+        if key not in ENDINGS:
+            path /= file_name(self.row.name) + ("-adapter" if key == "adapter" else "")
+        whole = key == "coil" and self.whole.isChecked()
+        self.export_wanted.emit(self.row.id, key, str(path), self.precision.value, whole)
+
+
+def file_name(name: str) -> str:
+    """A name that every file system takes."""
+    return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "checkpoint"

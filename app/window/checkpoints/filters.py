@@ -1,0 +1,153 @@
+"""What is shown of the checkpoints: results or also snapshots, pinned ones, one mode, one repository, words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+
+from app.theme import Theme, Tokens
+from app.theme.icons import icon
+from app.values.checkpoints import CheckpointRow
+from app.window.checkpoints.words import MODES, is_snapshot, mode_words
+from app.window.parts import Choice, tip
+
+RESULTS, EVERYTHING, PINNED, HERE = "", "+all", "+pinned", "+here"
+TYPING = 150  # milliseconds of quiet before the words count
+
+
+@dataclass(frozen=True)
+class CheckpointFilter:
+    """`what` is one of the constants above or a mode."""
+
+    what: str = RESULTS
+    words: tuple[str, ...] = ()  # each of them in the name, the note, the tags or the base, whatever its case
+    root: str = ""  # the repository that is open
+
+    def accept(self) -> Callable[[CheckpointRow], bool]:
+        """The test for a row."""
+        return lambda row: self._kind(row) and self._has_words(row)
+
+    def _kind(self, row: CheckpointRow) -> bool:
+        if self.what == EVERYTHING:
+            return True
+        if self.what == PINNED:
+            return row.pinned
+        if is_snapshot(row):
+            return False
+        if self.what == HERE:
+            return bool(self.root) and row.repository == self.root
+        return not self.what or row.mode == self.what
+
+    def _has_words(self, row: CheckpointRow) -> bool:
+        if not self.words:
+            return True
+        text = " ".join((row.name, row.note, *row.tags, row.base_name, mode_words(row.mode))).lower()
+        return all(word in text for word in self.words)
+
+
+class FilterRow(QWidget):
+    """The controls; `changed` once the user has settled."""
+
+    changed = Signal(object)  # CheckpointFilter
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._root = ""
+        self.setMaximumWidth(400)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        self.search = QLineEdit()
+        self.search.setProperty("role", "search")
+        self.search.setPlaceholderText("Find")
+        self.search.setAccessibleName("Find checkpoints")
+        self.search.setMinimumWidth(72)
+        self.search.setMaximumWidth(240)
+        tip(self.search, "Words in the name, the note, the tags or the base", "Ctrl+F")
+        self._sign = self.search.addAction(icon("search", "#888888", 16), QLineEdit.ActionPosition.LeadingPosition)
+        self.what = Choice(name="Which checkpoints")
+        self.what.setSizeAdjustPolicy(Choice.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.what.setMinimumWidth(100)
+        self.what.setMaximumWidth(190)
+        tip(self.what, "Show only these checkpoints")
+        self.what.chosen.connect(self.on_chosen)
+        row.addWidget(self.search, 3)
+        row.addWidget(self.what, 2)
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(TYPING)
+        self._typing.timeout.connect(self.on_settled)
+        self.search.textEdited.connect(self.on_edited)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.activated.connect(self.on_find_wanted)
+        theme = Theme.current()
+        theme.restyled.connect(self.on_restyled)
+        self.on_restyled(theme.tokens)
+        self.show_choices((), "")
+
+    @property
+    def filter(self) -> CheckpointFilter:
+        """What the controls say."""
+        return CheckpointFilter(self.what.value, tuple(self.search.text().lower().split()), self._root)
+
+    def show_choices(self, rows: Sequence[CheckpointRow], root: str) -> None:
+        """What there is to choose from, with how many each."""
+        self._root = root
+        results = [row for row in rows if not is_snapshot(row)]
+        choices = [(RESULTS, f"Results  {len(results):,}")]
+        if len(rows) != len(results):
+            choices.append((EVERYTHING, f"With snapshots  {len(rows):,}"))
+        pinned = sum(row.pinned for row in rows)
+        if pinned:
+            choices.append((PINNED, f"Pinned  {pinned:,}"))
+        here = sum(bool(root) and row.repository == root for row in results)
+        if here and here != len(results):
+            choices.append((HERE, f"Of this repository  {here:,}"))
+        modes = Counter(row.mode for row in results if row.mode)
+        if len(modes) > 1:
+            known = [*(mode for mode in MODES if mode in modes), *sorted(modes.keys() - MODES.keys())]
+            choices += [(mode, f"{mode_words(mode)}  {modes[mode]:,}") for mode in known]
+        before = self.what.value
+        self.what.set_choices(choices)
+        self.what.view().setMinimumWidth(220)
+        if self.what.value != before:  # what was chosen is gone
+            self.on_settled()
+
+    def clear(self) -> None:
+        """Show all results again."""
+        self.search.clear()
+        self.what.set_value(RESULTS)
+        self.on_settled()
+
+    def show_everything(self) -> None:
+        """Also the snapshots, and whatever the words would hide."""
+        self.search.clear()
+        self.what.set_value(EVERYTHING)
+        self.on_settled()
+
+    @Slot(str)
+    def on_edited(self, _text: str) -> None:
+        self._typing.start()
+
+    @Slot(str)
+    def on_chosen(self, _key: str) -> None:
+        self.on_settled()
+
+    @Slot()
+    def on_settled(self) -> None:
+        self._typing.stop()
+        self.changed.emit(self.filter)
+
+    @Slot()
+    def on_find_wanted(self) -> None:
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search.selectAll()
+
+    @Slot(object)
+    def on_restyled(self, tokens: Tokens) -> None:
+        self._sign.setIcon(icon("search", tokens.mute, 16))

@@ -1,0 +1,90 @@
+"""Taking checkpoints in: what may be dropped on the page, and the dialogs that choose a file or a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, QObject, QStandardPaths, Qt, Signal, Slot
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.window.dropping import DropSign
+
+FILES = (".coil", ".bin", ".safetensors")
+SIGNS = ("config.json", "manifest.json")  # that a folder of a model has
+
+
+def dropped_model(data: QMimeData) -> str:
+    """The model that is dragged; an empty string for anything else, such as a folder of source code."""
+    for url in data.urls():
+        path = Path(url.toLocalFile()) if url.isLocalFile() else None
+        if path is None:
+            continue
+        if path.suffix.lower() in FILES and path.is_file():
+            return str(path)
+        if path.is_dir() and any((path / sign).is_file() for sign in SIGNS) and any(path.glob("*.safetensors")):
+            return str(path)
+    return ""
+
+
+class ModelDrops(QObject):
+    """Models dropped on the page; anything else, such as a folder of source code, is left to the window."""
+
+    dropped = Signal(str)
+
+    def __init__(self, page: QWidget) -> None:
+        super().__init__(page)
+        self.welcome = True  # False while something else is being imported or written
+        self.sign = DropSign(page)
+        page.setAcceptDrops(True)
+        page.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if kind == QEvent.Type.DragLeave:
+            self.sign.hide()
+        if kind not in (QEvent.Type.DragEnter, QEvent.Type.Drop):
+            return False
+        path = dropped_model(event.mimeData()) if self.welcome else ""
+        if not path:
+            event.ignore()
+            return True
+        event.acceptProposedAction()
+        if kind == QEvent.Type.DragEnter:
+            self.sign.rise(path, "import")
+        else:
+            self.sign.hide()
+            self.dropped.emit(path)
+        return True
+
+
+class ImportDialog(QObject):
+    """Asks for a file or a folder, without blocking the window."""
+
+    chosen = Signal(str)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.dialog: QFileDialog | None = None
+
+    @Slot()
+    def ask_for_file(self) -> None:
+        dialog = self._dialog("Import a checkpoint")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters(["Checkpoints (*.coil *.bin *.safetensors)", "All files (*)"])
+        dialog.open()
+
+    @Slot()
+    def ask_for_folder(self) -> None:
+        dialog = self._dialog("Import a folder in Hugging Face format")
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.open()
+
+    def _dialog(self, title: str) -> QFileDialog:
+        start = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.HomeLocation)
+        dialog = QFileDialog(self.parent(), title, start)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setLabelText(QFileDialog.DialogLabel.Accept, "Import")
+        dialog.fileSelected.connect(self.chosen)
+        self.dialog = dialog
+        return dialog

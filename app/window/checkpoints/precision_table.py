@@ -1,0 +1,188 @@
+"""What a checkpoint would be in fewer bits: its size, its largest error, and the loss that was measured with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QRect, Qt, Signal, Slot
+from PySide6.QtGui import QPainter, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from app.theme import Theme, Tokens
+from app.values.checkpoints import PrecisionLine
+from app.window.checkpoints.cells import CellDelegate, paint_badge, plain_table
+from app.window.checkpoints.table_model import LEFT, RIGHT, Index
+from app.window.checkpoints.words import NOTHING, loss_words
+from app.window.parts import Card, PlainButton, label, tip
+from app.words import nbytes, percent, small_number
+
+STORED, SIZE, ERROR, LOSS = range(4)
+HEADINGS = ("Stored as", "Size", "Largest error", "Held-out loss")
+WIDTHS = {SIZE: 78, ERROR: 98, LOSS: 100}
+HEIGHT, HEADER = 30, 36
+WORSE = 0.05  # above the loss in full precision: worth a warning
+LINE = Qt.ItemDataRole.UserRole
+
+
+class PrecisionModel(QAbstractTableModel):
+    """Lines as they are measured."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[PrecisionLine] = []
+
+    def show_lines(self, lines: Sequence[PrecisionLine]) -> None:
+        self.beginResetModel()
+        self.lines = list(lines)
+        self.endResetModel()
+
+    def add(self, line: PrecisionLine) -> None:
+        self.beginInsertRows(QModelIndex(), len(self.lines), len(self.lines))
+        self.lines.append(line)
+        self.endInsertRows()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.lines)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(HEADINGS)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return HEADINGS[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return LEFT if section == STORED else RIGHT
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        line, column = self.lines[index.row()], index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._words(line, column)
+        if role == LINE:
+            return line
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return LEFT if column == STORED else RIGHT
+        if role == Qt.ItemDataRole.ToolTipRole:
+            kind = "; experimental" if line.experimental else ""
+            return line.problem or f"{line.words}; {percent(line.share)} of the size{kind}"
+        return None
+
+    @staticmethod
+    def _words(line: PrecisionLine, column: int) -> str:
+        if column == STORED:
+            return line.precision
+        if column == SIZE:
+            return nbytes(line.nbytes)
+        if line.problem:
+            return "not possible" if column == LOSS else ""
+        if column == ERROR:
+            return NOTHING if line.largest_error is None else small_number(line.largest_error)
+        return loss_words(line.held_out_loss)
+
+
+class PrecisionDelegate(CellDelegate):
+    """Losses that suffered are told by a colour and a sign."""
+
+    def __init__(self, parent) -> None:
+        super().__init__(parent, HEIGHT)
+
+    def colour(self, tokens: Tokens, index: Index) -> str:
+        line: PrecisionLine = index.data(LINE)
+        if line.problem and index.column() == LOSS:
+            return tokens.bad_text
+        if index.column() == ERROR:
+            return tokens.mute
+        return tokens.warn_text if index.column() == LOSS and self._is_worse(index) else tokens.ink
+
+    def paint_words(self, painter: QPainter, cell: QRect, index: Index, tokens: Tokens) -> None:
+        line: PrecisionLine = index.data(LINE)
+        if index.column() == LOSS and self._is_worse(index):
+            painter.drawText(cell, int(RIGHT), f"▲ {index.data()}")
+            return
+        super().paint_words(painter, cell, index, tokens)
+        if index.column() == STORED and line.experimental:
+            x = cell.left() + painter.fontMetrics().horizontalAdvance(line.precision) + 8
+            paint_badge(painter, "exp.", x, cell, cell.right() - x, tokens)
+
+    @staticmethod
+    def _is_worse(index: Index) -> bool:
+        lines = index.model().lines
+        exact, own = lines[0].held_out_loss, lines[index.row()].held_out_loss
+        return exact is not None and own is not None and own > exact + WORSE
+
+
+class PrecisionCard(Card):
+    """Empty until it is asked for: measuring every precision takes a moment."""
+
+    measure_wanted = Signal(bool)  # with held-out loss
+
+    def __init__(self) -> None:
+        super().__init__("Precision", margins=(12, 12, 12, 10), spacing=6)
+        self.heading.row.setContentsMargins(4, 0, 0, 0)
+        tip(self.heading.title, "What it would be in fewer bits, before it is exported so.")
+        self.words = label("", "label", wrap=True)
+        self.words.setContentsMargins(4, 0, 4, 0)
+        self.sizes_button = PlainButton("Sizes", "Measures sizes and what rounding does to the weights")
+        self.loss_button = PlainButton("With loss", "Also measures each precision on held-out code; takes longer")
+        self.sizes_button.clicked.connect(self.on_sizes_clicked)
+        self.loss_button.clicked.connect(self.on_loss_clicked)
+        for button in (self.sizes_button, self.loss_button):
+            self.heading.row.addWidget(button)
+        self.model = PrecisionModel()
+        self.model.setParent(self)
+        self.view = QTableView()
+        self.view.setModel(self.model)
+        self.view.setItemDelegate(PrecisionDelegate(self.view))
+        plain_table(self.view, "Precisions", HEIGHT)
+        self.view.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.view.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.horizontalHeader().setSectionsClickable(False)
+        self.view.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.column.addWidget(self.words)
+        self.column.addWidget(self.view)
+        Theme.current().restyled.connect(self.on_restyled)
+        self.show_lines(())
+
+    def show_lines(self, lines: Sequence[PrecisionLine]) -> None:
+        """What was measured; nothing yet where that is empty."""
+        self.model.show_lines(lines)
+        self._fit()
+
+    def add(self, line: PrecisionLine) -> None:
+        """One more."""
+        self.model.add(line)
+        self._fit()
+
+    def allow(self, sizes: bool, loss: bool, words: str) -> None:
+        """What may be measured now, and why something may not."""
+        self.sizes_button.setEnabled(sizes)
+        self.loss_button.setEnabled(loss)
+        self.words.setText(words)
+        self.words.setVisible(bool(words))
+
+    def _fit(self) -> None:
+        self.view.setVisible(bool(self.model.lines))
+        self.view.setFixedHeight(HEADER + 4 + HEIGHT * len(self.model.lines))
+        width = self.view.viewport().width()
+        for column, wanted in WIDTHS.items():
+            self.view.setColumnWidth(column, wanted)
+        self.view.setColumnWidth(STORED, max(80, width - sum(WIDTHS.values())))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    @Slot()
+    def on_sizes_clicked(self) -> None:
+        self.measure_wanted.emit(False)
+
+    @Slot()
+    def on_loss_clicked(self) -> None:
+        self.measure_wanted.emit(True)
+
+    @Slot(object)
+    def on_restyled(self, _tokens: Tokens) -> None:
+        self.view.viewport().update()

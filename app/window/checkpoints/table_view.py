@@ -1,0 +1,316 @@
+"""The table of checkpoints on its card: stars, badges, the colours of the curves, keys, widths that are remembered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from PySide6.QtCore import (
+    QByteArray,
+    QItemSelectionModel,
+    QPoint,
+    QPointF,
+    QRect,
+    QRectF,
+    QSignalBlocker,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QColor, QFont, QMouseEvent, QPainter, QPen, QPolygonF, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableView, QWidget
+
+from app.theme import Theme, Tokens
+from app.theme.icons import pixmap
+from app.theme.plots import mixed
+from app.values.checkpoints import CheckpointRow
+from app.window.checkpoints.cells import CellDelegate, badge_width, paint_badge, plain_table
+from app.window.checkpoints.table_model import (
+    BASE,
+    IN_USE,
+    LOSS,
+    MARK,
+    MODE,
+    NAME,
+    PINNED,
+    ROW,
+    SIZE,
+    STEPS,
+    TAGS,
+    WHEN,
+    CheckpointTable,
+    Index,
+)
+
+HEIGHT = 34
+STAR = 7.5  # its radius
+USED = "in use"
+WIDTHS = {PINNED: 34, WHEN: 122, BASE: 120, MODE: 88, STEPS: 62, LOSS: 78, SIZE: 78, TAGS: 110}  # NAME: the rest
+LEAST_NAME = 150  # what the others give way for
+SHORTEST_NAME = 90
+GIVE_WAY = (BASE, TAGS, STEPS, SIZE, MODE)  # what is hidden first where the room is narrow
+LEAST = 40
+
+
+class CheckpointDelegate(CellDelegate):
+    """A star, a name with its sign, words and numbers, tags as badges."""
+
+    elide = Qt.TextElideMode.ElideMiddle  # names of one repository differ at their end
+
+    def font(self, index: Index) -> QFont:
+        return self.strong if index.column() == NAME else self.body
+
+    def colour(self, tokens: Tokens, index: Index) -> str:
+        row: CheckpointRow = index.data(ROW)
+        if row.problem and index.column() == MODE:
+            return tokens.bad_text
+        return tokens.mute if index.column() in (WHEN, BASE) else tokens.ink
+
+    def paint_words(self, painter: QPainter, cell: QRect, index: Index, tokens: Tokens) -> None:
+        column, row = index.column(), index.data(ROW)
+        if column == PINNED:
+            paint_star(painter, QPointF(cell.center()) + QPointF(0.5, 0.5), row.pinned, tokens)
+        elif column == TAGS:
+            x = cell.left()
+            for tag in row.tags:
+                x = paint_badge(painter, tag, x, cell, cell.right() - x, tokens)
+        elif column == NAME:
+            super().paint_words(painter, self._paint_signs(painter, cell, index, tokens), index, tokens)
+        else:
+            super().paint_words(painter, cell, index, tokens)
+
+    @staticmethod
+    def _paint_signs(painter: QPainter, cell: QRect, index: Index, tokens: Tokens) -> QRect:
+        """The curve's colour, a warning, "in use"; gives the room that is left for the name."""
+        row = index.data(ROW)
+        painter.save()
+        if index.data(MARK):
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(getattr(tokens, index.data(MARK))))
+            painter.drawRoundedRect(QRectF(cell.left(), cell.center().y() - 6, 4, 13), 2, 2)
+            cell = cell.adjusted(11, 0, 0, 0)
+        if row.problem:
+            sign = pixmap("warning", tokens.bad, 16, painter.device().devicePixelRatioF())
+            painter.drawPixmap(QPoint(cell.left(), cell.center().y() - 7), sign)
+            cell = cell.adjusted(22, 0, 0, 0)
+        if index.data(IN_USE):
+            badge = badge_width(USED) + 8
+            if painter.fontMetrics().horizontalAdvance(row.name) + badge <= cell.width():
+                paint_badge(painter, USED, cell.right() - badge + 8, cell, badge, tokens, tokens.accent)
+            else:  # the name matters more
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(QColor(tokens.accent))
+                painter.drawEllipse(QPointF(cell.left() + 3.5, cell.center().y() + 1), 3.5, 3.5)
+                cell = cell.adjusted(13, 0, 0, 0)
+        painter.restore()
+        return cell
+
+    def createEditor(self, parent: QWidget, option, index: Index) -> QWidget:
+        editor = QLineEdit(parent)
+        editor.setAccessibleName(f"New name of {index.data()}")
+        return editor
+
+    def updateEditorGeometry(self, editor: QWidget, option, index: Index) -> None:
+        editor.setGeometry(option.rect.adjusted(0, 1, 0, -2))
+
+
+def paint_star(painter: QPainter, middle: QPointF, filled: bool, tokens: Tokens) -> None:
+    """Filled is pinned; an outline may be pressed."""
+    points = []
+    for corner in range(10):
+        angle = math.pi * corner / 5 - math.pi / 2
+        radius = STAR if corner % 2 == 0 else STAR * 0.42
+        points.append(middle + QPointF(math.cos(angle) * radius, math.sin(angle) * radius))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(QColor(tokens.warn) if filled else mixed(tokens.dim, tokens.panel, 0.6), 1.2))
+    painter.setBrush(QColor(tokens.warn) if filled else Qt.BrushStyle.NoBrush)
+    painter.drawPolygon(QPolygonF(points))
+
+
+class CheckpointView(QTableView):
+    """`chosen_changed` when other rows are selected; the selection stays with its checkpoints through every change."""
+
+    chosen_changed = Signal()
+    menu_wanted = Signal(QPoint)  # on the screen
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = CheckpointTable()
+        self.table.setParent(self)
+        self.setModel(self.table)
+        self.setItemDelegate(CheckpointDelegate(self, HEIGHT))
+        plain_table(self, "Checkpoints", HEIGHT)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self.on_menu_requested)
+        self._fitting = False
+        self.own_widths = False  # the user has dragged a column: nothing is fitted any more
+        self._waiting: Sequence[CheckpointRow] | None = None
+        self._kept: tuple[list[str], str] = ([], "")
+        self._told: list[str] = []
+        header = self.horizontalHeader()
+        header.setMinimumSectionSize(LEAST)
+        header.setSectionsMovable(False)
+        header.setSectionResizeMode(PINNED, QHeaderView.ResizeMode.Fixed)
+        header.setSortIndicatorShown(True)
+        header.setSortIndicator(WHEN, Qt.SortOrder.DescendingOrder)
+        header.setMinimumSectionSize(WIDTHS[PINNED])
+        self.setSortingEnabled(True)
+        header.sectionResized.connect(self.on_section_resized)
+        self.itemDelegate().closeEditor.connect(self.on_editor_closed)
+        self.table.modelAboutToBeReset.connect(self.on_about_to_reset)
+        self.table.modelReset.connect(self.on_reset)
+        self.selectionModel().selectionChanged.connect(self.on_selection_changed)
+        Theme.current().restyled.connect(self.on_restyled)
+
+    # ---- rows
+
+    def show_rows(self, rows: Sequence[CheckpointRow]) -> None:
+        """All checkpoints as they are now; while a name is being typed, they wait."""
+        if self.state() == QAbstractItemView.State.EditingState:
+            self._waiting = rows
+        else:
+            self.table.show_rows(rows)
+
+    @Slot()
+    def on_editor_closed(self, *_what) -> None:
+        QTimer.singleShot(0, self, self.on_edited)
+
+    @Slot()
+    def on_edited(self) -> None:
+        if self._waiting is not None and self.state() != QAbstractItemView.State.EditingState:
+            rows, self._waiting = self._waiting, None
+            self.table.show_rows(rows)
+
+    # ---- the selection
+
+    @property
+    def chosen(self) -> list[CheckpointRow]:
+        """The selected checkpoints, from top to bottom."""
+        ranges = self.selectionModel().selection()  # and not `selectedRows`, which asks for the flags of every cell
+        places = {place for each in ranges for place in range(each.top(), each.bottom() + 1)}
+        return [self.table.shown[place] for place in sorted(places)]
+
+    def choose(self, ids: list[str]) -> None:
+        """Select these, the first of them as the current one, and bring it into sight."""
+        with QSignalBlocker(self.selectionModel()):
+            self.clearSelection()
+            self._select(ids, ids[0] if ids else "")
+        self.viewport().update()
+        place = self.table.row_of(ids[0]) if ids else -1
+        if place >= 0:
+            self.scrollTo(self.table.index(place, NAME))
+        self._tell()
+
+    def edit_name(self) -> None:
+        """Rename the current one in place."""
+        chosen = self.chosen
+        if len(chosen) == 1:
+            index = self.table.index(self.table.row_of(chosen[0].id), NAME)
+            self.setCurrentIndex(index)
+            self.edit(index)
+
+    def _select(self, ids: list[str], current: str) -> None:
+        flags = QItemSelectionModel.SelectionFlag
+        places = {row.id: place for place, row in enumerate(self.table.shown)}
+        if current in places:
+            index = self.table.index(places[current], NAME)
+            self.selectionModel().setCurrentIndex(index, flags.NoUpdate)
+        for id in ids:
+            if id in places:
+                index = self.table.index(places[id], NAME)
+                self.selectionModel().select(index, flags.Select | flags.Rows)
+
+    @Slot()
+    def on_about_to_reset(self) -> None:
+        current = self.currentIndex()
+        known = current.isValid() and current.row() < len(self.table.shown)
+        self._kept = ([row.id for row in self.chosen], self.table.shown[current.row()].id if known else "")
+
+    @Slot()
+    def on_reset(self) -> None:
+        """The same checkpoints are selected; where all of them are gone, nothing is."""
+        with QSignalBlocker(self.selectionModel()):
+            self._select(*self._kept)
+        self.viewport().update()
+        self._tell()
+
+    @Slot()
+    def on_selection_changed(self, *_what) -> None:
+        self._tell()
+
+    def _tell(self) -> None:
+        ids = [row.id for row in self.chosen]
+        if ids != self._told:
+            self._told = ids
+            self.chosen_changed.emit()
+
+    # ---- mouse and menu
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        index = self.indexAt(event.position().toPoint())
+        if index.isValid() and index.column() == PINNED and event.button() == Qt.MouseButton.LeftButton:
+            self.table.toggle_pin(index.row())
+            return
+        super().mousePressEvent(event)
+
+    @Slot(QPoint)
+    def on_menu_requested(self, where: QPoint) -> None:
+        if self.chosen:
+            self.menu_wanted.emit(self.viewport().mapToGlobal(where))
+
+    # ---- columns
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit_columns()
+
+    def fit_columns(self) -> None:
+        """Share the width out, until the user has dragged a column."""
+        policy = Qt.ScrollBarPolicy
+        self.setHorizontalScrollBarPolicy(policy.ScrollBarAsNeeded if self.own_widths else policy.ScrollBarAlwaysOff)
+        if self.own_widths:
+            return
+        self._fitting = True
+        room = self.viewport().width()
+        hidden: set[int] = set()
+        for column in GIVE_WAY:
+            if room - sum(width for each, width in WIDTHS.items() if each not in hidden) >= LEAST_NAME:
+                break
+            hidden.add(column)
+        for column, width in WIDTHS.items():
+            self.setColumnHidden(column, column in hidden)
+            self.setColumnWidth(column, width)
+        rest = room - sum(width for column, width in WIDTHS.items() if column not in hidden)
+        self.setColumnWidth(NAME, max(SHORTEST_NAME, rest))
+        self._fitting = False
+
+    @Slot(int, int, int)
+    def on_section_resized(self, _section: int, _old: int, _new: int) -> None:
+        if not self._fitting:
+            self.own_widths = True
+            self.fit_columns()
+
+    def place(self) -> QByteArray:
+        """Widths and sorting, to be remembered; what was only fitted is told apart by its first byte."""
+        return QByteArray(b"1" if self.own_widths else b"0") + self.horizontalHeader().saveState()
+
+    def restore(self, state: QByteArray) -> None:
+        """What `place` gave; anything else is passed over."""
+        if state.size() < 2:
+            return
+        header = self.horizontalHeader()
+        self._fitting = True
+        if header.restoreState(state.mid(1)):
+            self.own_widths = state.startsWith(b"1")
+            self.table.sort(header.sortIndicatorSection(), header.sortIndicatorOrder())
+        self._fitting = False
+        self.fit_columns()
+
+    @Slot(object)
+    def on_restyled(self, _tokens: Tokens) -> None:
+        self.viewport().update()

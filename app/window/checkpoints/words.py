@@ -1,0 +1,107 @@
+"""Checkpoints as words: modes, dates, losses, and short names for tensors.  No Qt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from app.values.checkpoints import CheckpointRow
+
+NOTHING = "–"
+SNAPSHOT = "timeline"  # the tag of snapshots along a run
+MODES = {
+    "wsla": "WSLA",
+    "lora": "LoRA",
+    "vocabulary": "Vocabulary",
+    "full": "Full",
+    "merge": "Merge",
+    "import": "Imported",
+    "base": "Base",
+}
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+TENSORS = {  # in the order in which a layer uses them, a bias after its weights
+    "norm.weight": "norm",
+    "in_proj.weight": "in",
+    "in_proj.bias": "+ b",
+    "conv1d.weight": "conv",
+    "conv1d.bias": "+ b",
+    "x_proj.weight": "x",
+    "dt_proj.weight": "dt",
+    "dt_proj.bias": "+ b",
+    "A_log": "A",
+    "D": "D",
+    "out_proj.weight": "out",
+    "out_proj.bias": "+ b",
+}
+OUTSIDE = {
+    "backbone.embeddings.weight": "embedding",
+    "backbone.norm_f.weight": "last norm",
+    "lm_head.weight": "head",
+}
+
+
+def mode_words(mode: str) -> str:
+    """What a mode is called."""
+    return MODES.get(mode, mode)
+
+
+def moment(created: str) -> datetime | None:
+    """An ISO time of the store in the time of this place; None where there is none."""
+    try:
+        return datetime.fromisoformat(created).astimezone() if created else None
+    except ValueError:
+        return None
+
+
+def when_words(created: str, now: datetime | None = None) -> str:
+    """today 14:02, yesterday 11:40, 12 Nov, 12 Nov 2023."""
+    then = moment(created)
+    if then is None:
+        return NOTHING
+    today = (now or datetime.now().astimezone()).date()
+    if then.date() == today:
+        return f"today {then:%H:%M}"
+    if then.date() == today - timedelta(days=1):
+        return f"yesterday {then:%H:%M}"
+    day = f"{then.day} {MONTHS[then.month - 1]}"
+    return day if then.year == today.year else f"{day} {then.year}"
+
+
+def exact_when(created: str) -> str:
+    """The whole date, for tool tips and facts: 12 Nov 2025, 11:40."""
+    then = moment(created)
+    return f"{then.day} {MONTHS[then.month - 1]} {then.year}, {then:%H:%M}" if then else NOTHING
+
+
+def loss_words(loss: float | None) -> str:
+    """A loss, or a dash where nothing was measured."""
+    return NOTHING if loss is None or not math.isfinite(loss) else f"{loss:.3f}"
+
+
+def is_snapshot(row: CheckpointRow) -> bool:
+    """Whether it is one of the snapshots along a run, and not its result."""
+    return SNAPSHOT in row.tags
+
+
+def older_first(one: CheckpointRow, other: CheckpointRow) -> tuple[CheckpointRow, CheckpointRow]:
+    """Two checkpoints in the order in which they were made; what one was made from comes before it."""
+    if other.id in (one.base, *one.parents):
+        return other, one
+    if one.id in (other.base, *other.parents):
+        return one, other
+    return (one, other) if one.created <= other.created else (other, one)
+
+
+def origin_words(row: CheckpointRow, names: Mapping[str, str]) -> str:
+    """What it was made from: its base, or its parents; "" where that is not known.  `names` of all, by id."""
+    if row.base_name:
+        return row.base_name
+    return " + ".join(names[id] for id in row.parents if id in names)
+
+
+def counted_names(names: list[str], most: int = 3) -> str:
+    """a, b and 4 more."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"

@@ -1,0 +1,85 @@
+"""Markdown as a page of the program: distances between paragraphs, sizes of headings, links and tables in our colours.
+
+Qt sets Markdown without any distance and with links in a blue that cannot be read on a dark ground.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QTextBlock,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFrameFormat,
+    QTextTable,
+)
+
+from app.theme import Tokens
+
+HEADINGS = {1: (20, 0, 10), 2: (15, 18, 6)}  # by level: size, distance above, distance below, in pixels
+PARAGRAPH, ITEM, LINE = 8, 3, 120  # pixels, pixels, percent
+
+
+def dress(document: QTextDocument, tokens: Tokens) -> None:
+    """Give a document that was set from Markdown its looks."""
+    cursor = QTextCursor(document)
+    cursor.beginEditBlock()
+    block = document.begin()
+    while block.isValid():
+        place = QTextCursor(block)
+        shape = block.blockFormat()
+        if shape.headingLevel() in HEADINGS:
+            size, above, below = HEADINGS[shape.headingLevel()]
+            shape.setTopMargin(above)
+            shape.setBottomMargin(below)
+            _size_heading(block, size)
+        elif place.currentTable() is None:
+            shape.setTopMargin(0)
+            shape.setBottomMargin(ITEM if block.textList() else PARAGRAPH)
+            shape.setLineHeight(LINE, 1)  # 1: in percent of the font's own
+        place.setBlockFormat(shape)
+        _colour_links(block, tokens)
+        block = block.next()
+    for frame in document.rootFrame().childFrames():
+        if isinstance(frame, QTextTable):
+            _dress_table(frame, tokens)
+    cursor.endEditBlock()
+
+
+def _size_heading(block: QTextBlock, size: int) -> None:
+    place = QTextCursor(block)
+    place.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+    looks = place.charFormat()
+    looks.clearProperty(QTextCharFormat.Property.FontSizeAdjustment)  # it would win over the size
+    looks.setProperty(QTextCharFormat.Property.FontPixelSize, size)
+    looks.setFontWeight(QFont.Weight.DemiBold)
+    place.setCharFormat(looks)
+
+
+def _colour_links(block: QTextBlock, tokens: Tokens) -> None:
+    pieces = block.begin()
+    links = []
+    while not pieces.atEnd():
+        piece = pieces.fragment()
+        if piece.charFormat().isAnchor():
+            links.append((piece.position(), piece.length()))
+        pieces += 1
+    for start, length in links:
+        place = QTextCursor(block)
+        place.setPosition(start)
+        place.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
+        looks = QTextCharFormat()
+        looks.setForeground(QColor(tokens.second_text))
+        place.mergeCharFormat(looks)
+
+
+def _dress_table(table: QTextTable, tokens: Tokens) -> None:
+    shape = table.format()
+    shape.setBorder(1)
+    shape.setBorderBrush(QColor(tokens.line))
+    shape.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+    shape.setBorderCollapse(True)
+    shape.setCellPadding(5)
+    table.setFormat(shape)

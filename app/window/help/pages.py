@@ -1,0 +1,87 @@
+"""The pages of the help: Markdown from resources/help, and the search.  No Qt."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+# file, title; a pane's page has the title of the pane
+ORDER = (
+    ("repository", "Repository"),
+    ("adapt", "Adapt"),
+    ("complete", "Complete"),
+    ("checkpoints", "Checkpoints"),
+    ("settings", "Settings"),
+    ("state_space_model", "What is a state-space model"),
+    ("privacy", "Privacy"),
+    ("command_line", "Command line and exit codes"),
+)
+COMMANDS = "<!-- commands -->"
+EXCERPT = 90  # characters
+
+
+@dataclass(frozen=True)
+class HelpPage:
+    """One page."""
+
+    key: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A page that has all the words, and a line with the first of them."""
+
+    page: HelpPage
+    line: str
+
+
+def load_pages() -> tuple[HelpPage, ...]:
+    """All pages in their order."""
+    folder = resources.files("resources") / "help"
+    texts = {key: (folder / f"{key}.md").read_text("utf-8") for key, _ in ORDER}
+    texts["command_line"] = texts["command_line"].replace(COMMANDS, commands())
+    return tuple(HelpPage(key, title, texts[key]) for key, title in ORDER)
+
+
+def commands() -> str:
+    """The commands as a table, from the parser itself."""
+    from app.command_line import build_parser
+
+    parser = build_parser()
+    lines = ["| command | what it does |", "|---|---|"]
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            lines += [f"| `{choice.dest}` | {choice.help} |" for choice in action._choices_actions]
+    return "\n".join(lines)
+
+
+def search(pages: Sequence[HelpPage], words: str) -> tuple[Hit, ...]:
+    """The pages that have every one of the words, those with one in the title or in a heading first."""
+    wanted = words.casefold().split()
+    hits = []
+    for page in pages:
+        text = page.text.casefold()
+        if not wanted or not all(word in text for word in wanted):
+            continue
+        headings = " ".join(line for line in text.splitlines() if line.startswith("#"))
+        rank = (not all(word in page.title.casefold() for word in wanted), not all(word in headings for word in wanted))
+        hits.append((rank, Hit(page, excerpt(page.text, wanted))))
+    return tuple(hit for _, hit in sorted(hits, key=lambda each: each[0]))
+
+
+def excerpt(text: str, words: Sequence[str]) -> str:
+    """The line with most of the words, without marks, shortened."""
+    lines = [plain(line) for line in text.splitlines() if line.strip() and not line.startswith("# ")]
+    best = max(lines, key=lambda line: sum(word in line.casefold() for word in words), default="")
+    return best if len(best) <= EXCERPT else best[: EXCERPT - 1].rsplit(" ", 1)[0] + "…"
+
+
+def plain(line: str) -> str:
+    """A line of Markdown as words."""
+    line = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line)
+    return re.sub(r"[*`|#]+|^\s*- ", " ", line).strip()

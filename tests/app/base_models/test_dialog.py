@@ -1,0 +1,109 @@
+"""The window "Get a base model": nothing connects before the answer, and what follows is shown and can be ended."""
+
+from __future__ import annotations
+
+import pytest
+
+from app import base_model_fetching
+from app.base_models import BASE_MODELS
+from app.window.base_models.dialog import BaseModelDialog
+from engine.checkpoints.store import CheckpointStore
+from tests.window.stage import application, one_theme, press, theme  # noqa: F401  (fixtures)
+
+
+@pytest.fixture
+def dialog(theme, application, qtbot):  # noqa: F811
+    dialog = BaseModelDialog(application)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    return dialog
+
+
+@pytest.fixture
+def served(hub, dialog):
+    """The dialog on the stand-in of the hub, its tiny model last in the list."""
+    return dialog
+
+
+def ask(dialog, qtbot) -> None:
+    press(qtbot, dialog.cards[-1].button)
+
+
+def test_the_list_shows_licence_size_and_memory(dialog, application):  # noqa: F811
+    assert [card.model for card in dialog.cards] == list(BASE_MODELS)
+    card = dialog.cards[0]
+    assert card.heading.remark.words == "493 MiB · 129 M parameters · Apache-2.0"
+    assert card.badges["full"].text() == "Full 2.2 GiB"
+    assert card.badges["full"].property("tone") == ""
+    application.settings.memory_ceiling = 2**30
+    assert card.badges["full"].property("tone") == "warn" and "ceiling of 1 GiB" in card.badges["full"].toolTip()
+
+
+def test_asking_is_not_fetching(hub, served, application, qtbot):  # noqa: F811
+    ask(served, qtbot)
+    assert served.question.isVisible() and "127.0.0.1" in served.question.words.text()
+    assert "127.0.0.1" in served.agree_button.text()
+    press(qtbot, served.decline_button)
+    assert not served.question.isVisible() and not application.downloads.active and hub.asked == []
+
+
+def test_a_yes_fetches_with_progress(hub, served, application, data_folder, qtbot):  # noqa: F811
+    refreshed = []
+    application.checkpoints.job_wanted.connect(lambda name, _: refreshed.append(name))
+    ask(served, qtbot)
+    press(qtbot, served.agree_button)
+    assert served.progress.isVisible() and not served.cards[0].button.isEnabled()
+    qtbot.waitUntil(lambda: not application.downloads.active, timeout=20000)
+    assert served.notice.isVisible() and "tiny-1m is in the store" in served.notice.words.text()
+    assert not served.progress.isVisible() and served.cards[0].button.isEnabled() and "refresh" in refreshed
+    assert [each.name for each in CheckpointStore(data_folder / "checkpoints").list()] == ["tiny-1m"]
+
+
+def test_it_can_be_cancelled_and_gone_on_with(hub, served, application, data_folder, qtbot, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(base_model_fetching, "CHUNK", 512)
+    application.downloads.changed.connect(lambda: cancel_when_fetching(served))
+
+    def cancel_when_fetching(dialog) -> None:
+        if application.downloads.words.startswith("Fetching model"):
+            dialog.progress.cancel_button.click()
+
+    monkeypatch.setattr("app.workers.downloading.BETWEEN", 0.0)
+    hub.delay = 0.002
+    ask(served, qtbot)
+    press(qtbot, served.agree_button)
+    qtbot.waitUntil(lambda: not application.downloads.active, timeout=20000)
+    assert not served.error_card.isVisible() and not served.notice.isVisible()
+    left = list((data_folder / "downloads" / "tiny-1m").glob("model.safetensors.*.part"))
+    assert len(left) == 1 and left[0].stat().st_size < len(hub.files["model.safetensors"])
+
+
+def test_what_goes_wrong_is_one_card(hub, served, application, qtbot):  # noqa: F811
+    hub.missing = True
+    ask(served, qtbot)
+    press(qtbot, served.agree_button)
+    qtbot.waitUntil(served.error_card.isVisible, timeout=20000)
+    assert "has no model" in served.error_card.cause.text() and not application.downloads.active
+
+
+def test_the_program_may_end_during_a_download(hub, served, application, qtbot, monkeypatch):  # noqa: F811
+    hub.delay = 0.01
+    ask(served, qtbot)
+    press(qtbot, served.agree_button)
+    application.stop()
+    assert not application.downloads.active
+
+
+def test_a_folder_on_disk_is_imported(dialog, application, folder, qtbot, monkeypatch):  # noqa: F811
+    asked = []
+    application.checkpoints.job_wanted.connect(lambda name, arguments: asked.append((name, arguments)))
+    monkeypatch.setattr("app.window.base_models.dialog.QFileDialog.getExistingDirectory", lambda *_: str(folder))
+    press(qtbot, dialog.import_button)
+    assert asked == [("import_", (str(folder),))]
+
+
+def test_what_is_here_is_not_offered_again(dialog, application):  # noqa: F811
+    from types import SimpleNamespace
+
+    application.checkpoints.rows = (SimpleNamespace(name="mamba-130m"),)
+    dialog.on_changed()
+    assert dialog.cards[0].button.text() == "Is here" and not dialog.cards[0].button.isEnabled()

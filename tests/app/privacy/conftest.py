@@ -1,0 +1,36 @@
+"""A small repository and a tiny base, and Codecoil in a process that is cut off from the network."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.session.small_repository import *  # noqa: F403  (fixtures)
+
+ROOT = Path(__file__).parents[3]
+PATIENCE = 300  # seconds; a machine may be busy
+
+
+@pytest.fixture
+def cut_off(tmp_path, data_folder):
+    """Runs commands in such a process; gives what it tells."""
+
+    def run(mode: str, *commands: list[str], planted: str = "") -> dict:
+        report = tmp_path / "report.json"
+        program = [sys.executable, str(Path(__file__).with_name("cut_off.py")), str(report), mode, json.dumps(commands)]
+        environment = os.environ | {
+            "PYTHONPATH": str(ROOT),
+            "CODECOIL_DATA": str(data_folder),
+            "QT_QPA_PLATFORM": "offscreen",
+            "PLANTED": planted,
+        }
+        done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+        assert report.exists(), done.stderr
+        return json.loads(report.read_text()) | {"out": done.stdout, "err": done.stderr}
+
+    return run

@@ -1,0 +1,58 @@
+"""Starting where something is missing: fonts, graphics.  A window all the same, or a message; never a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.theme import fonts
+from engine.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+LEAVE = """
+import sys
+from PySide6.QtCore import QTimer
+from app import desktop
+plain = desktop.open_desktop
+def opened(folder):
+    one = plain(folder)
+    def look():
+        if one.state.engine.found is not None:
+            one.application.exit(0)
+    timer = QTimer(one.window)
+    timer.timeout.connect(look)
+    timer.start(50)
+    return one
+desktop.open_desktop = opened
+from app.command_line import main
+sys.exit(main([]))
+"""
+
+
+def test_without_graphics_and_without_fonts_of_the_system_there_is_a_window(python, tmp_path, data_folder):
+    (tmp_path / "fonts.conf").write_text('<?xml version="1.0"?><fontconfig></fontconfig>')
+    nothing = str(tmp_path / "nothing")
+    environment = os.environ | {
+        "FONTCONFIG_FILE": str(tmp_path / "fonts.conf"),
+        **dict.fromkeys(("VK_ICD_FILENAMES", "VK_DRIVER_FILES", "__EGL_VENDOR_LIBRARY_FILENAMES"), nothing),
+    }
+    done = subprocess.run([python, "-c", LEAVE], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    log = (data_folder / "codecoil.log").read_text()
+    devices = next(line for line in log.splitlines() if "Devices: " in line)
+    assert "cpu (" in devices and "llvmpipe" not in devices
+    assert "ERROR" not in log and log.splitlines()[-1].endswith("The window was closed")
+
+
+def test_no_font_at_all_is_a_message(qapp, monkeypatch):
+    monkeypatch.setattr(fonts, "_loaded", False)
+    monkeypatch.setattr(fonts, "FILES", ("No-Such-Font.otf",))
+    fonts.load_fonts()  # the system's stand in
+    monkeypatch.setattr(fonts, "_loaded", False)
+    monkeypatch.setattr(fonts.QFontDatabase, "families", staticmethod(list))
+    with pytest.raises(ConfigError, match="no font to write with"):
+        fonts.load_fonts()

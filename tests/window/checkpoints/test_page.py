@@ -1,0 +1,365 @@
+"""The page on a real store: what is shown for a selection, and that every button does what it says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QAbstractButton, QLineEdit
+
+from app.window.checkpoints import table_model as columns
+
+ROOT = Path(__file__).parents[3]
+
+
+def names(page) -> list[str]:
+    return [row.name for row in page.table.table.shown]
+
+
+def choose(one, page, story, *which: str) -> None:
+    """Select, and wait until all that belongs to it was read."""
+    page.choose([story.ids[name] for name in which])
+    one.until(lambda: not page._resting.isActive() and not one.state.checkpoints.busy)
+
+
+def cards(page) -> set[str]:
+    """The cards on the right that can be seen."""
+    detail = page.detail
+    known = ("merge", "export", "overview", "facts", "drift", "curves", "lineage", "precision", "model_card")
+    return {name for name in known if getattr(detail, name) is not None and getattr(detail, name).isVisible()}
+
+
+def test_the_list_and_one_of_it(desk, story):
+    one, page = desk
+    assert names(page) == ["from elsewhere", "shelves #3", "shelves #2", "shelves #1", "tiny"]  # no snapshot
+    assert page.list.filters.what.itemText(1) == "With snapshots  6"
+    assert "6 checkpoints" in page.heading.subtitle.text()
+    one.until(lambda: "free on this disk" in page.heading.subtitle.text())
+    choose(one, page, story, "shelves #3")
+    facts = page.detail.facts
+    assert cards(page) == {"facts", "curves", "lineage", "precision", "model_card"}
+    assert (facts.loss.number.text(), facts.loss.remark.words) == ("3.384", "−21 % from 4.310")
+    assert facts.facts["Base"].words == "stands alone, made from tiny" and facts.tags.text() == "best, keep"
+    assert len(page.detail.curves.chart._raw.getData()[0]) == 40
+    assert [line.row.name for line in page.detail.lineage.tree.lines] == ["tiny", "shelves #3"]
+    page.detail.model_card.fold.click()
+    text = page.detail.model_card.text.toPlainText()
+    assert "learning rate" in text and "model.safetensors" in text and story.ids["shelves #3"] in text
+    page.detail.model_card.copy_button.click()
+    assert QGuiApplication.clipboard().text().startswith("# shelves \\#3")
+    page.detail.lineage.tree.chosen.emit(story.ids["tiny"])
+    one.until(lambda: not one.state.checkpoints.busy and not page._resting.isActive())
+    assert page.detail.facts.facts["Needed by"].words == "shelves #1, shelves at step 8"
+    page.table.clearSelection()
+    assert cards(page) == {"overview", "lineage"} and len(page.detail.lineage.tree.lines) == 5
+    assert not page.buttons["delete"].isEnabled() and one.failures == []
+
+
+def test_two_are_compared_and_more_are_overlaid(desk, story, qtbot):
+    one, page = desk
+    choose(one, page, story, "shelves #3", "shelves #1")
+    one.until(lambda: page.detail.drift.compared is not None)
+    assert cards(page) == {"drift", "curves"}
+    assert page.detail.drift.heading.remark.words == "shelves #1 → shelves #3"
+    page.detail.drift.measure.buttons["changed_share"].click()
+    assert page.detail.drift.map.heat.measure == "changed_share"
+    page.detail.drift.map.point((0, 0))
+    assert page.detail.drift.read_out.words.startswith("layer 0, norm.weight: 100 %")
+    marks = page.table.table.marks
+    assert set(marks) == {story.ids["shelves #3"], story.ids["shelves #1"]} and len(set(marks.values())) == 2
+    assert "held out loss" in page.detail.differences.text.toPlainText()
+    with qtbot.waitSignal(page.page_wanted) as asked:
+        page.detail.drift.complete_button.click()
+    assert asked.args == ["Complete"]
+    completion = one.state.completion
+    assert (completion.second, completion.model) == (story.ids["shelves #1"], story.ids["shelves #3"])
+    choose(one, page, story, "shelves #3", "shelves #2", "from elsewhere")
+    assert cards(page) == {"overview", "curves"}
+    assert page.detail.overview.heading.title.text() == "3 selected"
+    assert page.detail.curves.heading.remark.words == "1 of 3 without a run"
+    choose(one, page, story, "shelves #1")
+    page.buttons["compare"].click()  # with its base
+    assert {row.name for row in page.table.chosen} == {"shelves #1", "tiny"} and page.table.table.marks == {}
+    one.until(lambda: page.detail.drift.compared is not None)
+    assert page.detail.drift.compared.first.name == "tiny" and one.failures == []
+
+
+def test_use_and_train_on(desk, story, qtbot):
+    one, page = desk
+    choose(one, page, story, "shelves #2")
+    page.buttons["use"].click()
+    assert one.state.completion.model == story.ids["shelves #2"]
+    assert page.buttons["use"].text() == "In use" and not page.buttons["use"].isEnabled()
+    assert page.table.table.in_use == story.ids["shelves #2"] and page.detail.facts.badges["in use"].isVisible()
+    with qtbot.waitSignal(page.page_wanted) as asked:
+        page.buttons["train"].click()
+    assert asked.args == ["Adapt"] and one.state.training.base == story.ids["shelves #2"]
+    choose(one, page, story, "shelves at step 8")  # a snapshot: the filter gives way
+    snapshot = story.ids["shelves at step 8"]
+    assert page.list.filters.what.value == "+all"
+    page.buttons["use"].click()
+    one.until(lambda: one.state.checkpoints.row(snapshot).tags == ())
+    one.until(lambda: not one.state.checkpoints.busy)
+    assert one.state.completion.model == snapshot and "of its own" in page.notices.message.words.text()
+
+
+def test_rename_pin_tags_and_note(desk, story, qtbot):
+    one, page = desk
+    checkpoints = one.state.checkpoints
+    choose(one, page, story, "shelves #1")
+    id = story.ids["shelves #1"]
+    page.table.setFocus()
+    page.actions_.rename.trigger()
+    editor = page.table.findChild(QLineEdit)
+    assert editor.text() == "shelves #1"
+    editor.setText("better")
+    checkpoints.duplicate(story.ids["shelves #2"], "meanwhile")  # another row must not close the editor
+    one.until(lambda: any(row.name == "meanwhile" for row in checkpoints.rows))
+    assert editor.isVisible() and editor.text() == "better" and "meanwhile" not in names(page)
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    one.until(lambda: checkpoints.row(id).name == "better")
+    assert "meanwhile" in names(page)
+    assert [row.name for row in page.table.chosen] == ["better"] and page.detail.facts.name.words == "better"
+    place = page.table.table.row_of(id)
+    spot = page.table.visualRect(page.table.table.index(place, columns.PINNED)).center()
+    qtbot.mouseClick(page.table.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    one.until(lambda: checkpoints.row(id).pinned)
+    page.actions_.pin.trigger()
+    one.until(lambda: not checkpoints.row(id).pinned)
+    page.detail.facts.tags.setText("light, mine")
+    page.detail.facts.tags.on_editing_finished()
+    page.detail.facts.note.setPlainText("two\nlines")
+    page.detail.facts.note.finish()
+    one.until(lambda: checkpoints.row(id).note == "two\nlines")
+    assert checkpoints.row(id).tags == ("light", "mine")
+    page.table.table.setData(page.table.table.index(page.table.table.row_of(id), columns.NAME), "a/b")
+    one.until(lambda: page.error_card.isVisible())
+    assert "holds '/'" in page.error_card.cause.text() and "better" in names(page) and "a/b" not in names(page)
+    page.error_card.dismiss_button.click()
+    page.actions_.copy_id.trigger()
+    assert QGuiApplication.clipboard().text() == id
+    page.actions_.duplicate.trigger()
+    one.until(lambda: "better copy" in names(page))
+
+
+def test_delete_undo_and_the_trash(desk, story, qtbot):
+    one, page = desk
+    checkpoints = one.state.checkpoints
+    choose(one, page, story, "shelves #1", "shelves #2")
+    qtbot.keyClick(page.table, Qt.Key.Key_Delete)
+    assert [row.name for row in page.table.chosen] == ["tiny"]  # what comes after them
+    one.until(lambda: len(checkpoints.trash) == 2 and not checkpoints.busy)
+    assert page.notices.message.words.text() == "2 checkpoints are in the trash."
+    assert page.list.which.buttons["trash"].text() == "Trash  2"
+    page.notices.button.click()
+    one.until(lambda: len(names(page)) == 5 and not checkpoints.trash)
+    assert not page.notices.message.isVisible()
+    choose(one, page, story, "tiny")
+    page.buttons["delete"].click()  # others stand on it
+    one.until(lambda: page.error_card.isVisible())
+    assert "is the base of" in page.error_card.cause.text() and "tiny" in names(page)
+    choose(one, page, story, "shelves #1")
+    page.buttons["delete"].click()
+    one.until(lambda: checkpoints.trash and not checkpoints.busy)
+    page.list.which.buttons["trash"].click()
+    trash = page.list.trash
+    assert trash.isVisible() and cards(page) == {"overview", "lineage"} and not page.buttons["delete"].isEnabled()
+    one.until(lambda: "KiB" in trash.words.text())
+    assert not trash.restore_button.isEnabled()
+    trash.view.selectRow(0)
+    trash.restore_button.click()
+    one.until(lambda: not checkpoints.trash)
+    assert trash.nothing.isVisible() and not trash.empty_button.isVisible()
+    page.list.which.buttons["all"].click()
+    choose(one, page, story, "shelves #2")
+    page.actions_.delete.trigger()
+    one.until(lambda: checkpoints.trash and not checkpoints.busy)
+    page.list.show_list("trash")
+    trash.empty_button.click()
+    assert "for good?" in trash.words.text()
+    trash.keep_button.click()
+    assert checkpoints.trash and trash.empty_button.isVisible()
+    trash.empty_button.click()
+    trash.sure_button.click()
+    one.until(lambda: not checkpoints.trash and not checkpoints.busy)
+    assert story.ids["shelves #2"] not in {row.id for row in checkpoints.rows}
+
+
+def test_merge_with_its_loss_before_it_is_saved(desk, story, repository):
+    one, page = desk
+    checkpoints = one.state.checkpoints
+    choose(one, page, story, "shelves #2", "shelves #3")
+    page.buttons["merge"].click()
+    panel = page.detail.merge
+    assert "merge" in cards(page) and not panel.try_button.isEnabled() and "Open a repository" in panel.words.text()
+    one.open(repository)
+    assert panel.try_button.isEnabled() and "held-out code of shelves" in panel.words.text()
+    before = len(checkpoints.rows)
+    panel.slider.setValue(30)
+    panel.try_button.click()
+    assert not panel.save_button.isEnabled()  # until it is measured
+    one.until(lambda: len(panel.tried) == 3)
+    one.until(lambda: panel.save_button.isEnabled())
+    assert len(checkpoints.rows) == before and all(figure.number.text() != "–" for figure in panel.losses)
+    panel.name.setText("both")
+    panel.save_button.click()
+    one.until(lambda: [row.name for row in page.table.chosen] == ["both"])
+    row = page.table.chosen[0]
+    assert row.held_out_loss is not None and abs(row.held_out_loss - panel.tried[0.3]) < 1e-6
+    assert "both was saved." in page.notices.message.words.text() and "merge" not in cards(page)
+    one.until(lambda: page.detail.lineage.tree.lines[-1].besides == "shelves #3")
+    page.detail.precision.loss_button.click()
+    one.until(lambda: len(page.detail.precision.model.lines) == 12 and not checkpoints.busy)
+    assert all(line.held_out_loss or line.problem for line in page.detail.precision.model.lines)
+    page.choose([story.ids["shelves #3"]])
+    assert page.detail.precision.model.lines == []
+    page.choose([row.id])
+    assert len(page.detail.precision.model.lines) == 12 and one.failures == []  # measured once
+
+
+def test_verify_export_and_import(desk, story, tmp_path, qtbot):
+    one, page = desk
+    checkpoints = one.state.checkpoints
+    choose(one, page, story, "shelves #1")
+    page.buttons["verify"].click()
+    one.until(lambda: "is whole" in page.notices.message.words.text())
+    page.buttons["export"].click()
+    panel = page.detail.export
+    one.until(lambda: panel.precision.count() > 0)
+    assert panel.precision.value == "float32"
+    for key, path in (("coil", "one.coil"), ("gguf", "one.gguf"), ("adapter", "."), ("hf", ".")):
+        page.buttons["export"].click()
+        panel.format.buttons[key].click()
+        page.notices.message.hide()
+        panel.on_place_chosen(str(tmp_path / path))
+        one.until(lambda: page.notices.message.isVisible() and not checkpoints.busy)
+        assert page.notices.message.words.text().startswith("Wrote "), page.notices.message.words.text()
+    assert (tmp_path / "one.coil").is_file() and (tmp_path / "one.gguf").is_file()
+    assert (tmp_path / "shelves-1" / "config.json").is_file() and (tmp_path / "shelves-1-adapter").is_dir()
+    page.actions_.delete.trigger()
+    one.until(lambda: checkpoints.trash and not checkpoints.busy)
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path / "one.coil"))])
+    where = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    enter = QDragEnterEvent(QPoint(10, 10), *where)
+    QGuiApplication.sendEvent(page, enter)
+    sign = page.drops.sign
+    assert enter.isAccepted() and sign.isVisible() and "import one.coil" in sign._words.text()
+    QGuiApplication.sendEvent(page, QDropEvent(QPointF(10, 10), *where))
+    one.until(lambda: [row.name for row in page.table.chosen] == ["shelves #1"])
+    assert page.notices.message.words.text() == "shelves #1 is here now." and not sign.isVisible()
+    one.until(lambda: not checkpoints.busy)
+    code = QMimeData()
+    code.setUrls([QUrl.fromLocalFile(str(story.root))])
+    enter = QDragEnterEvent(QPoint(10, 10), where[0], code, *where[2:])
+    QGuiApplication.sendEvent(page, enter)
+    assert not enter.isAccepted() and not sign.isVisible()  # source code is the window's
+    page.actions_.import_folder.trigger()
+    dialog = page.import_dialog.dialog
+    assert dialog.isVisible()
+    dialog.reject()
+    page.import_dialog.chosen.emit(str(tmp_path / "shelves-1"))
+    one.until(lambda: [row.mode for row in page.table.chosen] == ["import"])
+    one.until(lambda: not checkpoints.busy)
+    page.commands.import_path(str(tmp_path / "nothing"))
+    one.until(lambda: page.error_card.isVisible())
+    assert "does not exist" in page.error_card.cause.text()
+    weights = story.store.folder_of(story.ids["shelves #3"]) / "model.safetensors"
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    choose(one, page, story, "shelves #3")
+    page.buttons["verify"].click()
+    one.until(lambda: "is damaged" in page.notices.message.words.text())
+
+
+def test_progress_and_cancel(desk, story, qtbot):
+    one, page = desk
+    checkpoints = one.state.checkpoints
+    one.until(lambda: not checkpoints.busy)
+    page.commands.began.emit()
+    checkpoints._began()  # as if a worker had begun
+    checkpoints.on_progress(3, 8, "Exporting")
+    assert not page.buttons["verify"].isEnabled() and not page.notices.progress.isVisible()  # patience
+    one.until(lambda: page.notices.progress.isVisible())
+    assert page.notices.progress.count.text() == "3 of 8"
+    with qtbot.waitSignal(checkpoints.cancel_wanted):
+        page.notices.progress.cancel_button.click()
+    checkpoints.on_progress(0, 0, "Cancelled")
+    checkpoints.on_job_ended()
+    assert not page.notices.progress.isVisible() and "Cancelled" in page.notices.message.words.text()
+    one.until(lambda: page.buttons["verify"].isEnabled())
+
+
+def test_without_checkpoints_it_says_what_to_do(program, page_of, qtbot):
+    one = program()
+    page = page_of(one)
+    assert page.empty.isVisible() and not page.empty_trash_link.isVisible()
+    with qtbot.waitSignal(page.page_wanted) as asked:
+        page.adapt_button.click()
+    assert asked.args == ["Adapt"]
+    page.first_import_button.click()
+    assert page.import_menu.isVisible() and len(page.import_menu.actions()) == 2
+    page.import_menu.hide()
+
+
+def test_filters_places_and_what_is_remembered(desk, story, page_of, qtbot):
+    one, page = desk
+    page.list.filters.search.setText("elsewhere")
+    page.list.filters.on_edited("")
+    one.until(lambda: names(page) == ["from elsewhere"])
+    assert page.list.shown.text() == "1 of 6"
+    page.list.filters.search.setText("zebra")
+    page.list.filters.on_settled()
+    assert page.list.no_match.isVisible()
+    page.list.clear_button.click()
+    assert len(names(page)) == 5 and page.table.isVisible()
+    page.table.sortByColumn(columns.LOSS, Qt.SortOrder.AscendingOrder)
+    assert names(page)[:2] == ["shelves #3", "shelves #2"]
+    page.table.setColumnWidth(columns.NAME, 222)
+    page.splitter.setSizes([500, 560])
+    page.on_splitter_moved()
+    kept = page.splitter.sizes()
+    page.keep_place()
+    other = page_of(one)
+    assert other.table.columnWidth(columns.NAME) == 222 and other.splitter.sizes() == kept
+    assert names(other)[:2] == ["shelves #3", "shelves #2"]
+
+
+def test_everything_has_a_name_and_can_be_reached_by_keyboard(desk, story, qtbot):
+    one, page = desk
+    choose(one, page, story, "shelves #2", "shelves #3")
+    page.buttons["merge"].click()
+    for control in (*page.findChildren(QAbstractButton), *page.findChildren(QLineEdit)):
+        inner = control.objectName().startswith("qt_") or isinstance(control.parent(), QLineEdit)
+        if inner or not control.isVisibleTo(page):
+            continue
+        name = control.accessibleName() or control.text()
+        assert name, control
+        assert control.focusPolicy() & Qt.FocusPolicy.TabFocus, name
+    for widget in (page.table, page.detail.drift.map, page.detail.curves.chart, page.detail.merge.slider):
+        assert widget.accessibleName() and widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+    page.activateWindow()
+    page.detail.merge.slider.setFocus()
+    qtbot.waitUntil(page.detail.merge.slider.hasFocus)
+    qtbot.keyClick(page.detail.merge.slider, Qt.Key.Key_Escape)
+    assert "merge" not in cards(page)
+    keys = [action.shortcut().toString() for action in page.actions() if not action.shortcut().isEmpty()]
+    assert len(keys) == len(set(keys)) >= 14
+    tips = {button.toolTip() for button in page.buttons.values()}
+    assert any("(Del)" in words for words in tips)
+    page.resize(840, 620)
+    assert page.minimumSizeHint().width() <= 840
+    for which in (("shelves #1",), ("shelves #2", "shelves #3"), ("tiny", "shelves #2", "shelves #3")):
+        choose(one, page, story, *which)
+        page.actions_.merge.trigger()
+        page.actions_.export.trigger()
+        assert page.detail.widget().minimumSizeHint().width() <= page.detail.minimumWidth(), which
+
+
+def test_the_page_alone_does_not_load_pyqtgraph():
+    code = "import sys, app.window.checkpoints.page; sys.exit('pyqtgraph' in sys.modules or 'gguf' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

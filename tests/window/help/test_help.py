@@ -1,0 +1,126 @@
+"""The help: a page for every pane, found by its words, with the keys and commands that the program really has."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+from PySide6.QtCore import Qt, QUrl
+
+from app.command_line import FAILED, INTERRUPTED, REFUSED, build_parser
+from app.window import pages
+from app.window.help.keys import keys_of
+from app.window.help.pages import load_pages, search
+from tests.window.stage import press
+
+LOADED = load_pages()
+
+
+@pytest.fixture
+def help_window(main_window, qtbot):
+    main_window.on_help_wanted()
+    yield main_window.help_window
+    main_window.help_window.close()
+
+
+# ---- the texts
+
+
+def test_every_pane_has_a_page():
+    assert {entry.title for entry in pages.PAGES} <= {page.title for page in LOADED}
+
+
+@pytest.mark.parametrize("page", LOADED, ids=lambda page: page.key)
+def test_a_page_has_its_title_and_its_links_lead_somewhere(page):
+    assert page.text.startswith(f"# {page.title}\n") and len(page.text) > 500
+    keys = {f"{each.key}.md" for each in LOADED}
+    assert set(re.findall(r"\]\(([^)]*)\)", page.text)) <= keys
+    assert "<!--" not in page.text and "http" not in page.text
+
+
+def test_commands_and_exit_codes_are_those_of_the_program():
+    text = next(page.text for page in LOADED if page.key == "command_line")
+    for code in (0, FAILED, REFUSED, INTERRUPTED):
+        assert f"\n| {code} |" in text
+    for command in ("base", "checkpoints", "complete", "devices", "scan", "score", "selftest", "tour", "train"):
+        assert f"| `{command}` |" in text
+    parser = build_parser()
+    examples = [shlex.split(line)[1:] for line in text.splitlines() if line.startswith("    codecoil ")]
+    assert len(examples) >= 5
+    for words in examples:
+        parser.parse_args(words)  # ends the program where an option is no more
+
+
+def test_search_wants_every_word_and_puts_titles_first():
+    assert search(LOADED, "") == () == search(LOADED, "xylophone")
+    assert next(hit.page.key for hit in search(LOADED, "PRIVACY")) == "privacy"
+    hit = next(iter(search(LOADED, "every kernel wrong")))
+    assert hit.page.key == "settings" and "kernel" in hit.line and "*" not in hit.line
+    assert next(hit.page.key for hit in search(LOADED, "exit codes")) == "command_line"
+
+
+# ---- the window
+
+
+def test_f1_opens_the_page_of_the_pane_in_front(main_window, qtbot):
+    main_window.show_page("Settings")
+    qtbot.keyClick(main_window, Qt.Key.Key_F1)
+    window = main_window.help_window
+    assert window.isVisible() and window.key == "settings"
+    main_window.show_page("Repository")
+    main_window.on_help_wanted()
+    assert main_window.help_window is window and window.key == "repository"
+    assert window.text.toPlainText().startswith("Repository")
+    window.close()
+
+
+def test_keys_are_read_from_the_actions(help_window, main_window):
+    text = help_window.text.toPlainText()
+    assert "Choose a folder…" in text and "Ctrl+O" in text
+    main_window.actions_.folder.setShortcut("Ctrl+Shift+Y")
+    main_window.on_help_wanted()
+    assert "Ctrl+Shift+Y" in help_window.text.toPlainText()
+    shown = {keys for _, keys in keys_of(main_window)}
+    assert shown >= {action.shortcut().toString() for action in main_window.actions() if action.shortcut().toString()}
+
+
+def test_a_pane_adds_its_own_keys_and_those_of_the_settings(main_window, application):
+    main_window.show_page("Complete")
+    application.settings.key_accept = "Ctrl+Space"
+    main_window.on_help_wanted()
+    text = main_window.help_window.text.toPlainText()
+    assert "Take the suggestion" in text and "Ctrl+Space" in text
+    assert "Open a file" in text and "Ctrl+P" in text
+    main_window.help_window.close()
+
+
+def test_searching_lists_pages_and_shows_the_first(help_window, qtbot):
+    qtbot.keyClicks(help_window.find, "gguf")
+    assert help_window.list.count() == 1 and help_window.key == "checkpoints"
+    assert help_window.text.textCursor().selectedText().lower() == "gguf"
+    qtbot.keyClicks(help_window.find, "zzz")
+    assert help_window.list.count() == 0 and help_window.nothing.isVisible()
+    help_window.find.clear()
+    assert help_window.list.count() == len(LOADED) and help_window.list.currentItem().text() == "Checkpoints"
+
+
+def test_links_lead_to_pages_and_never_out(help_window):
+    help_window.on_link(QUrl("settings.md"))
+    assert help_window.key == "settings" and help_window.list.currentItem().text() == "Settings"
+    help_window.on_link(QUrl("https://example.org"))
+    assert help_window.key == "settings"
+
+
+def test_it_follows_the_theme_and_closes(help_window, main_window, application, qtbot):
+    help_window.show_page("privacy")
+    application.settings.theme = "dark"
+    assert help_window.key == "privacy"
+    press(qtbot, help_window.close_button)
+    assert not help_window.isVisible() and not application.settings.place("help").isEmpty()
+
+
+def test_the_menu_opens_the_base_models(main_window):
+    main_window.actions_.base_model.trigger()
+    assert main_window.base_model_dialog.isVisible()
+    main_window.base_model_dialog.close()
