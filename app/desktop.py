@@ -117,6 +117,7 @@ def _run_with_log(folder: Path, instance: SingleInstance) -> int:
     from app.defects import Defects
     from app.state.journal import Journal
 
+    leaving = Leaving()
     defects = Defects()
     defects.install()
     try:
@@ -125,7 +126,7 @@ def _run_with_log(folder: Path, instance: SingleInstance) -> int:
         journal.begin()
         defects.met.connect(desktop.window.on_defect)
         instance.raise_wanted.connect(desktop.window.on_window_wanted)
-        _leave_on_signals(desktop)
+        leaving.watch(desktop)
         try:
             return desktop.application.exec()
         finally:
@@ -142,14 +143,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     return command_line(argv)
 
 
-def _leave_on_signals(desktop: Desktop) -> None:
-    from PySide6.QtCore import QTimer
+class Leaving:
+    """Ctrl-C and SIGTERM end the program, also while the window is still being built.
 
-    def leave(number: int, _frame) -> None:
-        desktop.application.exit(128 + number)
+    The handler only takes a note: it may run in the middle of anything.  A timer of the window reads it.
+    """
 
-    signal.signal(signal.SIGINT, leave)
-    signal.signal(signal.SIGTERM, leave)
-    poll = QTimer(desktop.window)
-    poll.timeout.connect(lambda: None)
-    poll.start(SIGNAL_POLL)
+    def __init__(self) -> None:
+        self._number = 0
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._note)
+
+    def watch(self, desktop: Desktop) -> None:
+        """From now on a note is read every now and then, which also lets Python see the signal."""
+        from PySide6.QtCore import QTimer
+
+        def look() -> None:
+            if self._number:
+                desktop.application.exit(128 + self._number)
+
+        poll = QTimer(desktop.window)
+        poll.timeout.connect(look)
+        poll.start(SIGNAL_POLL)
+
+    def _note(self, number: int, _frame) -> None:
+        self._number = number

@@ -77,7 +77,7 @@ class ListCard(Card):
         if any(table.row_of(id) < 0 for id in ids):
             self.filters.clear()
         if any(table.row_of(id) < 0 for id in ids):
-            pass
+            self.filters.show_everything()
         self.table.choose([id for id in ids if table.row_of(id) >= 0])
 
     @Slot(str)
