@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -122,6 +123,7 @@ def _run_with_log(folder: Path, instance: SingleInstance) -> int:
     defects.install()
     try:
         desktop = open_desktop(folder)
+        gc.freeze()  # what is there now stays for good: a later collection need not look at it
         journal = Journal(desktop.state)
         journal.begin()
         defects.met.connect(desktop.window.on_defect)

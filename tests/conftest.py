@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import socket
@@ -13,7 +14,9 @@ import traceback
 import pytest
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before anything imports Qt
+gc.disable()  # it would destroy widgets of earlier tests in whichever thread allocates: Qt does not survive that
 
+COLLECT_FROM = 50_000  # objects since the last collection, between two tests
 GRACE = 1.0  # seconds that a thread may take to end after its test
 LOCAL_NAMES = ("", "localhost")
 
@@ -89,6 +92,8 @@ def no_thread_left(request, monkeypatch):
         time.sleep(0.01)
     if left:
         pytest.fail("the test left running: " + "; ".join(left))
+    if sum(gc.get_count()) > COLLECT_FROM:
+        gc.collect()
 
 
 def watch_qthreads(monkeypatch) -> list:

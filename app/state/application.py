@@ -15,6 +15,7 @@ from PySide6.QtCore import QMetaObject, QObject, Qt, QThread, QTimer, Signal, Sl
 from app.settings import Settings
 from app.state.checkpoints import CheckpointController
 from app.state.choices import base_choices, is_starter, model_choices, timelines
+from app.state.collecting import Collecting
 from app.state.completion import CompletionController
 from app.state.downloads import DownloadController
 from app.state.engine import EngineController
@@ -48,6 +49,7 @@ class Application(QObject):
         super().__init__(parent)
         self.data_folder = folder
         self.settings = Settings(folder, self)
+        self._collecting = Collecting(self)
         self.engine = EngineController(self.settings, self)
         self.repository = RepositoryController(self.settings, self)
         self.training = TrainingController(self.settings, self)
@@ -71,6 +73,7 @@ class Application(QObject):
 
     def start(self) -> None:
         """Start the threads, look for devices, read the store, and open what was open last."""
+        self._collecting.start()
         for thread in self._threads:
             thread.start()
         self._running = True
@@ -96,6 +99,8 @@ class Application(QObject):
         for thread in self._threads if self._running else ():
             thread.quit()
             thread.wait()
+        if self._running:
+            self._collecting.stop()
         self._running = False
         self.settings.save()
 

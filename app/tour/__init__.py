@@ -44,6 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
             problem = tour.take()
         finally:
             desktop.close()
+            for part in (desktop.window, desktop.theme):  # here, and not wherever garbage is collected
+                part.deleteLater()
+            tour.hands.settle()
     print(f"{tour.seconds:.0f} s, {len(tour.camera.pictures)} pictures in {out}")
     if problem:
         print(f"codecoil: {problem}", file=sys.stderr)

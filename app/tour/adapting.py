@@ -70,7 +70,10 @@ def pause(tour: Tour) -> str:
 def finish(tour: Tour) -> str:
     """Before and after, on code that was held out."""
     training = tour.state.training
-    _finished(tour)
+    _until(tour, lambda: training.phase == "finished", "train to the end")
+    if not training.finished.checkpoint:
+        raise StationMissed("the run made nothing better than the start")
+    _remember(tour)
     tour.hands.until(
         lambda: training.after is not None and not training.scoring[1],
         "measure the scorecard",
@@ -101,14 +104,15 @@ def change_files(tour: Tour) -> str:
 
 
 def adapt_to_changes(tour: Tour) -> str:
-    """A short run on what changed, with older code mixed in."""
+    """A short run on what changed, with older code mixed in; where nothing was better after it, nothing is kept."""
     training = tour.state.training
     tour.hands.click(tour.window.page(REPOSITORY).banner.adapt_button)
     _until(tour, lambda: training.active, "begin the run")
-    _finished(tour)
+    _until(tour, lambda: training.phase == "finished", "train to the end")
+    if training.finished.checkpoint:
+        _remember(tour)
     tour.camera.take("adapted")
-    finished = training.finished
-    return f"loss on the changed files {finished.changed_before:.3f} before, {finished.changed_after:.3f} after"
+    return tour.window.page(ADAPT).result.title.text()
 
 
 def leave(tour: Tour) -> str:
@@ -141,13 +145,9 @@ def _enter(tour: Tour, options: dict[str, str]) -> None:
             raise StationMissed(field.error.text())
 
 
-def _finished(tour: Tour) -> None:
-    """Wait for the end of the run, and keep in mind what it made."""
-    training = tour.state.training
-    _until(tour, lambda: training.phase == "finished", "train to the end")
-    made = training.finished.checkpoint
-    if not made:
-        raise StationMissed("the run made nothing better than the start")
+def _remember(tour: Tour) -> None:
+    """Keep in mind what a run made, once it is listed."""
+    made = tour.state.training.finished.checkpoint
     tour.hands.until(lambda: tour.state.checkpoints.row(made) is not None, "list the checkpoint")
     tour.seen.checkpoints.append(made)
 

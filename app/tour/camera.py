@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from PySide6.QtGui import QImage
+
 from app.desktop import Desktop
 from app.tour.hands import Hands, StationMissed
 
 USUAL, LARGE, SMALL = (1280, 800), (1920, 1080), (1024, 700)
 DARK, LIGHT = "dark", "light"
+SMALLEST = 0  # of PNG's qualities: packed as hard as it goes
 
 
 class Camera:
@@ -47,6 +50,7 @@ class Camera:
         if getattr(page, "board", None) is not None:
             page.board.draw_now()  # plots take turns in being drawn
         path = self._out / f"{self._number:02d}-{name}-{self._desktop.settings.theme}{size}.png"
-        if not self._desktop.window.grab().save(str(path), "PNG"):
+        image = self._desktop.window.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+        if not image.save(str(path), "PNG", SMALLEST):
             raise StationMissed(f"The picture {path} could not be written.")
         self.pictures.append(path)

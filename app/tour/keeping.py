@@ -47,8 +47,10 @@ def look(tour: Tour) -> str:
 
 def compare(tour: Tour) -> str:
     """Layer by layer, how far two are apart."""
-    page, (first, second) = tour.window.page(CHECKPOINTS), tour.seen.checkpoints[:2]
-    _choose(tour, first, second)
+    page = tour.window.page(CHECKPOINTS)
+    _choose(tour, *tour.seen.checkpoints)
+    if len(tour.seen.checkpoints) < 2:
+        tour.hands.click(page.buttons["compare"])
     drift = page.detail.drift
     tour.hands.until(lambda: drift.compared is not None, "compare two", broken=lambda: _refused(tour))
     tour.hands.until(lambda: not tour.state.checkpoints.busy, "draw both curves")

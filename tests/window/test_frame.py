@@ -60,6 +60,17 @@ def test_a_page_may_ask_for_another_one(main_window):
     assert front(main_window) == "Settings"
 
 
+def test_the_focus_stays_off_the_header_when_a_page_goes(main_window, qapp):
+    """What had the focus is gone with its page; what comes next in the window is not what the user chose."""
+    main_window.show_page("Complete")
+    main_window.page("Complete").editor.setFocus()
+    main_window.show_page("Repository")
+    page = main_window.page("Repository")
+    assert qapp.focusWidget() is page
+    main_window.show_page("Adapt")
+    assert qapp.focusWidget() is not main_window.header.repository_chip
+
+
 def test_page_and_place_are_remembered(main_window, application, theme, qtbot):
     main_window.show_page("Settings")
     main_window.resize(1024, 730)

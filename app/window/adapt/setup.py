@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.state.application import Application
 from app.theme import Theme, Tokens
@@ -99,6 +99,8 @@ class Setup(QWidget):
             self.drawer = AdvancedDrawer(self._training)
             self._column.insertWidget(self._column.indexOf(self.earlier), self.drawer)
         if self.drawer is not None:
+            if not is_open and self.drawer.isAncestorOf(QApplication.focusWidget() or self):
+                self.setFocus()  # and not whatever comes next in the window
             self.drawer.setVisible(is_open)
         self.on_restyled(Theme.current().tokens)
 

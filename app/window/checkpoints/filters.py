@@ -6,18 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from app.theme import Theme, Tokens
-from app.theme.icons import icon
 from app.values.checkpoints import CheckpointRow
 from app.window.checkpoints.words import MODES, is_snapshot, mode_words
-from app.window.parts import Choice, tip
+from app.window.parts import Choice, SearchField, tip
 
 RESULTS, EVERYTHING, PINNED, HERE = "", "+all", "+pinned", "+here"
-TYPING = 150  # milliseconds of quiet before the words count
 
 
 @dataclass(frozen=True)
@@ -62,14 +58,9 @@ class FilterRow(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
-        self.search = QLineEdit()
-        self.search.setProperty("role", "search")
-        self.search.setPlaceholderText("Find")
-        self.search.setAccessibleName("Find checkpoints")
+        self.search = SearchField("Find", "Find checkpoints", "Words in the name, the note, the tags or the base", self)
         self.search.setMinimumWidth(72)
         self.search.setMaximumWidth(240)
-        tip(self.search, "Words in the name, the note, the tags or the base", "Ctrl+F")
-        self._sign = self.search.addAction(icon("search", "#888888", 16), QLineEdit.ActionPosition.LeadingPosition)
         self.what = Choice(name="Which checkpoints")
         self.what.setSizeAdjustPolicy(Choice.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.what.setMinimumWidth(100)
@@ -78,22 +69,13 @@ class FilterRow(QWidget):
         self.what.chosen.connect(self.on_chosen)
         row.addWidget(self.search, 3)
         row.addWidget(self.what, 2)
-        self._typing = QTimer(self)
-        self._typing.setSingleShot(True)
-        self._typing.setInterval(TYPING)
-        self._typing.timeout.connect(self.on_settled)
-        self.search.textEdited.connect(self.on_edited)
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.activated.connect(self.on_find_wanted)
-        theme = Theme.current()
-        theme.restyled.connect(self.on_restyled)
-        self.on_restyled(theme.tokens)
+        self.search.settled.connect(self.on_settled)
         self.show_choices((), "")
 
     @property
     def filter(self) -> CheckpointFilter:
         """What the controls say."""
-        return CheckpointFilter(self.what.value, tuple(self.search.text().lower().split()), self._root)
+        return CheckpointFilter(self.what.value, self.search.words, self._root)
 
     def show_choices(self, rows: Sequence[CheckpointRow], root: str) -> None:
         """What there is to choose from, with how many each."""
@@ -131,23 +113,9 @@ class FilterRow(QWidget):
         self.on_settled()
 
     @Slot(str)
-    def on_edited(self, _text: str) -> None:
-        self._typing.start()
-
-    @Slot(str)
     def on_chosen(self, _key: str) -> None:
         self.on_settled()
 
     @Slot()
     def on_settled(self) -> None:
-        self._typing.stop()
         self.changed.emit(self.filter)
-
-    @Slot()
-    def on_find_wanted(self) -> None:
-        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.search.selectAll()
-
-    @Slot(object)
-    def on_restyled(self, tokens: Tokens) -> None:
-        self._sign.setIcon(icon("search", tokens.mute, 16))

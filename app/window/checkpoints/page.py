@@ -111,9 +111,8 @@ class CheckpointsPage(Page):
         self.stack.addWidget(self.view)
         self.body.addWidget(self.stack)
         self.import_dialog = ImportDialog(self)
-        self.import_menu = QMenu(self)
+        self.import_menu, self.more_menu = QMenu(self), actions.menu(self)
         self.import_menu.addActions([actions.import_file, actions.import_folder])
-        self.more_menu = actions.menu(self)
         self.commands = Commands(self.application, actions, self.table, self.detail, self.notices, self.import_dialog)
 
     def _build_left(self) -> QWidget:
@@ -233,9 +232,8 @@ class CheckpointsPage(Page):
         chosen, in_use = self.chosen, self.commands.in_use
         self.detail.show_chosen(chosen, in_use)
         self._enable()
-        wanted = tuple(chosen)
-        if wanted != self._asked:
-            self._asked = wanted
+        if tuple(chosen) != self._asked:
+            self._asked = tuple(chosen)
             self._resting.start(REST)
         if len(chosen) == 1 and chosen[0].id in self._measured:
             self.detail.precision.show_lines(self._measured[chosen[0].id])

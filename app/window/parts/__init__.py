@@ -18,6 +18,7 @@
     Segmented        a row of words, one chosen: `chosen(key)`, `value`, `set_value(key)`
     WholeNumber, Number, Choice, Line, Switch
                      fields: `changed`/`chosen` only when the user did it, `set_value` tells nobody
+    SearchField      words to find something by, with Ctrl+F; `settled`, `words`
     FieldRow         name, help, control, and `complain(words)` for why a value cannot be taken
     ProgressLine     `show_progress(done, total, words)`, `put_away()`, signal `cancelled`
     InlineMessage    `say(words, heading, kind)`, `add_button(words)`, `put_away()`; hidden until it says something
@@ -56,6 +57,7 @@ from app.window.parts.labels import (
 from app.window.parts.messages import InlineMessage
 from app.window.parts.page import Page
 from app.window.parts.progress import ProgressLine
+from app.window.parts.search_field import SearchField
 from app.window.parts.surfaces import GAP, Card, PageColumn, rule
 from app.window.parts.tool_tips import tip, tip_words
 
@@ -82,6 +84,7 @@ __all__ = [
     "PlainButton",
     "PrimaryButton",
     "ProgressLine",
+    "SearchField",
     "SectionTitle",
     "Segmented",
     "Switch",

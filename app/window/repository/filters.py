@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from app.theme import Theme, Tokens
-from app.theme.icons import icon
 from app.values.repository import ChangesSince, CorpusView, FileRow
-from app.window.parts import Choice, tip
+from app.window.parts import Choice, SearchField, tip
 from app.words import language_words
 
 ALL, LEARNED, HELD_OUT, LEFT_OUT, BY_YOU, MASKED, CHANGED = (
@@ -24,7 +21,6 @@ ALL, LEARNED, HELD_OUT, LEFT_OUT, BY_YOU, MASKED, CHANGED = (
     "+masked",
     "+changed",
 )
-TYPING = 180  # milliseconds of quiet before the words count
 UNKNOWN = "?"  # the key of files without a language
 
 
@@ -82,15 +78,9 @@ class FilterRow(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         self.setMaximumWidth(640)
-        self.search = QLineEdit()
-        self.search.setProperty("role", "search")
-        self.search.setPlaceholderText("Find in paths")
-        self.search.setAccessibleName("Find in paths")
-        self.search.setClearButtonEnabled(False)
+        self.search = SearchField("Find in paths", "Find in paths", "Words that the path must have", self)
         self.search.setMinimumWidth(110)
         self.search.setMaximumWidth(300)
-        tip(self.search, "Words that the path must have", "Ctrl+F")
-        self._sign = self.search.addAction(icon("search", "#888888", 16), QLineEdit.ActionPosition.LeadingPosition)
         self.what = Choice(name="Verdict or reason")
         self.language = Choice(name="Language")
         for choice, least, most in ((self.what, 118, 200), (self.language, 104, 150)):
@@ -102,22 +92,12 @@ class FilterRow(QWidget):
         tip(self.language, "Show only files of this language")
         for widget, share in ((self.search, 3), (self.what, 2), (self.language, 1)):
             row.addWidget(widget, share)
-        self._typing = QTimer(self)
-        self._typing.setSingleShot(True)
-        self._typing.setInterval(TYPING)
-        self._typing.timeout.connect(self.on_settled)
-        self.search.textEdited.connect(self.on_edited)
-        find = QShortcut(QKeySequence.StandardKey.Find, self)
-        find.activated.connect(self.on_find_wanted)
-        theme = Theme.current()
-        theme.restyled.connect(self.on_restyled)
-        self.on_restyled(theme.tokens)
+        self.search.settled.connect(self.on_settled)
 
     @property
     def filter(self) -> FileFilter:
         """What the controls say."""
-        words = tuple(self.search.text().lower().split())
-        return FileFilter(self.what.value, self.language.value, words, self._paths)
+        return FileFilter(self.what.value, self.language.value, self.search.words, self._paths)
 
     def show_choices(self, corpus: CorpusView, changes: ChangesSince) -> None:
         """The reasons and languages there are, with how many files each."""
@@ -154,22 +134,9 @@ class FilterRow(QWidget):
         self.on_settled()
 
     @Slot(str)
-    def on_edited(self, _text: str) -> None:
-        self._typing.start()
-
-    @Slot(str)
     def on_chosen(self, _key: str) -> None:
         self.on_settled()
 
     @Slot()
     def on_settled(self) -> None:
         self.changed.emit(self.filter)
-
-    @Slot()
-    def on_find_wanted(self) -> None:
-        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.search.selectAll()
-
-    @Slot(object)
-    def on_restyled(self, tokens: Tokens) -> None:
-        self._sign.setIcon(icon("search", tokens.mute, 16))

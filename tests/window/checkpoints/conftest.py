@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
+from PySide6.QtCore import QEvent
 
 from tests.app.state.program import *  # noqa: F403  (fixtures)
 from tests.window.checkpoints.shelf import tell
@@ -15,20 +18,33 @@ def story(folder, tiny, repository):
 
 
 @pytest.fixture
-def page_of(theme, qtbot):
-    """Makes the page of a program, shown."""
+def page_of(theme, qapp):
+    """Makes the page of a program, shown.
+
+    What is left of a page is collected here, in the window's thread: a worker's thread that comes upon it in its own
+    collection would take widgets apart there.
+    """
     from app.window.checkpoints.page import CheckpointsPage
+
+    made = []
 
     def make(one):
         page = CheckpointsPage(one.state)
-        qtbot.addWidget(page)
+        made.append(page)
         page.resize(1096, 720)
         page.show()
         page.on_shown()
         page.load_curves()
         return page
 
-    return make
+    yield make
+    while made:
+        page = made.pop()
+        page.close()
+        page.deleteLater()
+        del page
+    qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
 
 
 @pytest.fixture

@@ -309,7 +309,7 @@ def test_without_checkpoints_it_says_what_to_do(program, page_of, qtbot):
 def test_filters_places_and_what_is_remembered(desk, story, page_of, qtbot):
     one, page = desk
     page.list.filters.search.setText("elsewhere")
-    page.list.filters.on_edited("")
+    page.list.filters.search.on_edited("")
     one.until(lambda: names(page) == ["from elsewhere"])
     assert page.list.shown.text() == "1 of 6"
     page.list.filters.search.setText("zebra")

@@ -310,3 +310,16 @@ def test_a_folder_can_be_dropped(main_window, application, asked, tmp_path):
     assert dropped_folder(data) == ""
     main_window.drop_sign.rise(str(tmp_path))
     assert main_window.drop_sign.isVisible()
+
+
+def test_the_legend_gives_way_where_the_window_is_narrow(opened, main_window, application, qtbot):
+    """Seven languages once made the page wider than the smallest window."""
+    share = corpus().by_language[0]
+    languages = tuple(replace(share, language=f"language {n}", share=1 / 8) for n in range(8))
+    application.repository.on_corpus(corpus(by_language=languages), True)
+    main_window.resize(1280, 800)
+    qtbot.waitUntil(lambda: opened.languages.entries[5].isVisible())
+    main_window.resize(1024, 700)
+    qtbot.waitUntil(lambda: not opened.languages.entries[6].isVisible())
+    assert opened.languages.entries[2].isVisible()
+    assert opened.view.widget().width() == opened.view.viewport().width()
