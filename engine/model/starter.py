@@ -1,0 +1,30 @@
+"""The model that Codecoil comes with: a few million parameters, so that completions work before the first adaptation.
+
+It is an ordinary Hugging Face folder among the program's resources; `packaging/starter_model.py` makes it.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files as resource_files
+from pathlib import Path
+
+from engine.devices.interface import Device
+from engine.errors import ModelFileError
+from engine.model.files import WEIGHTS_FILE
+from engine.model.model import Model, load_model
+
+
+def starter_folder() -> Path:
+    """Where the starter model lies, with its tokenizer and its card, if this program came with one."""
+    return Path(str(resource_files("resources"))) / "starter"
+
+
+def load_starter(device: Device | str | None = None) -> Model:
+    """The starter model on `device`: an open one, or the name of one to open, which the model then closes itself."""
+    folder = starter_folder()
+    if not (folder / WEIGHTS_FILE).is_file():
+        raise ModelFileError(
+            "This copy of Codecoil came without its starter model.",
+            "Install it again, or choose another model: a checkpoint, or a folder in Hugging Face format.",
+        )
+    return load_model(folder, device)

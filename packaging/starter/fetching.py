@@ -1,0 +1,273 @@
+"""Packages from the registries, by the ordinary clients, unpacked and with the licence that they state themselves.
+
+    work/downloads/<registry>/<name>-<version>/   what pip or npm brought
+    work/packages/<role>/<name>-<version>/        its source files
+    work/licences/<registry>-<name>-<version>.json
+
+What is there already is not fetched again. pip asks a source distribution for its metadata, for which it runs the
+package's build backend; that happens in an environment of its own in the work folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from email.parser import HeaderParser
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+
+from engine.errors import CodecoilError
+from starter.package_lists import NPM, PYTHON, TRAIN, Package, is_permissive
+
+MOST_AT_ONCE = 4
+PATIENCE = 180.0  # seconds for one package
+LARGEST_FILE = 1 << 20
+# Of a package to train on, so that many small ones count as much as a few huge ones; files are drawn by their path.
+MOST_BYTES_A_SUFFIX = 500_000
+MOST_BYTES_STANDARD_LIBRARY = 8_000_000
+BACKENDS = (
+    "setuptools>=77", "wheel", "flit_core", "hatchling", "hatch-vcs", "hatch-fancy-pypi-readme", "hatch-nodejs-version",
+    "hatch-requirements-txt", "hatch-jupyter-builder", "poetry-core", "poetry-dynamic-versioning", "pdm-backend",
+    "setuptools_scm", "cython", "maturin", "expandvars", "pbr", "uv-build", "versioneer", "setuptools-rust", "cffi",
+    "pkgconfig", "scikit-build-core", "meson-python", "incremental",
+)  # fmt: skip
+# Of an npm package with its sources only these are read: beside them lies the same code, compiled.
+SOURCE_FOLDERS = frozenset({"src", "test", "tests", "examples", "example", "scripts", "bin", "deps"})
+COMPILED_FOLDERS = frozenset(
+    {"dist", "cjs", "esm", "umd", "build", "_cjs", "_esm", "es6", "es5", "commonjs", "bundles"}
+)
+COMPILED_NAMES = (".d.ts", ".d.mts", ".d.cts", ".map", ".min.js")
+STANDARD_LIBRARY_SKIPPED = frozenset(
+    {"site-packages", "__pycache__", "lib-dynload", "config", "ensurepip", "pydoc_data"}
+)
+
+
+class FetchError(CodecoilError):
+    """A package cannot be fetched, or may not be used."""
+
+
+@dataclass(frozen=True)
+class Licence:
+    """What a package says of itself."""
+
+    registry: str
+    name: str
+    version: str
+    role: str
+    licence: str
+    file: str
+
+
+def fetch(work: Path, packages: Iterable[Package], say: Callable[[str], None]) -> list[Licence]:
+    """Bring every package that is not there yet; returns the licences of all, or raises with all that failed."""
+    packages = list(packages)
+    missing = [package for package in packages if not _licence_path(work, package).is_file()]
+    if any(package.registry == PYTHON for package in missing):
+        _make_environment(work)
+    failures = []
+
+    def bring(package: Package) -> None:
+        try:
+            licence = _bring(work, package)
+            say(f"fetched {package.name} {package.version} ({licence.licence})")
+        except FetchError as error:
+            failures.append(str(error))
+            say(f"failed: {error}")
+
+    with ThreadPoolExecutor(MOST_AT_ONCE) as threads:
+        list(threads.map(bring, missing))
+    if failures:
+        raise FetchError(f"{len(failures)} packages could not be fetched: {' '.join(failures)}", "Run it again.")
+    licences = [Licence(**json.loads(_licence_path(work, package).read_text("utf-8"))) for package in packages]
+    return [*licences, standard_library(work)] if any(package.role == TRAIN for package in packages) else licences
+
+
+def package_folder(work: Path, package: Package) -> Path:
+    return work / "packages" / package.role / package.folder
+
+
+def standard_library(work: Path) -> Licence:
+    """The running interpreter's own library, as one more package to train on."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    target = work / "packages" / TRAIN / f"python-{version}"
+    if not target.is_dir():
+        partial = target.with_name(target.name + ".part")
+        shutil.rmtree(partial, ignore_errors=True)
+        source = Path(sysconfig.get_path("stdlib"))
+        sizes = {
+            str(path.relative_to(source)): path.stat().st_size
+            for path in sorted(source.rglob("*.py"))
+            if not STANDARD_LIBRARY_SKIPPED & set(path.relative_to(source).parts)
+        }
+        for name in _drawn(sizes, MOST_BYTES_STANDARD_LIBRARY):
+            (partial / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / name, partial / name)
+        os.replace(partial, target)
+    return Licence(PYTHON, "python", version, TRAIN, "PSF-2.0", "the running interpreter's standard library")
+
+
+def _licence_path(work: Path, package: Package) -> Path:
+    return work / "licences" / f"{package.registry}-{package.folder}.json"
+
+
+def _make_environment(work: Path) -> None:
+    environment = work / "build-environment"
+    if (environment / "ready").is_file():
+        return
+    venv.create(environment, with_pip=True, clear=True)
+    _run([*_pip(work), "install", "--quiet", *BACKENDS], work, "the build backends")
+    (environment / "ready").touch()
+
+
+def _pip(work: Path) -> list[str]:
+    scripts = work / "build-environment" / ("Scripts" if os.name == "nt" else "bin")
+    return [str(scripts / "python"), "-m", "pip"]
+
+
+def _run(command: list[str], folder: Path, what: str, patience: float | None = None) -> None:
+    try:
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True, timeout=patience)
+    except (OSError, subprocess.SubprocessError) as error:
+        said = getattr(error, "stderr", "") or str(error)
+        lines = str(said).strip().splitlines() or ["no reason given"]
+        raise FetchError(f"{what}: {lines[-1].strip()}") from error
+
+
+def _bring(work: Path, package: Package) -> Licence:
+    archive = _download(work, package)
+    target = package_folder(work, package)
+    partial = target.with_name(target.name + ".part")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    _unpack(archive, partial, package)
+    licence = Licence(
+        package.registry, package.name, package.version, package.role, _stated_licence(archive, package), archive.name
+    )
+    if not is_permissive(licence.licence):
+        shutil.rmtree(partial)
+        raise FetchError(
+            f"{package.name} {package.version}: its licence is {licence.licence!r}.", "Take it off the list."
+        )
+    shutil.rmtree(target, ignore_errors=True)
+    os.replace(partial, target)
+    path = _licence_path(work, package)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(asdict(licence), indent=1), "utf-8")
+    return licence
+
+
+def _download(work: Path, package: Package) -> Path:
+    """The archive: a source distribution where there is one, otherwise a wheel, or what `npm pack` gives."""
+    folder = work / "downloads" / package.registry / package.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    found = [path for path in folder.iterdir() if path.name.endswith((".tar.gz", ".tgz", ".zip", ".whl"))]
+    if found:
+        return found[0]
+    pinned = f"{package.name}=={package.version}"
+    if package.registry == NPM:
+        _run(["npm", "pack", "--silent", f"{package.name}@{package.version}"], folder, pinned, PATIENCE)
+    else:
+        download = [*_pip(work), "download", "--quiet", "--no-deps", "--dest", str(folder)]
+        source = [*download, "--no-binary", ":all:", "--no-build-isolation", pinned]
+        try:
+            _run(source, folder, pinned, PATIENCE)
+        except FetchError:  # no source distribution, or one that needs more than its metadata to be looked at
+            _run([*download, "--only-binary", ":all:", pinned], folder, pinned, PATIENCE)
+    found = [path for path in folder.iterdir() if path.is_file()]
+    if len(found) != 1:
+        raise FetchError(f"{pinned}: the client left {len(found)} files.")
+    return found[0]
+
+
+def _unpack(archive: Path, target: Path, package: Package) -> None:
+    """Regular files of at most 1 MiB, under the archive's own top folder; nothing can land outside of `target`."""
+    with _opened(archive) as (sizes, read):
+        inside = {name: _inner(name, archive) for name in sizes}
+        has_source = package.registry == NPM and any(inner.parts[:1] == ("src",) for inner in inside.values())
+        wanted = {
+            name: sizes[name]
+            for name, inner in inside.items()
+            if sizes[name] <= LARGEST_FILE
+            and inner.parts
+            and not inner.is_absolute()
+            and ".." not in inner.parts
+            and (package.registry != NPM or _is_source(inner, has_source))
+        }
+        if package.role == TRAIN:
+            wanted = _drawn(wanted, MOST_BYTES_A_SUFFIX)
+        for name in wanted:  # in the archive's order: going back in it means unpacking it from its beginning
+            path = target / inside[name]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(read(name))
+
+
+def _drawn(sizes: dict[str, int], most: int) -> dict[str, int]:
+    """For each suffix as many files as `most` bytes hold, drawn by a hash of their path; in the order they came in."""
+    room: dict[str, int] = {}
+    kept = set()
+    for name in sorted(sizes, key=lambda name: blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()):
+        suffix = PurePosixPath(name).suffix.lower()
+        if room.setdefault(suffix, most) >= sizes[name]:
+            room[suffix] -= sizes[name]
+            kept.add(name)
+    return {name: size for name, size in sizes.items() if name in kept}
+
+
+def _is_source(inner: PurePosixPath, has_source: bool) -> bool:
+    if inner.name.endswith(COMPILED_NAMES) or COMPILED_FOLDERS & set(inner.parts[:-1]):
+        return False
+    return not has_source or len(inner.parts) == 1 or inner.parts[0] in SOURCE_FOLDERS
+
+
+def _inner(name: str, archive: Path) -> PurePosixPath:
+    """The path without the folder that source archives put around everything; a wheel has none."""
+    path = PurePosixPath(name)
+    return path if archive.suffix == ".whl" else PurePosixPath(*path.parts[1:])
+
+
+@contextmanager
+def _opened(archive: Path) -> Iterator[tuple[dict[str, int], Callable[[str], bytes]]]:
+    """The regular files of an archive with their sizes, and what reads one."""
+    if archive.suffix in (".whl", ".zip"):
+        with zipfile.ZipFile(archive) as file:
+            yield {info.filename: info.file_size for info in file.infolist() if not info.is_dir()}, file.read
+    else:
+        with tarfile.open(archive) as tar:
+            members = {member.name: member for member in tar.getmembers() if member.isfile()}
+            yield (
+                {name: member.size for name, member in members.items()},
+                lambda name: tar.extractfile(members[name]).read(),
+            )
+
+
+def _stated_licence(archive: Path, package: Package) -> str:
+    """The licence in the package's own metadata: the expression, the classifiers, or the free field."""
+    with _opened(archive) as (sizes, read):
+        if package.registry == NPM:
+            manifest = next(name for name in sizes if _inner(name, archive) == PurePosixPath("package.json"))
+            stated = json.loads(read(manifest))
+            licence = stated.get("license") or stated.get("licenses") or ""
+            return licence if isinstance(licence, str) else json.dumps(licence)
+        candidates = [name for name in sizes if name.endswith(("PKG-INFO", ".dist-info/METADATA"))]
+        if not candidates:
+            raise FetchError(f"{package.name} {package.version} has no metadata.")
+        metadata = HeaderParser().parsestr(read(min(candidates, key=len)).decode("utf-8", "replace"))
+    if metadata.get("License-Expression"):
+        return metadata["License-Expression"]
+    classifiers = [
+        line.rpartition("::")[2].strip() for line in metadata.get_all("Classifier", []) if line.startswith("License ::")
+    ]
+    named = [line for line in classifiers if line not in ("OSI Approved", "")]
+    free = (metadata.get("License") or "").strip()
+    return " AND ".join(named) or (free.splitlines() or ["not stated"])[0].strip()

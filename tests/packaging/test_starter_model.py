@@ -1,0 +1,280 @@
+"""The recipe of the starter model, on a handful of files: lists, cleaning, freezing, training, going on, exporting."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import os
+import signal
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from engine.errors import CodecoilError
+from engine.train.options import TrainingOptions
+
+PACKAGING = Path(__file__).resolve().parents[2] / "packaging"
+TINY = {"hidden_size": 16, "num_hidden_layers": 1, "state_size": 4}
+
+
+@pytest.fixture(autouse=True)
+def packaging_on_the_path(monkeypatch):
+    """The script's own folder, as when it is run."""
+    monkeypatch.syspath_prepend(str(PACKAGING))
+
+
+def module(name: str):
+    return importlib.import_module(f"starter.{name}")
+
+
+# ---- lists
+
+
+def test_the_lists_are_pinned_disjoint_and_large_enough():
+    lists = module("package_lists")
+    packages = lists.read_lists()
+    by_role = {role: [each for each in packages if each.role == role] for role in lists.ROLES}
+    assert len(by_role["evaluation"]) >= 5 and len(by_role["tuning"]) >= 3 and by_role["watch"] and by_role["train"]
+    assert len({(each.registry, each.name) for each in packages}) == len(packages)
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ('[train]\npython = ["one"]\n', "not pinned"),
+        ('[train]\npython = ["a.b==1"]\n[evaluation]\npython = ["A-B==2"]\n', "two lists"),
+        ('[other]\npython = ["one==1"]\n', "other.python"),
+    ],
+)
+def test_a_list_that_is_wrong_is_refused(tmp_path, text, words):
+    (tmp_path / "lists.toml").write_text(text)
+    with pytest.raises(CodecoilError, match=words):
+        module("package_lists").read_lists(tmp_path / "lists.toml")
+
+
+@pytest.mark.parametrize(
+    "licence, allowed",
+    [
+        ("MIT", True),
+        ("Apache-2.0 OR BSD-3-Clause", True),
+        ("Python Software Foundation License", True),
+        ("MIT AND MPL-2.0", False),
+        ("GNU Lesser General Public License v3 (LGPLv3)", False),
+        ("not stated", False),
+        ("Permitted", False),
+    ],
+)
+def test_only_permissive_licences_are_taken(licence, allowed):
+    assert module("package_lists").is_permissive(licence) is allowed
+
+
+# ---- unpacking
+
+
+def archive(path: Path, files: dict[str, bytes]) -> Path:
+    with tarfile.open(path, "w:gz") as tar:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return path
+
+
+def unpacked(tmp_path: Path, files: dict[str, bytes], registry: str, role: str) -> set[str]:
+    lists, fetching = module("package_lists"), module("fetching")
+    target = tmp_path / "target"
+    target.mkdir()
+    package = lists.Package(registry, "one", "1", role)
+    fetching._unpack(archive(tmp_path / "one-1.tar.gz", files), target, package)
+    assert {path.name for path in tmp_path.iterdir()} == {"one-1.tar.gz", "target"}  # nothing beside it
+    return {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()}
+
+
+def test_nothing_is_unpacked_outside_of_the_folder(tmp_path):
+    files = {"one-1/a.py": b"x", "one-1/../../b.py": b"x", "/c.py": b"x", "one-1/big.py": b"x" * (1 << 20) + b"x"}
+    assert unpacked(tmp_path, files, "python", "evaluation") <= {"a.py", "c.py"}
+
+
+def test_compiled_code_beside_its_source_is_left_out(tmp_path):
+    files = dict.fromkeys(("p/src/a.ts", "p/lib/a.js", "p/dist/a.js", "p/src/a.d.ts", "p/package.json"), b"{}")
+    assert unpacked(tmp_path, files, "npm", "evaluation") == {"src/a.ts", "package.json"}
+
+
+def test_a_large_package_gives_its_share_and_others_all(tmp_path):
+    files = {f"p/{number}.py": b"x" * 100_000 for number in range(8)} | {"p/a.c": b"x"}
+    few = unpacked(tmp_path, files, "python", "train")
+    assert len(few) == 6 and "a.c" in few
+    (tmp_path / "second").mkdir()
+    assert len(unpacked(tmp_path / "second", files, "python", "tuning")) == 9
+
+
+# ---- the corpus
+
+
+def source(seed: int, lines: int = 60) -> str:
+    draw = np.random.default_rng(seed)
+    names = [f"{a}_{b}" for a in ("read", "write", "count", "join") for b in ("file", "line", "token", "state")]
+    picked = draw.choice(names, (lines, 3))
+    return "".join(
+        f"def {a}_{seed}({b}):\n    return {c}_of({b}, {seed + n})\n\n" for n, (a, b, c) in enumerate(picked)
+    )
+
+
+@pytest.fixture
+def work(tmp_path):
+    """A work folder with a few fetched packages."""
+    files = {f"train/alpha-1/src/part{n}.py": source(n) for n in range(6)}
+    files |= {f"train/beta-2/part{n}.py": source(10 + n) for n in range(4)}
+    files |= {"train/alpha-1/setup.py": source(20), "train/beta-2/setup.py": source(21)}
+    files |= {"train/alpha-1/data.json": "{}", "train/beta-2/table.py": "X = [" + "123456789, " * 200 + "]\n"}
+    files |= {"train/beta-2/gnu.py": "# GNU General Public License\n" + source(30)}
+    files |= {"train/beta-2/copied.py": "import os\n" + source(40), "evaluation/gamma-1/own.py": source(40)}
+    files |= {"watch/delta-1/seen.py": source(50), "watch/delta-1/too.py": source(51)}
+    files |= {"tuning/epsilon-1/other.py": source(60)}
+    for path, text in files.items():
+        target = tmp_path / "work" / "packages" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    return tmp_path / "work"
+
+
+@pytest.fixture
+def corpus(work, monkeypatch):
+    prepared = module("prepared_corpus")
+    monkeypatch.setattr(prepared, "VOCABULARY", 400)
+    return prepared.prepare(work, lambda text: None)
+
+
+def test_what_is_prepared_is_clean_and_only_the_watched_is_held_out(corpus, work):
+    paths = {document.path for document in corpus.learned_documents}
+    assert {"src/part0.py", "part0.py", "setup.py", "beta-2/setup.py"} <= paths
+    assert not {"data.json", "table.py", "gnu.py", "copied.py"} & paths
+    assert [document.path for document in corpus.held_out_documents] == ["seen.py", "too.py"]
+    text = corpus.tokenizer.decode(corpus.document_tokens(corpus.held_out_documents[0]))
+    assert text == source(50)
+    again = module("prepared_corpus").PreparedCorpus(work / "corpus")
+    assert again.learned_documents == corpus.learned_documents
+
+
+def test_a_long_file_is_cut_at_the_end_of_a_line(corpus, monkeypatch):
+    prepared = module("prepared_corpus")
+    monkeypatch.setattr(prepared, "MOST_TOKENS", 40)
+    text = source(70)
+    tokens = corpus.tokenizer.encode(text)
+    short = corpus.tokenizer.decode(prepared.shortened(tokens, corpus.tokenizer))
+    assert text.startswith(short) and text[len(short)] == "\n"
+    assert 30 < len(prepared.shortened(tokens, corpus.tokenizer)) <= 40
+    assert len(prepared.shortened(tokens[:40], corpus.tokenizer)) == 40
+
+
+def test_a_corpus_that_was_cut_short_is_refused(corpus, work):
+    tokens = work / "corpus" / "tokens.u16"
+    tokens.write_bytes(tokens.read_bytes()[:-2])
+    with pytest.raises(CodecoilError, match="damaged"):
+        module("prepared_corpus").PreparedCorpus(work / "corpus")
+
+
+# ---- the run
+
+
+def recipe(save_seconds: float = 1e9):
+    options = TrainingOptions(
+        mode="full", steps=6, batch_size=2, sequence_length=32, warm_up=1, evaluations=2, learning_rate=1e-2
+    )
+    return module("training").Recipe(TINY, options, save_seconds, 1e9)
+
+
+def steps_of(work: Path) -> list[dict]:
+    events = [json.loads(line) for line in (work / "history.jsonl").read_text().splitlines()]
+    return [event for event in events if event["event"] == "step"]
+
+
+@pytest.fixture
+def every_step(monkeypatch):
+    monkeypatch.setattr(module("training"), "LOGGED_STEPS", 1)
+
+
+def test_a_run_that_is_stopped_goes_on_exactly(corpus, tmp_path, every_step):
+    training = module("training")
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    training.train(whole, corpus, lambda text: None, recipe())
+
+    def stop_after_two(text: str) -> None:
+        if text.startswith("step     2  loss"):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    training.train(parts, corpus, stop_after_two, recipe())
+    assert len(steps_of(parts)) == 2
+    said: list[str] = []
+    training.train(parts, corpus, said.append, recipe())
+    assert said[0].startswith("going on at step 2 of 6")
+    assert [event["loss"] for event in steps_of(parts)] == [event["loss"] for event in steps_of(whole)]
+    ours, theirs = (load_file(folder / "snapshot" / "model.safetensors") for folder in (parts, whole))
+    assert all(np.array_equal(ours[name], theirs[name]) for name in theirs)
+
+
+def test_a_run_that_is_killed_goes_on_from_its_last_save(corpus, tmp_path, every_step):
+    training = module("training")
+
+    class Killed(BaseException):
+        pass
+
+    def kill_at_four(text: str) -> None:
+        if text.startswith("step     4  loss"):
+            raise Killed
+
+    with pytest.raises(Killed):
+        training.train(tmp_path / "run", corpus, kill_at_four, recipe(save_seconds=0.0))
+    training.train(tmp_path / "run", corpus, lambda text: None, recipe())
+    assert [event["step"] for event in steps_of(tmp_path / "run")] == [1, 2, 3, 4, 5, 6]
+
+
+# ---- the files that are shipped
+
+
+def test_an_export_can_be_loaded_and_says_what_it_is(corpus, work, monkeypatch):
+    import engine
+
+    training, exporting, fetching = module("training"), module("exporting"), module("fetching")
+    monkeypatch.setattr(training, "LOGGED_STEPS", 1)
+    training.train(work, corpus, lambda text: None, recipe())
+    licences = [fetching.Licence("python", "alpha", "1", "train", "MIT", "alpha-1.tar.gz")]
+    target = work / "shipped"
+    about = exporting.export(work, target, licences)
+    assert about["tokens"] == 6 * 64
+    model = engine.load_model(target, device="cpu")
+    assert model.config.hidden_size == 16 and np.isfinite(model.logits(np.array([[1, 2, 3]]))).all()
+    model.close()
+    assert "384 tokens" in (target / "README.md").read_text()
+    assert "| alpha | 1 | Python | MIT |" in (target / "DATA.md").read_text()
+    curve = json.loads((target / "training_curve.json").read_text())
+    assert len(curve["training"]) == 6 and curve["training"][-1][0] == 384 and len(curve["held_out"]) == 3
+    assert (target / "training_curve.svg").read_text().startswith("<svg")
+    assert not list(target.glob("*.part"))
+
+
+def test_an_export_without_a_snapshot_says_what_to_do(tmp_path):
+    with pytest.raises(CodecoilError, match="Train first"):
+        module("exporting").export(tmp_path, tmp_path / "shipped", [])
+
+
+# ---- what the starter is held against
+
+
+def test_the_five_gram_model_is_a_probability_and_knows_what_it_has_seen(monkeypatch):
+    monkeypatch.syspath_prepend(str(PACKAGING.parent / "tests" / "benchmarks"))
+    five_gram = importlib.import_module("five_gram")
+    draw = np.random.default_rng(0)
+    v = 11
+    stream = np.concatenate([draw.choice(v - 1, 2000), np.tile([1, 2, 3, 4, 5, 6], 50)])
+    model = five_gram.FiveGram(stream, v)
+    for context in ([1, 2, 3, 4], [10, 10, 10, 10], [10, 1, 2, 3], [9, 8], []):
+        chances = [2.0 ** -model.bits(np.array([*context, token]))[-1] for token in range(v)]
+        assert sum(chances) == pytest.approx(1.0)
+        assert min(chances) > 0
+    bits = model.bits(np.array([1, 2, 3, 4, 5, 6, 1, 2, 3]))
+    assert bits[4:].max() < 0.5 < np.log2(v) - 1 < model.bits(stream[:1000]).mean() + 3
