@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def open_session(arguments: argparse.Namespace, device, progress: ProgressBar):
     """The run that was asked for: a new one, or one to go on with."""
-    from engine.session import Session, SessionPlan, resume_session, starter_is_there
+    from engine.session import Session, SessionPlan, resume_session
     from engine.train.options import preset
 
     if arguments.resume:
@@ -104,8 +104,6 @@ def open_session(arguments: argparse.Namespace, device, progress: ProgressBar):
     given = {name: value for name, value in given.items() if value is not None}
     if arguments.mode:
         given["mode"] = arguments.mode
-    elif not (arguments.base or arguments.changed_since or starter_is_there()):
-        given["mode"] = "full"  # a new model knows nothing yet that an adapter could stand on
     if "steps" not in given and any(name in given for name in LIMITS):
         given["steps"] = 0
     elif arguments.changed_since and "steps" not in given:

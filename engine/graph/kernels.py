@@ -219,8 +219,8 @@ KERNELS: dict[str, Kernel] = {
             "causal_conv_silu_tokens",
             "x:r2s weight:r2 bias:r1? history:x2? kept:w2? y:w2",
             "",
-            "causal_conv_silu on at most 8 tokens of one sequence; history (k-1, d) moves on behind them or, where kept "
-            "(t, d) is given, stays, and kept = x",
+            "causal_conv_silu on at most 8 tokens of one sequence; history (k-1, d) moves on behind them or, where "
+            "kept (t, d) is given, stays, and kept = x",
         ),
         _kernel(
             "selective_scan_tokens",
@@ -245,8 +245,8 @@ KERNELS: dict[str, Kernel] = {
             "narrow_int8",
             "x:r2 words:w2i scales:w2",
             "",
-            "rows of x in 8 bits: scales (j, s) = largest of each 32 / 127, words (j, 8s) = four x / scale each, to the "
-            "nearest, ties to even, lowest byte first, 0 past the end of a row",
+            "rows of x in 8 bits: scales (j, s) = largest of each 32 / 127, words (j, 8s) = four x / scale each, to "
+            "the nearest, ties to even, lowest byte first, 0 past the end of a row",
         ),
         _kernel("widen_int8", "words:r2i scales:r2 y:w2", "", "y = what narrow_int8 has left of x"),
         _kernel("argmax", "logits:r2 best:w1i", "", "best[i] = the lowest index of the largest in row i"),

@@ -13,6 +13,8 @@ from engine.errors import ConfigError
 from engine.model.selection import MODES
 
 SCHEDULES = ("constant", "linear", "cosine")
+RATES = {"wsla": 3e-2, "lora": 1e-2, "vocabulary": 1e-2, "full": 3e-3}
+"""The learning rate that suits each mode: the best of one grid for all of them (`tests/benchmarks/adaptation.py`)."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,12 @@ class OptionInfo:
 class TrainingOptions:
     """A run.  It ends at `steps`, `epochs` or `minutes`, whichever comes first; 0 is no limit.
 
-    0 also means: chosen for you (`micro_batch`, `recompute`, `evaluate_every`) or off (`patience`, `trust_region`,
-    `max_gradient_norm`, `insight_interval`, `skip_below`).
+    0 also means: chosen for you (`learning_rate`, `micro_batch`, `recompute`, `evaluate_every`) or off (`patience`,
+    `trust_region`, `max_gradient_norm`, `insight_interval`, `skip_below`).
     """
 
-    mode: str = "lora"
-    learning_rate: float = 3e-3
+    mode: str = "full"
+    learning_rate: float = 0.0
     steps: int = 300
     minutes: float = 0.0
     batch_size: int = 8
@@ -92,6 +94,11 @@ class TrainingOptions:
             )
         if self.micro_batch and self.batch_size % self.micro_batch:
             raise ConfigError(f"micro_batch is {self.micro_batch}; it must divide batch_size ({self.batch_size}).")
+
+    @property
+    def peak_rate(self) -> float:
+        """The learning rate after the warm-up: the one that was set, or the one that suits the mode."""
+        return self.learning_rate or RATES[self.mode]
 
     def evaluates_at(self, step: int) -> bool:
         """Whether held-out code is measured after `step` of a run that is limited by steps."""
@@ -170,9 +177,10 @@ OPTIONS: dict[str, OptionInfo] = dict(
         _number(
             "learning_rate",
             "Learning rate",
-            1e-7,
+            0.0,
             1.0,
             "How far each step moves the weights.  Too high forgets what the model knew, too low learns little.",
+            zero="what suits the mode",
             advanced=False,
         ),
         _count(

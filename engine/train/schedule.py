@@ -16,10 +16,10 @@ def learning_rate(options: TrainingOptions, step: int, time_share: float = 0.0) 
     that a run which ends by the clock has fallen to the last rate as well.
     """
     if step <= options.warm_up:
-        return options.learning_rate * step / options.warm_up
+        return options.peak_rate * step / options.warm_up
     if options.schedule == "constant":
-        return options.learning_rate
+        return options.peak_rate
     by_steps = (step - options.warm_up) / max(1, options.steps - options.warm_up) if options.steps else 0.0
     passed = min(1.0, max(by_steps, time_share))
     falling = 1.0 - passed if options.schedule == "linear" else 0.5 * (1.0 + math.cos(math.pi * passed))
-    return options.learning_rate * (LAST_SHARE + (1.0 - LAST_SHARE) * falling)
+    return options.peak_rate * (LAST_SHARE + (1.0 - LAST_SHARE) * falling)

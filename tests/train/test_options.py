@@ -5,7 +5,9 @@ from dataclasses import fields
 import pytest
 
 from engine.errors import ConfigError
-from engine.train.options import OPTIONS, PRESETS, RANGES, TrainingOptions, preset
+from engine.model.selection import MODES
+from engine.train.options import OPTIONS, PRESETS, RANGES, RATES, TrainingOptions, preset
+from engine.train.schedule import learning_rate
 
 OUT_OF_RANGE = [(name, info.low - 1) for name, info in RANGES.items()]
 OUT_OF_RANGE += [(name, info.high * 2 + 1) for name, info in RANGES.items()]
@@ -72,3 +74,11 @@ def test_evaluations_are_as_many_as_promised(steps, more):
 
 def test_presets_evaluate_at_least_ten_times():
     assert all(options.evaluations >= 10 and options.steps >= 100 for options in PRESETS.values())
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_rate_that_is_not_set_follows_the_mode(mode):
+    options = TrainingOptions(mode, warm_up=0, schedule="constant")
+    assert options.peak_rate == RATES[mode] > 0
+    assert learning_rate(options, 1) == RATES[mode]
+    assert learning_rate(options.changed(learning_rate=1e-4), 1) == 1e-4
