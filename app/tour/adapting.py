@@ -59,7 +59,11 @@ def pause(tour: Tour) -> str:
     if not training.active:
         raise StationMissed("the run was over before it could be paused")
     tour.hands.click(header.pause_button)
-    tour.hands.until(lambda: training.phase == "paused" and tour.state.engine.activity == "Paused", "pause the run")
+    tour.hands.until(
+        lambda: training.phase == "paused" and tour.state.engine.activity == "Paused",
+        "pause the run",
+        broken=lambda: "" if training.active else "it was over before",
+    )
     tour.camera.take("paused")
     held = training.step
     tour.hands.click(header.pause_button)

@@ -29,8 +29,8 @@ FULL = TourSize(
 )
 BRIEF = TourSize(
     "full",
-    {"steps": "6", "evaluations": "2", "learning_rate": "1e-3", "warm_up": "1", "batch_size": "4",
-     "sequence_length": "64"}, False)  # fmt: skip
+    {"steps": "60", "evaluations": "2", "learning_rate": "1e-3", "warm_up": "1", "batch_size": "4",
+     "sequence_length": "64", "duty_cycle": "0.2"}, False)  # slowly: it is to be paused  # fmt: skip
 
 
 @dataclass
