@@ -37,7 +37,11 @@ def add_parser(commands) -> None:
     parser.add_argument("--stop", metavar="TEXT", action="append", default=[], help="end before this text; repeatable")
     parser.add_argument("--end-of-line", action="store_true", help="end with the line")
     parser.add_argument("--end-of-block", action="store_true", help="end before a line that is indented less")
-    parser.add_argument("--speculate", action="store_true", help="try several tokens at once; the text is the same")
+    parser.add_argument(
+        "--speculate",
+        action="store_true",
+        help="try several tokens at once: the same text, quicker with large models (mamba-130m), slower with small ones",
+    )
     parser.add_argument("--stream", action="store_true", help="print the text as it comes")
     parser.add_argument("--json", action="store_true", help="as JSON, with speeds and latency")
     parser.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")

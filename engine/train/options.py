@@ -337,7 +337,7 @@ OPTIONS: dict[str, OptionInfo] = dict(
 RANGES = {name: info for name, info in OPTIONS.items() if not info.choices}
 
 PRESETS = {
-    "quick": TrainingOptions(steps=150, batch_size=4),
+    "quick": TrainingOptions(steps=220, batch_size=4),
     "balanced": TrainingOptions(steps=800, batch_size=8),
     "thorough": TrainingOptions(steps=3000, batch_size=8, evaluations=20, patience=6),
 }
