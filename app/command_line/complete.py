@@ -40,7 +40,7 @@ def add_parser(commands) -> None:
     parser.add_argument(
         "--speculate",
         action="store_true",
-        help="try several tokens at once: the same text, quicker with large models (mamba-130m), slower with small ones",
+        help="try several tokens at once: the same text, quicker with large models (mamba-130m), slower with small",
     )
     parser.add_argument("--stream", action="store_true", help="print the text as it comes")
     parser.add_argument("--json", action="store_true", help="as JSON, with speeds and latency")
