@@ -69,17 +69,14 @@ def is_of(manifest: Any, folder: Path) -> bool:
 
 
 def _starter(device: Device) -> ChosenModel:
-    from importlib.util import find_spec
-
     from engine.corpus.tokenizer import Tokenizer
     from engine.errors import CheckpointError
-
-    if find_spec("engine.model.starter") is None:
-        raise CheckpointError(
-            "There is no model to complete with.",
-            "Train one with `codecoil train`, or name a folder in Hugging Face format with --base.",
-        )
     from engine.model.starter import load_starter, starter_folder
+    from engine.session import starter_is_there
 
-    tokenizer = Tokenizer.load(starter_folder())
-    return ChosenModel(load_starter(device), tokenizer, STARTER)
+    if not starter_is_there():
+        raise CheckpointError(
+            "There is no model yet.",
+            "Train one with `codecoil train`, or get one with `codecoil base`.",
+        )
+    return ChosenModel(load_starter(device), Tokenizer.load(starter_folder()), STARTER)

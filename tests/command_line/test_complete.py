@@ -219,3 +219,10 @@ def test_a_checkpoint_without_a_fitting_tokenizer_is_refused(store, cpu, tmp_pat
         with pytest.raises(CheckpointError, match=words):
             load_checkpoint(store, name, cpu)
     assert cpu.ledger.total == 0
+
+
+def test_without_any_model_it_says_how_to_get_one(data_folder, monkeypatch, capsys):
+    monkeypatch.setattr("engine.session.bases.starter_folder", lambda: None)
+    assert main(["complete", "--prompt", "def f", "--device", "cpu"]) == 2
+    said = capsys.readouterr().err
+    assert "There is no model yet." in said and "codecoil train" in said
