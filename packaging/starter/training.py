@@ -35,10 +35,10 @@ from starter.prepared_corpus import PreparedCorpus
 
 RUN = "starter"
 SIZE = "small"
-BATCH, LENGTH = 8, 512
-PLANNED_TOKENS = 26_000_000
-PEAK_RATE = 2e-3
-EVALUATION_STEPS = 200
+BATCH, LENGTH = 4, 512
+PLANNED_TOKENS = 20_500_000
+PEAK_RATE = 1.5e-3
+EVALUATION_STEPS = 500
 WATCHED_WINDOWS = 96
 BLOCK_TOKENS = 1 << 22  # with blocks of 2^18 the model learned files by heart for 60 steps, and forgot them
 SAVE_SECONDS, SNAPSHOT_SECONDS = 300.0, 1200.0
@@ -57,7 +57,7 @@ def planned_options(rate: float = PEAK_RATE, tokens: int = PLANNED_TOKENS) -> Tr
         batch_size=BATCH,
         sequence_length=LENGTH,
         weight_decay=0.1,
-        beta2=0.98,
+        beta2=0.99,
         warm_up=steps // 50,
         fim_share=0.5,
         evaluations=math.ceil(steps / EVALUATION_STEPS),

@@ -1,10 +1,10 @@
 """Completion at a cursor in this program's own sources: latency cold and while typing, and what speculation gains.
 
-    python tests/benchmarks/completion.py [--base FOLDER]
+    python tests/benchmarks/completion.py [--base FOLDER | --large]
 
-Without a model in Hugging Face format it is config S with random weights. Its text means nothing, so speculation is
-measured by replay: the decoder does all the work, and what "the model says" is the code that stands there. With a
-model the text is its own, and is compared with the text of plain greedy decoding.
+Without a model in Hugging Face format it is config S, or with --large mamba-130m's shape, with random weights. Their
+text means nothing, so speculation is measured by replay: the decoder does all the work, and what "the model says" is
+the code that stands there. With a model the text is its own, and is compared with the text of plain greedy decoding.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 
 import numpy as np  # noqa: E402
-from measure import CONFIG_S, report  # noqa: E402
+from measure import CONFIG_M, CONFIG_S, report  # noqa: E402
 
 import engine  # noqa: E402
 from engine.corpus.tokenizer import Tokenizer  # noqa: E402
@@ -33,13 +33,20 @@ CURSORS, KEYS, LENGTH, ROUNDS = 12, 24, 48, 3
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--base", metavar="FOLDER", help="a model in Hugging Face format, with its tokenizer")
-    base = parser.parse_args().base
+    parser.add_argument("--large", action="store_true", help="mamba-130m's shape in place of config S")
+    arguments = parser.parse_args()
+    base = arguments.base
     texts = [path.read_text(encoding="utf-8") for path in sorted(ROOT.joinpath("engine").rglob("*.py"))]
     texts = [text for text in texts if len(text) > 6000]
     tokenizer = Tokenizer.load(base) if base else Tokenizer.train(texts, CONFIG_S["vocab_size"])
-    model = engine.load_model(base, "cpu") if base else engine.create_model(CONFIG_S, device="cpu")
+    model = (
+        engine.load_model(base, "cpu")
+        if base
+        else engine.create_model(CONFIG_M if arguments.large else CONFIG_S, device="cpu")
+    )
     try:
-        latency(model, tokenizer, texts)
+        if not arguments.large:  # which decode.py measures
+            latency(model, tokenizer, texts)
         for name, source in (("text", False), ("repository", True)):
             (generate if base else replay)(model, tokenizer, texts, name, source)
     finally:

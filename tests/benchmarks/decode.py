@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import numpy as np
-from measure import CONFIG_S, in_turns, report, seconds
+from measure import CONFIG_M, CONFIG_S, in_turns, report, seconds
 
 import engine
 from engine.devices.cpu.replay import Replay
@@ -28,7 +28,6 @@ from engine.devices.ledger import Ledger
 from engine.generate import Decoder
 from engine.graph.tensor import DTYPE_BYTES, Kind
 
-CONFIG_M = {"hidden_size": 768, "num_hidden_layers": 24, "vocab_size": 50280}
 PRECISIONS = ("float32", "float16", "int8")
 TARGETS = {
     "s": {"float32": ">= 1250", "prefill": ">= 6200"},

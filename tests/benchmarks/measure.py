@@ -1,4 +1,4 @@
-"""What the benchmarks share: config S, timing that survives a busy machine, and `name=value` lines.
+"""What the benchmarks share: config S and M, timing that survives a busy machine, and `name=value` lines.
 
 Times are the shortest of several, and what is compared is measured in turns, so that a neighbour's load falls on both
 sides.
@@ -14,6 +14,7 @@ import numpy as np
 from engine.graph.tensor import KernelCall, Program
 
 CONFIG_S = {"hidden_size": 256, "num_hidden_layers": 6, "state_size": 16, "vocab_size": 8192}
+CONFIG_M = {"hidden_size": 768, "num_hidden_layers": 24, "vocab_size": 50280}  # the shape of mamba-130m
 BATCH, LENGTH = 4, 256
 
 

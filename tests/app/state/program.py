@@ -86,6 +86,11 @@ class Program:
     def until(self, reached, timeout: int = PATIENCE) -> None:
         self.qtbot.waitUntil(lambda: bool(reached()), timeout=timeout)
 
+    def press(self, control) -> None:
+        """A button or an action, as soon as it can be pressed; pressing a disabled one would do nothing at all."""
+        self.until(control.isEnabled)
+        (control.click if hasattr(control, "click") else control.trigger)()
+
     def open(self, root: Path) -> None:
         self.state.repository.open(root)
         self.until(lambda: self.state.repository.phase not in ("none", "reading"))

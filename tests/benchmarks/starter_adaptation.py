@@ -1,0 +1,253 @@
+"""What adapting the starter model gains on packages that it never saw, with settings chosen on others.
+
+    python tests/benchmarks/starter_adaptation.py speeds   --work FOLDER    tokens a second of each mode, alone
+    python tests/benchmarks/starter_adaptation.py tune     --work FOLDER    every mode x the same rates x three seeds
+    python tests/benchmarks/starter_adaptation.py rank     --work FOLDER    the rank of LoRA, with the rate chosen
+    python tests/benchmarks/starter_adaptation.py evaluate --work FOLDER    the reported packages, with what was chosen
+
+FOLDER is the work folder of `packaging/starter_model.py`, which names three lists of packages: `tune` sees the tuning
+list only, `evaluate` the evaluation list only, and what is forgotten is measured on the watch list; none of them was
+trained on. "Ten minutes" are the steps that fit into ten minutes at the speed that `speeds` found on a machine with
+nothing else to do, so that a busy machine changes how long it takes but not what comes out. Finished runs are kept in
+the work folder and not done again. Prints name=value lines, and tables in Markdown at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))  # last: it has an engine.py and a starter.py of its own
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from adapting import MODES, Bench, Run, spread, table
+from measure import report
+
+from engine.corpus.repository import Repository
+from engine.corpus.tokenizer import Tokenizer
+from engine.model.model import load_model
+from engine.model.starter import starter_folder
+from engine.scorecard import ScoreOptions, Subject, held_out_material, score
+from engine.session import Session
+from engine.train.options import TrainingOptions, preset
+
+RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+SEEDS = (0, 1, 2)
+RANKS = (4, 8, 16, 32)
+TUNED_ON = ("invoke", "mistune")  # of the tuning list; the speeds are measured on the first
+TUNING_STEPS, TUNING_LENGTH = 100, 256
+SPEED_STEPS = 24
+MINUTES = 10.0
+QUICK, LONG = "quick", "10 minutes"
+CURSORS = 200
+SCORES = {
+    "bits_per_byte": "bits per byte",
+    "next_line_exact": "next line exactly right",
+    "keystrokes_saved_by_line": "keystrokes saved",
+}
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the tuning packages decided."""
+
+    rates: dict[str, float]
+    rank: int
+
+    @classmethod
+    def read(cls, work: Path) -> Choices:
+        known = read_json(work / "adaptation" / "choices.json")
+        if "rates" not in known:
+            sys.exit("Nothing has been chosen yet: run `tune` first.")
+        return cls(known["rates"], known.get("rank", TrainingOptions().rank))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", choices=("speeds", "tune", "rank", "evaluate"))
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--model", type=Path, default=starter_folder())
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
+    parser.add_argument("--budgets", nargs="+", choices=(QUICK, LONG), default=[QUICK, LONG])
+    parser.add_argument("--package", nargs="+", help="of the evaluation list, only these")
+    arguments = parser.parse_args()
+    own = arguments.work / "adaptation"
+    own.mkdir(parents=True, exist_ok=True)
+    bench = Bench(own, str(arguments.model.resolve()), str(arguments.work / "packages" / "watch"))
+    {"speeds": speeds, "tune": tune, "rank": rank, "evaluate": evaluate}[arguments.part](bench, arguments)
+
+
+def folders(work: Path, role: str, names: list[str] | tuple[str, ...] | None = None) -> list[str]:
+    """The packages of a list, as they were fetched."""
+    found = sorted(path for path in (work / "packages" / role).iterdir() if path.is_dir())
+    chosen = [str(path) for path in found if names is None or path.name.rpartition("-")[0] in names]
+    if not chosen or (names is not None and len(chosen) != len(set(names))):
+        sys.exit(f"Not all of these are in {work / 'packages' / role}; fetch them with packaging/starter_model.py.")
+    return chosen
+
+
+# ---- the parts
+
+
+def speeds(bench: Bench, arguments: argparse.Namespace) -> None:
+    """Tokens a second as `quick` trains, by mode; for a machine that does nothing else."""
+    (repository,) = folders(arguments.work, "tuning", TUNED_ON[:1])
+    found = {}
+    for mode in arguments.modes:
+        options = preset("quick").changed(mode=mode, steps=SPEED_STEPS, evaluations=1)
+        found[mode] = bench.run(repository, options).tokens_per_second
+        report(f"{mode}.tokens_per_second", found[mode])
+    update_json(arguments.work / "adaptation" / "choices.json", speeds=found)
+
+
+def tune(bench: Bench, arguments: argparse.Namespace) -> None:
+    """The rate of each mode: the one with the highest mean gain over packages and seeds, the same grid for all."""
+    packages = folders(arguments.work, "tuning", TUNED_ON)
+    chosen, rows = {}, []
+    for mode in arguments.modes:
+        gains: dict[float, list[Run]] = {}
+        for rate in RATES:
+            gains[rate] = [bench.run(name, tuning_options(mode, rate, seed)) for name in packages for seed in SEEDS]
+            report(f"{mode}.{rate:g}.gain", mean_gain(gains[rate]))
+        best = max(gains, key=lambda rate: mean_gain(gains[rate]))
+        chosen[mode] = best
+        if best in (min(RATES), max(RATES)):
+            report(f"{mode}.note", "the best rate lies at the end of the grid")
+        forgotten = statistics.mean(run.forgotten for run in gains[best])
+        rows.append([mode, *(gain_cell(gains[rate]) for rate in RATES), f"{best:g}", f"{forgotten:+.3f}"])
+    update_json(arguments.work / "adaptation" / "choices.json", rates=chosen)
+    print("\n".join(table(["mode", *(f"{rate:g}" for rate in RATES), "chosen", "forgotten there"], rows)))
+
+
+def rank(bench: Bench, arguments: argparse.Namespace) -> None:
+    """LoRA's rank, with the rate that `tune` chose for the default rank."""
+    packages, rate = folders(arguments.work, "tuning", TUNED_ON), Choices.read(arguments.work).rates["lora"]
+    rows, gains = [], {}
+    for size in RANKS:
+        runs = [
+            bench.run(name, tuning_options("lora", rate, seed).changed(rank=size))
+            for name in packages
+            for seed in SEEDS
+        ]
+        gains[size] = mean_gain(runs)
+        megabytes = statistics.mean(run.nbytes for run in runs) / 2**20
+        report(f"lora.rank_{size}.gain", gains[size])
+        forgotten = statistics.mean(run.forgotten for run in runs)
+        rows.append([str(size), gain_cell(runs), f"{forgotten:+.3f}", f"{megabytes:.2f} MiB"])
+    update_json(arguments.work / "adaptation" / "choices.json", rank=max(gains, key=gains.get))
+    print("\n".join(table(["rank", "gain", "forgotten", "checkpoint"], rows)))
+
+
+def evaluate(bench: Bench, arguments: argparse.Namespace) -> None:
+    """Every mode on every package after each budget, and the base: once, with what was chosen."""
+    choices = Choices.read(arguments.work)
+    packages = folders(arguments.work, "evaluation", arguments.package)
+    bases = {name: base_scores(bench, arguments, name) for name in packages}
+    rows = [["base", "", *score_cells(list(bases.values())), "", ""]]
+    for budget, mode in product(arguments.budgets, arguments.modes):
+        runs = []
+        for name in packages:
+            run = bench.run(name, evaluation_options(arguments.work, choices, mode, budget), scored)
+            place = f"{mode}.{budget.replace(' ', '_')}.{Path(name).name}"
+            for key in SCORES:
+                report(f"{place}.{key}", run.measures[key])
+            report(f"{place}.fewer_bits", 1 - run.measures["bits_per_byte"] / bases[name]["bits_per_byte"])
+            report(f"{place}.forgotten", run.forgotten)
+            report(f"{place}.seconds", run.seconds)
+            runs.append(run)
+        fewer = [
+            1 - run.measures["bits_per_byte"] / bases[name]["bits_per_byte"]
+            for name, run in zip(packages, runs, strict=True)
+        ]
+        forgotten = [run.forgotten for run in runs]
+        rows.append(
+            [
+                mode,
+                budget,
+                *score_cells([run.measures for run in runs]),
+                f"{statistics.mean(fewer):.1%} ± {spread(fewer):.1%}",
+                f"{statistics.mean(forgotten):+.3f} ± {spread(forgotten):.3f}",
+            ]
+        )
+    print("\n".join(table(["mode", "after", *SCORES.values(), "fewer bits", "forgotten, nats a token"], rows)))
+
+
+# ---- what they share
+
+
+def tuning_options(mode: str, rate: float, seed: int) -> TrainingOptions:
+    quick = preset("quick")
+    return quick.changed(mode=mode, learning_rate=rate, seed=seed, steps=TUNING_STEPS, sequence_length=TUNING_LENGTH)
+
+
+def evaluation_options(work: Path, choices: Choices, mode: str, budget: str) -> TrainingOptions:
+    options = preset("quick").changed(mode=mode, learning_rate=choices.rates[mode], rank=choices.rank)
+    if budget == QUICK:
+        return options
+    known = read_json(work / "adaptation" / "choices.json").get("speeds", {})
+    if mode not in known:
+        sys.exit("How fast each mode is has not been measured: run `speeds` first.")
+    steps = round(60 * MINUTES * known[mode] / (options.batch_size * options.sequence_length))
+    return options.changed(steps=steps)
+
+
+def scored(session: Session) -> dict[str, float]:
+    """The scorecard of the adapted model on the held-out files of its repository."""
+    return card(session.model, session.corpus)
+
+
+def base_scores(bench: Bench, arguments: argparse.Namespace, name: str) -> dict[str, float]:
+    """The same of the base, kept like a run."""
+    kept = arguments.work / "adaptation" / "bases.json"
+    key = f"{arguments.model.resolve()} {Path(name).name}"
+    known = read_json(kept)
+    if key not in known:
+        model = load_model(arguments.model, "cpu")
+        try:
+            known[key] = card(model, Repository(Path(name), bench.data, Tokenizer.load(arguments.model)).scan())
+        finally:
+            model.close()
+        update_json(kept, **{key: known[key]})
+    for measure in SCORES:
+        report(f"base.{Path(name).name}.{measure}", known[key][measure])
+    return known[key]
+
+
+def card(model, corpus) -> dict[str, float]:
+    options = ScoreOptions(cursors=CURSORS)
+    material = held_out_material(corpus, options.cursors, options.seed, options.characters)
+    measures = score(Subject("model", model, corpus.tokenizer), material, options).measures
+    return {key: measures[key].value for key in SCORES}
+
+
+def mean_gain(runs: list[Run]) -> float:
+    return statistics.mean(run.gain for run in runs)
+
+
+def gain_cell(runs: list[Run]) -> str:
+    return f"{mean_gain(runs):+.3f} ± {spread([run.gain for run in runs]):.3f}"
+
+
+def score_cells(scores: list[dict[str, float]]) -> list[str]:
+    """The mean over packages of each score, with its spread."""
+    return [
+        f"{statistics.mean(each[key] for each in scores):.3f} ± {spread([each[key] for each in scores]):.3f}"
+        for key in SCORES
+    ]
+
+
+def read_json(path: Path) -> dict:
+    return json.loads(path.read_text("utf-8")) if path.is_file() else {}
+
+
+def update_json(path: Path, **values: object) -> None:
+    path.write_text(json.dumps(read_json(path) | values, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
