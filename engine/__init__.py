@@ -11,6 +11,7 @@
     graph/      tensors without numbers, the tape that differentiates, the plan that places
     devices/    the two devices and the kernels that they share
     selftest    every kernel of a device against the CPU device
+    compiling   functions compiled by Numba and kept on disk
     errors      what the engine raises on purpose
 
 A program that uses it:

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from engine.checkpoints.spans import by_rows
+from engine.compiling import compiled
 
 GROUP = 32
 FITS = 3  # rounds of: fit the scale to the codes, then the codes to the scale
@@ -162,7 +162,7 @@ def _fit(x: np.ndarray, codes: Codes) -> np.ndarray:
     return _search(x / largest[:, None], tried, codes is FP4).astype(np.float64) * largest
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def _search(y: np.ndarray, tried: np.ndarray, is_fp4: bool) -> np.ndarray:
     """For each row of y (groups, 32) the scale that explains most of it, of those `tried` (groups, k)."""
     scales = np.empty(len(y), np.float32)
@@ -180,7 +180,7 @@ def _search(y: np.ndarray, tried: np.ndarray, is_fp4: bool) -> np.ndarray:
     return scales
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@compiled(nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def _fitted(y: np.ndarray, scale: np.float32, is_fp4: bool) -> tuple[np.float32, np.float32]:
     """How much of the squared size a scale explains, once fitted to the codes that it gives; and the fitted scale."""
     together, squares, inverse = np.float32(0), np.float32(0), np.float32(1) / scale

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from engine.compiling import compiled
 from engine.corpus.byte_alphabet import CHARACTER_OF_BYTE
 from engine.corpus.tokenizer_training import CODE_PATTERN
 
@@ -72,7 +72,7 @@ class CodeMerges:
         return ids[:count]
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _slot(keys, key):
     """Where `key` is, or the empty place where it would be."""
     mask = np.uint64(len(keys) - 1)
@@ -82,21 +82,21 @@ def _slot(keys, key):
     return place
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _fill(keys, values, new_keys, ranks, made):
     for i in range(len(new_keys)):
         place = _slot(keys, new_keys[i])
         keys[place], values[place, 0], values[place, 1] = new_keys[i], ranks[i], made[i]
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _find(keys, values, left, right):
     """(rank, made) of a pair; the rank is NONE where it does not merge."""
     place = _slot(keys, np.uint64(left) << np.uint64(32) | np.uint64(right))
     return values[place, 0], values[place, 1]
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _word_end(source, classes, start):
     """Where the word at `start` ends: CODE_PATTERN, its alternatives in the same order."""
     n = len(source)
@@ -135,7 +135,7 @@ def _word_end(source, classes, start):
     return end
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _encode(source, classes, byte_ids, keys, values, ids):
     """Fills `ids`, as long as `source`; gives how many there are."""
     ranks, made = np.empty(SHORT, np.int32), np.empty(SHORT, np.int32)
@@ -151,7 +151,7 @@ def _encode(source, classes, byte_ids, keys, values, ids):
     return count
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _merge_short(word, keys, values, ranks, made):
     """Merges in place, the lowest rank first and leftmost among equals; gives the length that is left."""
     n = len(word)
@@ -176,7 +176,7 @@ def _merge_short(word, keys, values, ranks, made):
     return n
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _merge_long(word, keys, values):
     """As `_merge_short`, with a heap of (rank, place) over a linked list, for words such as a line of base64."""
     n = len(word)
@@ -216,7 +216,7 @@ def _merge_long(word, keys, values):
     return count
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _push(heap, size, entry):
     place = size
     while place > 0 and heap[(place - 1) >> 1] > entry:
@@ -226,7 +226,7 @@ def _push(heap, size, entry):
     return size + 1
 
 
-@njit(nogil=True, cache=True)
+@compiled(nogil=True)
 def _pop(heap, size):
     """Takes the first entry off."""
     size -= 1

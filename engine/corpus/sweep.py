@@ -1,8 +1,7 @@
 """The passes over every byte of a repository, compiled, many texts a call, without the GIL.
 
 Two questions are asked of each text: which of its lines hold a literal that may belong to a secret (`secrets` has the
-automaton and judges the lines), and what is its MinHash signature (`similarity` has what it means). All compiled code
-that these share stands in this file, since a compiled function on disk is known by its own file only.
+automaton and judges the lines), and what is its MinHash signature (`similarity` has what it means).
 """
 
 from __future__ import annotations
@@ -11,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
+
+from engine import compiling
 
 BINS = 256
 SHINGLE = 5  # tokens
@@ -21,7 +21,7 @@ FEWEST_VALUE = 8  # characters
 ROW = 64  # entries of the automaton for one state: a power of two above the number of classes
 
 u64 = np.uint64
-compiled = njit(nogil=True, cache=True)
+compiled = compiling.compiled(nogil=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

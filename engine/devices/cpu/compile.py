@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 
-from numba import njit
+from engine.compiling import compiled
 
 # Idle threads sleep: by default they spin between two kernels, and take the cores from the matrix products and from
 # other programs.
 # Read when Numba starts its threads, at the first parallel kernel.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-kernel = njit(parallel=True, nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})
+kernel = compiled(parallel=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"})

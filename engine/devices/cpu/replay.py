@@ -15,8 +15,8 @@ import threading
 from queue import SimpleQueue
 
 import numpy as np
-from numba import njit
 
+from engine.compiling import compiled
 from engine.devices.cpu.claims import STALE, add_to_word, claim, wait_for
 from engine.devices.cpu.few_products import product_float16, product_float32, product_int8
 from engine.devices.cpu.few_rows import (
@@ -65,7 +65,7 @@ CODES = {
 }
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@compiled(nogil=True, error_model="numpy")
 def replay(table, numbers, counters, run):
     """Go through the phases of run number `run`, taking tasks until none is left; how often a core was missing."""
     stalls = 0

@@ -8,8 +8,9 @@ nothing: each writes its own outputs and its own rows of partial sums.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from engine.compiling import compiled
 from engine.devices.cpu.compile import kernel
 from engine.devices.cpu.simd import LANES, load, spread, store, total
 from engine.devices.cpu.vector_math import LN2, LOG2_E, ONE, ZERO, decay, exp, f32, sigmoid, softplus
@@ -52,7 +53,7 @@ def scan_coefficients_backward(d_coefficients, coefficients, d_A_log, d_D, d_dt_
                 d_dt_bias[c] = total + (d_dt_bias[c] if accumulate else ZERO)
 
 
-@njit(cache=True)
+@compiled()
 def _take(source, row, rows, start, width, target):
     """target (rows of CHANNELS) = source[row : row + rows, start : start + width]; beyond the width it keeps its zeros.
 
@@ -69,7 +70,7 @@ def _take(source, row, rows, start, width, target):
                 target[r * CHANNELS + j] = flat[at + j]
 
 
-@njit(cache=True)
+@compiled()
 def _put(source, target, row, rows, start, width):
     """target[row : row + rows, start : start + width] = source (rows of CHANNELS)."""
     flat, stride = target.reshape(-1), target.shape[1]

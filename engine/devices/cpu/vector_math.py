@@ -8,8 +8,8 @@ what makes them accurate.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from engine.compiling import compiled
 from engine.devices.cpu.simd import clamp, exponent_of, floor, mantissa_of, power_of_rounded, power_of_two, where_less
 
 f32 = np.float32
@@ -30,7 +30,7 @@ SMALLEST_POWER = f32(-126.0)
 SOFTPLUS_LINEAR = f32(20.0)
 LOG_SPLIT = f32(0.41)
 
-_accurate = njit(cache=True, fastmath={"contract"})
+_accurate = compiled(fastmath={"contract"})
 
 
 @_accurate
