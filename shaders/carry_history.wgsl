@@ -1,6 +1,5 @@
-// history (before, d) becomes the last `before` rows of history followed by the first `count` rows of x.
-// x: (rows, d), rows x_stride apart; count: (1)?, all rows where it is absent.  One lane a channel, from the oldest row
-// on: what it reads lies at or after what it writes, so it needs no second copy.
+// history (before, d) becomes the last `before` rows of history followed by x (rows, d), rows x_stride apart.
+// One lane a channel, from the oldest row on: what it reads lies at or after what it writes, so it needs no second copy.
 //! lib: grid
 
 struct Params {
@@ -8,16 +7,13 @@ struct Params {
     before: u32,
     width: u32,
     x_stride: u32,
-    has_count: u32,
     x_offset: u32,
     history_offset: u32,
-    count_offset: u32,
 }
 
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read_write> x: array<f32>;
 @group(0) @binding(2) var<storage, read_write> history: array<f32>;
-@group(0) @binding(3) var<storage, read_write> count: array<i32>;
 
 @compute @workgroup_size(64)
 fn main(
@@ -29,12 +25,8 @@ fn main(
     if (channel >= p.width) {
         return;
     }
-    var taken = p.rows;
-    if (p.has_count != 0u) {
-        taken = u32(count[p.count_offset]);
-    }
     for (var j = 0u; j < p.before; j++) {
-        let source = taken + j;
+        let source = p.rows + j;
         var value: f32;
         if (source < p.before) {
             value = history[p.history_offset + source * p.width + channel];

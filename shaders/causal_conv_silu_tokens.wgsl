@@ -1,6 +1,6 @@
 // silu of the convolution over a few tokens of one sequence: y[t] = silu(bias + sum over j of weight[:, j] * x[t-k+1+j]),
-// with history (k-1, d)? before the first.  Then history moves on behind the tokens, or, where kept (t, d)? is given,
-// stays, and kept = x.  x: (t, d), rows x_stride apart; weight: (d, k); bias: (d)?; y: (t, d).  One lane a channel.
+// with history (k-1, d)? before the first.  Then history moves on behind the tokens.
+// x: (t, d), rows x_stride apart; weight: (d, k); bias: (d)?; y: (t, d).  One lane a channel.
 //! lib: grid activation
 
 struct Params {
@@ -9,12 +9,10 @@ struct Params {
     taps: u32,
     x_stride: u32,
     has_bias: u32,
-    has_kept: u32,
     x_offset: u32,
     weight_offset: u32,
     bias_offset: u32,
     history_offset: u32,
-    kept_offset: u32,
     y_offset: u32,
 }
 
@@ -23,8 +21,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> weight: array<f32>;
 @group(0) @binding(3) var<storage, read_write> bias: array<f32>;
 @group(0) @binding(4) var<storage, read_write> history: array<f32>;
-@group(0) @binding(5) var<storage, read_write> kept: array<f32>;
-@group(0) @binding(6) var<storage, read_write> y: array<f32>;
+@group(0) @binding(5) var<storage, read_write> y: array<f32>;
 
 // Row `at` of history followed by x.
 fn input(at: u32, channel: u32) -> f32 {
@@ -55,12 +52,6 @@ fn main(
             sum += weight[p.weight_offset + channel * p.taps + j] * input(t + j, channel);
         }
         y[p.y_offset + t * p.width + channel] = silu(sum);
-    }
-    if (p.has_kept != 0u) {
-        for (var t = 0u; t < p.tokens; t++) {
-            kept[p.kept_offset + t * p.width + channel] = x[p.x_offset + t * p.x_stride + channel];
-        }
-        return;
     }
     for (var j = 0u; j + 1u < p.taps; j++) {  // the oldest first: what is read lies after what is written
         history[p.history_offset + j * p.width + channel] = input(p.tokens + j, channel);

@@ -1,5 +1,4 @@
-// The selective scan over a few tokens (at most 8) of one sequence, from `state` (n, d), which moves on behind them or,
-// where kept (t, n, d)? is given, stays, and kept = the state after each token.
+// The selective scan over a few tokens (at most 8) of one sequence, from `state` (n, d), which moves on behind them.
 // u, delta, y: (t, d); x_dbl: (t, rank + 2n), rows x_dbl_row apart; coefficients: (n+2, d).
 // One lane a channel; the states one after the other, each through all tokens, so none has to stay in registers.
 //! lib: grid activation
@@ -13,13 +12,11 @@ struct Params {
     states: u32,
     rank: u32,
     x_dbl_row: u32,
-    has_kept: u32,
     u_offset: u32,
     delta_offset: u32,
     x_dbl_offset: u32,
     coefficients_offset: u32,
     state_offset: u32,
-    kept_offset: u32,
     y_offset: u32,
 }
 
@@ -29,8 +26,7 @@ struct Params {
 @group(0) @binding(3) var<storage, read_write> x_dbl: array<f32>;
 @group(0) @binding(4) var<storage, read_write> coefficients: array<f32>;
 @group(0) @binding(5) var<storage, read_write> state: array<f32>;
-@group(0) @binding(6) var<storage, read_write> kept: array<f32>;
-@group(0) @binding(7) var<storage, read_write> y: array<f32>;
+@group(0) @binding(6) var<storage, read_write> y: array<f32>;
 
 @compute @workgroup_size(64)
 fn main(
@@ -61,13 +57,8 @@ fn main(
             let row = p.x_dbl_offset + t * p.x_dbl_row + p.rank;
             h = exp2(step[t] * A) * h + drive[t] * x_dbl[row + n];
             sum[t] += h * x_dbl[row + p.states + n];
-            if (p.has_kept != 0u) {
-                kept[p.kept_offset + t * p.states * p.width + at] = h;
-            }
         }
-        if (p.has_kept == 0u) {
-            state[p.state_offset + at] = h;
-        }
+        state[p.state_offset + at] = h;
     }
     for (var t = 0u; t < p.tokens; t++) {
         y[p.y_offset + t * p.width + channel] = sum[t];

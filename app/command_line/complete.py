@@ -37,11 +37,6 @@ def add_parser(commands) -> None:
     parser.add_argument("--stop", metavar="TEXT", action="append", default=[], help="end before this text; repeatable")
     parser.add_argument("--end-of-line", action="store_true", help="end with the line")
     parser.add_argument("--end-of-block", action="store_true", help="end before a line that is indented less")
-    parser.add_argument(
-        "--speculate",
-        action="store_true",
-        help="try several tokens at once: the same text, quicker with large models (mamba-130m), slower with small",
-    )
     parser.add_argument("--stream", action="store_true", help="print the text as it comes")
     parser.add_argument("--json", action="store_true", help="as JSON, with speeds and latency")
     parser.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
@@ -74,9 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         chosen = open_chosen(arguments.checkpoint, arguments.base, place.file, device)
         completer = Completer(chosen.model, chosen.tokenizer)
         path, context = path_in(chosen.root, place.file), context_of(others, chosen.root, place)
-        request = CompletionRequest(
-            place.prefix, place.suffix, path, sampling, stops, context, speculate=arguments.speculate
-        )
+        request = CompletionRequest(place.prefix, place.suffix, path, sampling, stops, context)
         for item in completer.stream(request, progress=lambda done, total: progress(done, total, "Reading")):
             progress.clear()
             show(arguments, item, {"model": chosen.name, "device": device.description})

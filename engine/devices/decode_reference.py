@@ -9,17 +9,15 @@ from engine.graph.kernels import SCALE_BLOCK
 Arrays = dict[str, np.ndarray]
 
 
-def carry_history(x, history, count) -> Arrays:
-    taken = len(x) if count is None else int(count[0])
-    return {"history": np.concatenate([history, x[:taken]])[taken:]}
+def carry_history(x, history) -> Arrays:
+    return {"history": np.concatenate([history, x])[len(x) :]}
 
 
-def carry_state(kept, state, count) -> Arrays:
-    taken = len(kept) if count is None else int(count[0])
-    return {"state": kept[taken - 1] if taken else state}
+def carry_state(kept, state) -> Arrays:
+    return {"state": kept[-1]}
 
 
-def causal_conv_silu_tokens(x, weight, bias, history, kept, y) -> Arrays:
+def causal_conv_silu_tokens(x, weight, bias, history, y) -> Arrays:
     taps, width = weight.shape[1], len(weight)
     before = np.zeros((0, width)) if history is None else history
     padded = np.concatenate([before, x])
@@ -28,21 +26,19 @@ def causal_conv_silu_tokens(x, weight, bias, history, kept, y) -> Arrays:
         v = v + weight[:, j] * padded[j : j + len(x)]
     results = {"y": v * np.exp(-np.logaddexp(0, -v))}
     if history is not None:
-        results["history"] = history if kept is not None else padded[len(x) :]
-    return results if kept is None else results | {"kept": x}
+        results["history"] = padded[len(x) :]
+    return results
 
 
-def selective_scan_tokens(u, delta, x_dbl, coefficients, state, kept, y, rank) -> Arrays:
+def selective_scan_tokens(u, delta, x_dbl, coefficients, state, y, rank) -> Arrays:
     A, (D, dt_bias) = coefficients[:-2], coefficients[-2:]
     B, C = np.split(x_dbl[:, int(rank) :, None], 2, axis=1)
     Delta = np.logaddexp(0, delta + dt_bias)
-    h, after, out = state, [], []
+    h, out = state, []
     for i in range(len(u)):
         h = np.exp(Delta[i] * A) * h + Delta[i] * u[i] * B[i]
-        after.append(h)
         out.append((h * C[i]).sum(axis=0) + D * u[i])
-    results = {"state": h if kept is None else state, "y": np.array(out)}
-    return results if kept is None else results | {"kept": np.array(after)}
+    return {"state": h, "y": np.array(out)}
 
 
 def matmul_nt_float16(a, b, c, addend, bias, alpha, accumulate) -> Arrays:

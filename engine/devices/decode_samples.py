@@ -16,20 +16,20 @@ def tokens(s: Sizes) -> int:
 def _carry_history(random, s, given):
     return sample(
         "carry_history", s, given, {}, {"x": (0, s.d)},
-        x=normal(random, s.l, s.d), history=normal(random, max(1, s.k - 1), s.d), count=np.array([s.l // 2], np.int32),
+        x=normal(random, s.l, s.d), history=normal(random, max(1, s.k - 1), s.d),
     )  # fmt: skip
 
 
 def _carry_state(random, s, given):
     kept, state = normal(random, s.b + 1, s.n, s.d), normal(random, s.n, s.d)
-    return sample("carry_state", s, given, {}, kept=kept, state=state, count=np.array([s.b], np.int32))
+    return sample("carry_state", s, given, {}, kept=kept, state=state)
 
 
 def _causal_conv_silu_tokens(random, s, given):
     return sample(
         "causal_conv_silu_tokens", s, given, {}, {"x": (0, s.d)},
         x=normal(random, tokens(s), s.d), weight=normal(random, s.d, s.k), bias=normal(random, s.d),
-        history=normal(random, s.k - 1, s.d) if s.k > 1 else None, kept=None,
+        history=normal(random, s.k - 1, s.d) if s.k > 1 else None,
         y=np.zeros((tokens(s), s.d), np.float32),
     )  # fmt: skip
 
@@ -42,7 +42,7 @@ def _selective_scan_tokens(random, s, given):
         "selective_scan_tokens", s, given, {"rank": s.r},
         u=normal(random, tokens(s), s.d), delta=normal(random, tokens(s), s.d),
         x_dbl=normal(random, tokens(s), s.r + 2 * s.n), coefficients=coefficients,
-        state=normal(random, s.n, s.d), kept=None, y=np.zeros((tokens(s), s.d), np.float32),
+        state=normal(random, s.n, s.d), y=np.zeros((tokens(s), s.d), np.float32),
     )  # fmt: skip
 
 

@@ -6,16 +6,20 @@
              ▼   │
           recurrent state: for each layer the last inputs of its convolution and the state of its scan
 
-    decoder         one sequence's state, and what moves it on: read, step, verify
+    decoder         one sequence's state, and what moves it on: read, step, greedy
     programs        the passes over some tokens as kernel calls: the forward pass, from a state to a state
     quantised       the weights that they read: the model's own, or copies in 16 or 8 bits
     prompt, context         from a cursor to tokens, framed as in training
     prefix_states           states along what was read, so that typing costs only the new tokens
-    sampling, stops, speculation, trimming    which token, when to end, guesses, and what the text after the cursor has
-    completer, answering, requests            all of these together: a request in, a stream of text out
+    sampling, stops, trimming       which token, when to end, and what the text after the cursor has already
+    completer, answering, requests  all of these together: a request in, a stream of text out
 
 A Mamba model keeps all that it has read in a state of fixed size, so a token costs the same after ten tokens and after
 a hundred thousand, and a place in a text to come back to is a copy of a few hundred kilobytes.
+
+Guessing several tokens from the text before or from the repository and verifying them in one pass was built, measured
+and taken out: with the starter's size it was slower (0.9 times the speed, because a token costs less than a guess), and
+with mamba-130m's it gained 3 to 10 % from the text and 14 % from the repository.
 """
 
 from engine.generate.decoder import Cancelled, Decoder, Snapshot

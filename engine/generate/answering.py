@@ -13,9 +13,8 @@ from engine.generate import stops as reasons
 from engine.generate.decoder import Cancelled, Decoder
 from engine.generate.prefix_states import PrefixState, PrefixStates
 from engine.generate.prompt import Prompt
-from engine.generate.requests import Completion, CompletionRequest, Piece, Speculation
+from engine.generate.requests import Completion, CompletionRequest, Piece
 from engine.generate.sampling import Candidates, choose
-from engine.generate.speculation import Speculator, TokenRuns
 from engine.generate.stops import StopWatch
 from engine.generate.trimming import SuffixWatch
 
@@ -61,18 +60,14 @@ class Answering:
         cancelled: Callable[[], bool] | None,
         progress: Callable[[int, int], None] | None,
         began: float,
-        repository: TokenRuns | None = None,
     ) -> None:
-        """`began`: when the request came, by `time.perf_counter`. `repository`: where guesses may come from."""
+        """`began`: when the request came, by `time.perf_counter`."""
         self._decoder, self._states, self._tokenizer = decoder, states, tokenizer
         self._prompt, self._request = prompt, request
         self._cancelled, self._progress, self._began = cancelled, progress, began
         self._tokens: list[int] = []
         self._reused = self._read = 0
         self._first = 0.0  # when the first token was known
-        speculates = request.speculate and request.sampling.greedy
-        self._speculator = Speculator(prompt.ids, repository) if speculates else None
-        self._guessed = np.zeros(2, int)  # tokens that were tried, and that were right
 
     def __iter__(self) -> Iterator[Piece | Completion]:
         shown = Shown(self._tokenizer, self._request)
@@ -133,8 +128,6 @@ class Answering:
         sampling, recent = self._request.sampling, self._prompt.ids.tolist() if self._request.sampling.penalises else []
         token = choose(Candidates(scores), sampling, recent, 0)
         self._first = time.perf_counter()
-        if self._speculator is not None:
-            yield from self._guessing(token, self._speculator)
         for drawn in itertools.count(1):
             yield token
             recent.append(token)
@@ -142,23 +135,6 @@ class Answering:
                 (token,) = self._decoder.greedy(1, token).tolist()
             else:
                 token = choose(self._candidates(token, recent), sampling, recent, drawn)
-
-    def _guessing(self, token: int, speculator: Speculator) -> Iterator[int]:
-        """The same tokens as without guesses, several at a time where a guess is right."""
-        while True:
-            yield token
-            speculator.extend([token])
-            guess = speculator.guess(self._request.stops.max_tokens - len(self._tokens) - 1)
-            if not guess:
-                (token,) = self._decoder.greedy(1, token).tolist()
-                continue
-            best = self._decoder.verify([token, *guess]).tolist()
-            right = next((number for number, one in enumerate(guess) if one != best[number]), len(guess))
-            self._decoder.accept(1 + right)
-            self._guessed += np.array([len(guess), right])
-            speculator.extend(guess[:right])
-            yield from guess[:right]
-            token = best[right]
 
     def _candidates(self, token: int, recent: list[int]) -> Candidates:
         """What may follow `token`, which is read now; `recent` ends with it."""
@@ -197,7 +173,6 @@ class Answering:
             decode_tokens_per_second=_rate(len(self._tokens) - 1, now - first),
             first_token_ms=(first - self._began) * 1000,
             total_ms=(now - self._began) * 1000,
-            speculation=Speculation(*self._guessed.tolist()),
         )
 
 

@@ -14,19 +14,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
 from engine.corpus.tokenizer import Tokenizer
 from engine.errors import InputError
 from engine.generate.answering import Answering
 from engine.generate.decoder import Decoder
 from engine.generate.prefix_states import PrefixStates
 from engine.generate.prompt import PromptBuilder, PromptLimits
-from engine.generate.requests import Completion, CompletionRequest, Piece, Speculation
-from engine.generate.speculation import TokenRuns
+from engine.generate.requests import Completion, CompletionRequest, Piece
 from engine.model.model import Model
 
-__all__ = ["Completer", "Completion", "CompletionRequest", "Piece", "Speculation"]
+__all__ = ["Completer", "Completion", "CompletionRequest", "Piece"]
 
 CACHE_BYTES = 64 << 20
 
@@ -55,12 +52,7 @@ class Completer:
         self._prompts = PromptBuilder(tokenizer, limits)
         self._states = PrefixStates(cache_bytes)
         self._decoder = Decoder(model, precision=precision)
-        self._repository: TokenRuns | None = None
         self._lock, self._thread = threading.Lock(), 0
-
-    def use_repository(self, tokens: np.ndarray | None) -> None:
-        """Where requests that speculate may copy from: the tokens (t,) of a repository; takes about 0.2 s a million."""
-        self._repository = None if tokens is None else TokenRuns(tokens)
 
     def stream(
         self,
@@ -86,7 +78,6 @@ class Completer:
                 cancelled,
                 progress,
                 began,
-                self._repository,
             )
         finally:
             self._thread = 0

@@ -63,8 +63,6 @@ class Decoder:
         self._passes = Passes(self._weights, model.device, self._state)
         self._adapters: dict = {}
         self._executables: dict[tuple, Executable] = {}
-        self._verified = np.empty(0, np.int32)
-        self._keeps = False  # whether there is memory for states after verified tokens
         model.device.allocate([self._state.slab, *self._weights.slabs])
         try:
             self.refresh()
@@ -78,7 +76,7 @@ class Decoder:
         """Forget everything that was read."""
         for tensor in (self._state.history, self._state.state):
             self.model.device.write(tensor, np.zeros(tensor.shape, np.float32))
-        self.position, self._verified = 0, self._verified[:0]
+        self.position = 0
 
     def read(
         self,
@@ -119,7 +117,6 @@ class Decoder:
         The last of them is given, not read.
         """
         chosen = [np.array([first])]
-        self._verified = self._verified[:0]
         left = count
         while left > 0:
             run = GREEDY_RUN if left >= GREEDY_RUN else 1
@@ -129,39 +126,6 @@ class Decoder:
             self.position += run
             left -= run
         return np.concatenate(chosen)[1:].astype(np.int32)
-
-    # ---- trying tokens out
-
-    def verify(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
-        """The most likely token after each of `ids`; the state stays where it was until `accept`.
-
-        The numbers are those of reading the tokens one by one. Up to eight are cheap: one pass, and `accept` only
-        picks a state; more are read again by `accept`.
-        """
-        flat = self._checked(ids)
-        if len(flat) <= FEW_TOKENS:
-            if not self._keeps:
-                self.model.device.allocate([self._state.kept_slab])
-                self._keeps = True
-            best = self._best(flat, keep=True)
-        else:
-            before = self.snapshot()
-            pieces = np.split(flat, range(FEW_TOKENS, len(flat), FEW_TOKENS))
-            best = np.concatenate([self._best(piece, keep=False) for piece in pieces])
-            self.restore(before)
-        self._verified = flat
-        return best
-
-    def accept(self, count: int) -> None:
-        """Move on past the first `count` of the ids last verified."""
-        verified, self._verified = self._verified, self._verified[:0]
-        if not 0 <= count <= len(verified):
-            raise InputError(f"{count} tokens cannot be accepted; {len(verified)} were verified.")
-        if len(verified) > FEW_TOKENS:
-            self._advance(verified[:count], "nothing")
-        elif count:
-            self._executable("accept").run({"count": np.array([count], np.int32)})
-            self.position += count
 
     # ---- coming back
 
@@ -177,7 +141,7 @@ class Decoder:
                 raise InputError("The snapshot is of a model of another shape.", "Read the text again.")
         for tensor, array in parts:
             self.model.device.write(tensor, array)
-        self.position, self._verified = snapshot.position, self._verified[:0]
+        self.position = snapshot.position
 
     # ---- weights and memory
 
@@ -196,16 +160,13 @@ class Decoder:
     def close(self) -> None:
         """Give all memory back."""
         self._forget_programs()
-        self.model.device.release([self._state.slab, self._state.kept_slab, *self._weights.slabs])
+        self.model.device.release([self._state.slab, *self._weights.slabs])
 
     # ---- inside
 
     def _read(self, ids, give: str, progress=None, cancelled=None) -> Executable:
-        self._verified = self._verified[:0]
-        return self._advance(self._checked(ids), give, progress, cancelled)
-
-    def _advance(self, flat: np.ndarray, give: str, progress=None, cancelled=None) -> Executable | None:
-        """Read `flat` in pieces; the last of them gives what is asked for."""
+        """Read `ids` in pieces; the last of them gives what is asked for."""
+        flat = self._checked(ids)
         done, total, executable = 0, len(flat), None
         while done < total:
             if cancelled is not None and cancelled():
@@ -219,11 +180,6 @@ class Decoder:
             if progress is not None:
                 progress(done, total)
         return executable
-
-    def _best(self, flat: np.ndarray, keep: bool) -> np.ndarray:
-        executable = self._executable("verify", len(flat), keep)
-        executable.run({"ids": flat})
-        return executable.read_later(SMALL)()
 
     def _checked(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
         return checked_ids(np.asarray(ids)[None], self.model.config, least=1)[0]

@@ -25,15 +25,11 @@ SMALL = "statistics"  # the output that a WebGPU device hands back with the subm
 
 @dataclass(frozen=True)
 class LayerState:
-    """history (k-1, d), state (n, d) and coefficients (n+2, d) of one layer, and, after each of some tokens that were
-    only tried out, the inputs kept for the history (t, d) and the states (t, n, d).
-    """
+    """history (k-1, d), state (n, d) and coefficients (n+2, d) of one layer."""
 
     history: View | None
     state: View
     coefficients: View
-    kept_inputs: View
-    kept_states: View
 
 
 class DecodeState:
@@ -47,26 +43,16 @@ class DecodeState:
         self.history = self.slab.add("history", (layers, config.conv_kernel - 1, d))
         self.state = self.slab.add("state", (layers, n, d))
         self.coefficients = self.slab.add("coefficients", (layers, n + 2, d))
-        self.kept_slab = Slab("states of verified tokens", Kind.DECODE)
-        self.kept_inputs = self.kept_slab.add("kept inputs", (layers, FEW_TOKENS, d))
-        self.kept_states = self.kept_slab.add("kept states", (layers, FEW_TOKENS, n, d))
 
-    def of_layer(self, layer: int, tokens: int = FEW_TOKENS) -> LayerState:
-        """The parts of one layer, with what is kept after each of `tokens`; no history where the convolution has one
-        tap.
-        """
+    def of_layer(self, layer: int) -> LayerState:
+        """The parts of one layer; no history where the convolution has one tap."""
 
-        def part(tensor: Tensor, rows: int) -> View:
-            _, most, *shape = tensor.shape
-            return tensor.view(layer * most * math.prod(shape), (rows, *shape))
+        def part(tensor: Tensor) -> View:
+            _, *shape = tensor.shape
+            return tensor.view(layer * math.prod(shape), tuple(shape))
 
-        return LayerState(
-            part(self.history, self.history.shape[1]) if self.history.size else None,
-            part(self.state, self.state.shape[1]),
-            part(self.coefficients, self.coefficients.shape[1]),
-            part(self.kept_inputs, min(tokens, FEW_TOKENS)),
-            part(self.kept_states, min(tokens, FEW_TOKENS)),
-        )
+        history = part(self.history) if self.history.size else None
+        return LayerState(history, part(self.state), part(self.coefficients))
 
 
 class Passes:
@@ -102,27 +88,6 @@ class Passes:
             tape.emit("top_k", self._logits(tape, x), best)
         return tape.program
 
-    def verify(self, tokens: int, keep: bool) -> Program:
-        """Gives the best token after each of up to eight; where `keep`, the state stays and what would come after each
-        token is kept.
-        """
-        tape = Tape(f"verifying of {tokens} tokens", self._device)
-        x = self._layers(tape, self._embedded(tape, tape.input("ids", (tokens,), "int32")), tokens, keep)
-        best = tape.output(SMALL, tape.new("best", (tokens,), Kind.WORKSPACE, "int32"))
-        tape.emit("argmax", self._logits(tape, x), best)
-        return tape.program
-
-    def accept(self) -> Program:
-        """Moves the state on past the first `count` of the tokens verified last."""
-        tape = Tape("accepting of tokens", self._device)
-        count = tape.input("count", (1,), "int32")
-        for layer in range(self._config.num_hidden_layers):
-            own = self._state.of_layer(layer)
-            if own.history is not None:
-                tape.emit("carry_history", own.kept_inputs, own.history, count)
-            tape.emit("carry_state", own.kept_states, own.state, count)
-        return tape.program
-
     def greedy(self, tokens: int) -> Program:
         """Reads one id and then, `tokens` - 1 times, the best one after it; gives the best ones."""
         tape = Tape(f"decoding of {tokens} tokens", self._device)
@@ -143,21 +108,21 @@ class Passes:
             tape.emit("embedding_gather", ids, block, x, first_row=first_row)
         return x
 
-    def _layers(self, tape: Tape, x: Tensor, rows: int, keep: bool = False) -> Tensor:
+    def _layers(self, tape: Tape, x: Tensor, rows: int) -> Tensor:
         """All layers on the residual stream x (t, m); of the last one only the last `rows` rows are wanted."""
         last = self._config.num_hidden_layers - 1
         for layer in range(last + 1):
-            x = self._block(tape, layer, x, x.shape[0] if layer < last else rows, keep)
+            x = self._block(tape, layer, x, x.shape[0] if layer < last else rows)
         return x
 
-    def _block(self, tape: Tape, layer: int, x: Tensor, rows: int, keep: bool) -> Tensor:
+    def _block(self, tape: Tape, layer: int, x: Tensor, rows: int) -> Tensor:
         """One layer on x (t, m): its state moves on, and the last `rows` rows of its output come out."""
-        own = self._state.of_layer(layer, x.shape[0])
+        own = self._state.of_layer(layer)
         normed = self._normed(tape, x, self._network.parameters[f"backbone.layers.{layer}.norm.weight"])
         xz = self._weights.project(tape, layer, "in_proj", normed, "xz")
         d = xz.shape[1] // 2
-        u = self._convolved(tape, layer, own, xz, keep)
-        y = self._scanned(tape, layer, own, u, keep)
+        u = self._convolved(tape, layer, own, xz)
+        y = self._scanned(tape, layer, own, u)
         if rows == 0:
             return x
         first = x.shape[0] - rows
@@ -171,36 +136,32 @@ class Passes:
         tape.emit("rmsnorm", x, scale.tensor, y, inverse_rms, epsilon=self._config.layer_norm_epsilon)
         return y
 
-    def _convolved(self, tape: Tape, layer: int, own: LayerState, xz: Tensor, keep: bool) -> Tensor:
+    def _convolved(self, tape: Tape, layer: int, own: LayerState, xz: Tensor) -> Tensor:
         t, d = xz.shape[0], xz.shape[1] // 2
         weight, bias = self._own(layer, "conv1d.weight"), self._own(layer, "conv1d.bias")
         if t > FEW_TOKENS:
             history = own.history and View(own.history.tensor, own.history.offset, (1, *own.history.shape), d)
             u = op.causal_conv_silu(tape, xz, weight, bias, t, history)
             if own.history is not None:
-                tape.emit("carry_history", xz.columns(0, d), own.history, None)
+                tape.emit("carry_history", xz.columns(0, d), own.history)
             return u
         u = tape.new("u", (t, d))
         taps = weight.tensor.view(shape=(d, self._config.conv_kernel))
-        kept = own.kept_inputs if keep else None
-        tape.emit(
-            "causal_conv_silu_tokens",
-            xz.columns(0, d), taps, bias.tensor if bias else None, own.history, kept, u,
-        )  # fmt: skip
+        bias_tensor = bias.tensor if bias else None
+        tape.emit("causal_conv_silu_tokens", xz.columns(0, d), taps, bias_tensor, own.history, u)
         return u
 
-    def _scanned(self, tape: Tape, layer: int, own: LayerState, u: Tensor, keep: bool) -> Tensor:
+    def _scanned(self, tape: Tape, layer: int, own: LayerState, u: Tensor) -> Tensor:
         (t, d), n, r = u.shape, self._config.state_size, self._config.time_step_rank
         x_dbl, delta, y = tape.new("x_dbl", (t, r + 2 * n)), tape.new("delta", (t, d)), tape.new("y", (t, d))
         for a, name, c in ((u, "x_proj.weight", x_dbl), (x_dbl.columns(0, r), "dt_proj.weight", delta)):
             tape.emit("matmul_nt", a, self._own(layer, name).tensor, c, None, None, alpha=1.0, accumulate=0)
         if t <= FEW_TOKENS:
-            kept = own.kept_states if keep else None
-            tape.emit("selective_scan_tokens", u, delta, x_dbl, own.coefficients, own.state, kept, y, rank=r)
+            tape.emit("selective_scan_tokens", u, delta, x_dbl, own.coefficients, own.state, y, rank=r)
             return y
         states = tape.new("states", (1, math.ceil(t / STATE_INTERVAL) + 1, n, d))
         first, before = states.view(0, (n, d)), View(own.state.tensor, own.state.offset, (1, n, d), d)
-        tape.emit("carry_state", before, first, None)
+        tape.emit("carry_state", before, first)
         elements = self._device.workspace_elements("selective_scan", 1, t, d, n)
         workspace = tape.new("scan_workspace", (elements,), Kind.WORKSPACE) if elements else None
         tape.emit(
@@ -208,7 +169,7 @@ class Passes:
             u, delta, x_dbl, own.coefficients, states, y, workspace,
             length=t, rank=r, carry=1,
         )  # fmt: skip
-        tape.emit("carry_state", states.view(0, states.shape[1:]), own.state, None)
+        tape.emit("carry_state", states.view(0, states.shape[1:]), own.state)
         return y
 
     def _logits(self, tape: Tape, x: Tensor) -> Tensor:

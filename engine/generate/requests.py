@@ -14,8 +14,7 @@ from engine.generate.stops import Stops
 class CompletionRequest:
     """A cursor between `prefix` and `suffix` in the file `path` (relative to its repository, posix), and how to go on.
 
-    `context`: pieces of other files, the most similar one last. `speculate`: try tokens copied from the prompt, several
-    at a time; only where sampling is greedy, and the text is the same.
+    `context`: pieces of other files, the most similar one last.
     """
 
     prefix: str
@@ -24,7 +23,6 @@ class CompletionRequest:
     sampling: Sampling = field(default_factory=Sampling)
     stops: Stops = field(default_factory=Stops)
     context: tuple[ContextChunk, ...] = ()
-    speculate: bool = False
 
 
 @dataclass(frozen=True)
@@ -32,14 +30,6 @@ class Piece:
     """Some more of the text, whole characters only; joined, the pieces are the completion's text."""
 
     text: str
-
-
-@dataclass(frozen=True)
-class Speculation:
-    """How many tokens were tried without knowing, and how many of them were right."""
-
-    proposed: int = 0
-    accepted: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,7 +49,6 @@ class Completion:
     decode_tokens_per_second: float
     first_token_ms: float
     total_ms: float
-    speculation: Speculation = field(default_factory=Speculation)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -204,30 +204,27 @@ KERNELS: dict[str, Kernel] = {
         _kernel("narrow_bfloat16", "x:r1 y:w1b", "", "y = x as bfloat16, to the nearest, ties to even"),
         _kernel(
             "carry_history",
-            "x:r2s history:x2 count:r1i?",
+            "x:r2s history:x2",
             "",
-            "history (k-1, d) = the last k-1 rows of history followed by the first count rows of x (all of them where "
-            "count is absent)",
+            "history (k-1, d) = the last k-1 rows of history followed by x",
         ),
         _kernel(
             "carry_state",
-            "kept:r3 state:x2 count:r1i?",
+            "kept:r3 state:w2",
             "",
-            "state (n, d) = kept[count - 1] (the last one where count is absent); it stays where count is 0",
+            "state (n, d) = the last of kept",
         ),
         _kernel(
             "causal_conv_silu_tokens",
-            "x:r2s weight:r2 bias:r1? history:x2? kept:w2? y:w2",
+            "x:r2s weight:r2 bias:r1? history:x2? y:w2",
             "",
-            "causal_conv_silu on at most 8 tokens of one sequence; history (k-1, d) moves on behind them or, where "
-            "kept (t, d) is given, stays, and kept = x",
+            "causal_conv_silu on at most 8 tokens of one sequence; history (k-1, d) moves on behind them",
         ),
         _kernel(
             "selective_scan_tokens",
-            "u:r2 delta:r2 x_dbl:r2 coefficients:r2 state:x2 kept:w3? y:w2",
+            "u:r2 delta:r2 x_dbl:r2 coefficients:r2 state:x2 y:w2",
             "rank",
-            "selective_scan on at most 8 tokens from state (n, d), which moves on behind them or, where kept (t, n, d) "
-            "is given, stays, and kept = the state after each token",
+            "selective_scan on at most 8 tokens from state (n, d), which moves on behind them",
         ),
         _kernel(
             "matmul_nt_float16",

@@ -92,7 +92,6 @@ def speeds(name: str, config: dict, rounds: int, burst: int) -> None:
     ids = np.random.default_rng(0).integers(0, config["vocab_size"], PROMPT)
     runs = {precision: lambda decoder=decoder: decoder.step(5) for precision, decoder in decoders.items()}
     runs["greedy"] = lambda: plain.greedy(8, 5)
-    runs["verify"] = lambda: plain.verify(ids[:8])
     pieces = np.split(much, SUM_PIECES)  # as short as a layer
     for number, piece in enumerate(pieces):
         runs[f"sum {number}"] = lambda piece=piece: device.kernel("total")(piece, result)
@@ -112,7 +111,6 @@ def speeds(name: str, config: dict, rounds: int, burst: int) -> None:
         share = read_bytes(decoder) / undisturbed[precision] / memory
         report(f"{name}_decode_{precision}_share_of_memory_speed", share)
     report(f"{name}_greedy_tokens_per_second", 8 / best["greedy"])
-    report(f"{name}_verify_8_over_8_steps", best["verify"] / best["float32"] / 8)
     began = time.process_time()
     plain.read(ids)
     ideal = PROMPT * device.threads / (time.process_time() - began)

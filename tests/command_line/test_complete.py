@@ -117,13 +117,6 @@ def test_options_reach_the_model(ask):
     assert ask(*prompt, "--milliseconds", "1")["reason"] == "time limit"
 
 
-def test_speculation_gives_the_same_text_and_is_counted(ask):
-    prompt = ("--prompt", SOURCE * 2)
-    plain, guessed = ask(*prompt), ask(*prompt, "--speculate")
-    assert guessed["text"] == plain["text"] and plain["speculation"] == {"proposed": 0, "accepted": 0}
-    assert guessed["speculation"]["proposed"] >= guessed["speculation"]["accepted"] >= 0
-
-
 def test_other_files_are_looked_at(ask, source, tmp_path):
     other = tmp_path / "shop" / "basket.py"
     other.write_text(SOURCE, encoding="utf-8")

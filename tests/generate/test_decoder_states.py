@@ -1,4 +1,4 @@
-"""Snapshots, and tokens that are tried out before they are accepted."""
+"""Snapshots of what was read, and decoders beside each other."""
 
 from __future__ import annotations
 
@@ -47,55 +47,6 @@ def test_a_snapshot_serves_another_decoder_of_the_same_model_and_no_other_model(
         other.close()
         with open_decoder(cpu, ODD) as stranger, pytest.raises(InputError):
             stranger.restore(decoder.snapshot())
-
-
-@pytest.mark.parametrize("config", [TINY, ODD], ids=["tiny", "odd"])
-@pytest.mark.parametrize("count", [1, 5, 8, 19])
-def test_verified_tokens_are_those_of_reading_one_by_one(device, config, count):
-    with open_decoder(device, config) as decoder:
-        ids = prompt(decoder, 6 + count)
-        expected = full(decoder, ids)
-        for accepted in sorted({0, 1, count // 2, count}):
-            decoder.reset()
-            decoder.read(ids[:6])
-            before = decoder.snapshot()
-            assert decoder.verify(ids[6:]).tolist() == expected[6:].argmax(axis=1).tolist()
-            assert decoder.position == 6
-            assert np.array_equal(decoder.snapshot().state, before.state)  # until it is accepted
-            decoder.accept(accepted)
-            assert decoder.position == 6 + accepted
-            following = ids[6 + accepted :] if accepted < count else ids[:1]
-            whole = np.concatenate([ids[: 6 + accepted], following])
-            assert_same(decoder.read(following), full(decoder, whole)[-1])
-
-
-def test_verifying_has_the_very_same_bits_as_stepping_on_the_cpu(cpu):
-    """So a near tie cannot fall one way here and the other way there."""
-    with open_decoder(cpu) as decoder:
-        ids = prompt(decoder, 8)
-        for token in ids:
-            decoder.step(int(token))
-        stepped = decoder.snapshot()
-        decoder.reset()
-        decoder.verify(ids)
-        decoder.accept(8)
-        assert np.array_equal(decoder.snapshot().state, stepped.state)
-        assert np.array_equal(decoder.snapshot().history, stepped.history)
-
-
-def test_only_what_was_verified_last_can_be_accepted(cpu):
-    with open_decoder(cpu) as decoder:
-        decoder.accept(0)
-        with pytest.raises(InputError):
-            decoder.accept(1)
-        decoder.verify([1, 2, 3])
-        with pytest.raises(InputError):
-            decoder.accept(4)
-        decoder.verify([1, 2, 3])
-        decoder.step(1)  # moves on, so that what was kept no longer fits
-        with pytest.raises(InputError):
-            decoder.accept(1)
-        assert decoder.position == 1
 
 
 def test_two_decoders_of_one_model_do_not_meet(device):

@@ -70,7 +70,7 @@ def convolve(row, numbers, task):
     """causal_conv_silu_tokens; a task is `STEP` channels."""
     tokens, d, taps = rows_of(row, 0), columns_of(row, 0), columns_of(row, 1)
     x, x_bytes, weight, bias = address(row, 0), 4 * stride_of(row, 0), address(row, 1), address(row, 2)
-    history, kept, y = address(row, 3), address(row, 4), address(row, 5)
+    history, y = address(row, 3), address(row, 4)
     first, last = task * row[STEP], min(task * row[STEP] + row[STEP], d)
     before = taps - 1
     for t in range(tokens):
@@ -89,11 +89,7 @@ def convolve(row, numbers, task):
         for c in range(whole, last):
             v = float_at(out + 4 * c)
             put_float(out + 4 * c, v * sigmoid(v))
-    if kept:
-        for t in range(tokens):
-            _copy(x + t * x_bytes + 4 * first, kept + 4 * (t * d + first), last - first)
-    else:
-        _shift(x + 4 * first, x_bytes, history + 4 * first, 4 * d, before, tokens, last - first)
+    _shift(x + 4 * first, x_bytes, history + 4 * first, 4 * d, before, tokens, last - first)
 
 
 @few
@@ -104,14 +100,10 @@ def scan(row, numbers, task):
     rank = int(numbers[0])
     first, last = task * row[STEP], min(task * row[STEP] + row[STEP], d)
     whole = first + (last - first) // LANES * LANES
-    size = 4 * n * d
+    state = address(row, 4)
     for t in range(tokens):
         B_t = address(row, 2) + 4 * (t * stride_of(row, 2) + rank)
-        at_u, at_delta, at_y = address(row, 0) + 4 * t * d, address(row, 1) + 4 * t * d, address(row, 6) + 4 * t * d
-        source = target = address(row, 4)
-        if address(row, 5):
-            target = address(row, 5) + t * size
-            source = target - size if t else source
+        at_u, at_delta, at_y = address(row, 0) + 4 * t * d, address(row, 1) + 4 * t * d, address(row, 5) + 4 * t * d
         coefficients = address(row, 3)
         for c in range(4 * first, 4 * whole, WIDTH):
             u = lanes_at(at_u + c)
@@ -119,8 +111,8 @@ def scan(row, numbers, task):
             inflow, y, time = Delta * u, lanes_at(coefficients + 4 * n * d + c) * u, Delta * LOG2_E
             for k in range(n):
                 at = 4 * k * d + c
-                h = decay(time * lanes_at(coefficients + at)) * lanes_at(source + at) + inflow * float_at(B_t + 4 * k)
-                put_lanes(target + at, h)
+                h = decay(time * lanes_at(coefficients + at)) * lanes_at(state + at) + inflow * float_at(B_t + 4 * k)
+                put_lanes(state + at, h)
                 y = y + h * float_at(B_t + 4 * (n + k))
             put_lanes(at_y + c, y)
         for c in range(4 * whole, 4 * last, 4):
@@ -129,9 +121,9 @@ def scan(row, numbers, task):
             inflow1, y1, time1 = Delta1 * u1, float_at(coefficients + 4 * n * d + c) * u1, Delta1 * LOG2_E
             for k in range(n):
                 at = 4 * k * d + c
-                h1 = decay(time1 * float_at(coefficients + at)) * float_at(source + at)
+                h1 = decay(time1 * float_at(coefficients + at)) * float_at(state + at)
                 h1 += inflow1 * float_at(B_t + 4 * k)
-                put_float(target + at, h1)
+                put_float(state + at, h1)
                 y1 += h1 * float_at(B_t + 4 * (n + k))
             put_float(at_y + c, y1)
 
@@ -153,17 +145,14 @@ def gate(row, numbers, task):
 
 @few
 def carry_history(row, numbers, task):
-    taken = int_at(address(row, 2)) if address(row, 2) else rows_of(row, 0)
     d = columns_of(row, 0)
-    _shift(address(row, 0), 4 * stride_of(row, 0), address(row, 1), 4 * d, rows_of(row, 1), taken, d)
+    _shift(address(row, 0), 4 * stride_of(row, 0), address(row, 1), 4 * d, rows_of(row, 1), rows_of(row, 0), d)
 
 
 @few
 def carry_state(row, numbers, task):
-    taken = int_at(address(row, 2)) if address(row, 2) else rows_of(row, 0)
-    if taken:
-        size = rows_of(row, 1) * columns_of(row, 1)
-        _copy(address(row, 0) + 4 * (taken - 1) * size, address(row, 1), size)
+    size = rows_of(row, 1) * columns_of(row, 1)
+    _copy(address(row, 0) + 4 * (rows_of(row, 0) - 1) * size, address(row, 1), size)
 
 
 @few

@@ -87,12 +87,11 @@ def _sample_operands(
         "workspace": (1 << 20,),
         "kept": (3, n, d),
         "state": (n, d),
-        "count": (1,),
     }
     if kernel in decoding.LAUNCHES:
         shapes |= {"history": (k - 1, d), "best": (4, 11), "b": (v, d), "c": (4, v), "addend": (4, v), "bias": (v,)}
         if kernel.startswith("causal_conv"):
-            shapes |= {"kept": (4, d), "bias": (d,)}
+            shapes["bias"] = (d,)
         t = 4
         shapes |= {"logits": (t, v), "x_dbl": (t, r + 2 * n), "scales": (v, d // 32), "words": (t, d // 4)}
     if kernel == "selective_scan_backward":

@@ -16,34 +16,34 @@ MOST_TURNS = 60_000  # of the loops of a lane on a software adapter, which end a
 
 
 def carry_history(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-    x, history, count = views
+    x, history = views
     (rows, width), before = x.shape, history.shape[0]
-    parameters = pack(rows, before, width, x.stride, count is not None, start(x), whole(history), whole(count))
+    parameters = pack(rows, before, width, x.stride, start(x), whole(history))
     return [Launch("carry_history", views, parameters, flat_grid(ceil_div(width, 64)))]
 
 
 def carry_state(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-    kept, state, count = views
-    parameters = pack(kept.shape[0], state.size, count is not None, whole(kept), whole(state), whole(count))
+    kept, state = views
+    parameters = pack(kept.shape[0], state.size, whole(kept), whole(state))
     return [Launch("carry_state", views, parameters, flat_grid(ceil_div(state.size, 1024)))]
 
 
 def causal_conv_silu_tokens(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-    x, weight, bias, history, kept, y = views
+    x, weight, bias, history, y = views
     (tokens, width), taps = x.shape, weight.shape[1]
     parameters = pack(
-        *(_few(tokens), width, taps, x.stride, bias is not None, kept is not None),
-        *(start(x), whole(weight), whole(bias), whole(history), whole(kept), whole(y)),
+        *(_few(tokens), width, taps, x.stride, bias is not None),
+        *(start(x), whole(weight), whole(bias), whole(history), whole(y)),
     )
     return [Launch("causal_conv_silu_tokens", views, parameters, flat_grid(ceil_div(width, 64)))]
 
 
 def selective_scan_tokens(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-    u, delta, x_dbl, coefficients, state, kept, y = views
+    u, delta, x_dbl, coefficients, state, y = views
     (tokens, width), n = u.shape, coefficients.shape[0] - 2
     parameters = pack(
-        *(_few(tokens), width, n, int(numbers["rank"]), x_dbl.stride, kept is not None),
-        *(whole(u), whole(delta), start(x_dbl), whole(coefficients), whole(state), whole(kept), whole(y)),
+        *(_few(tokens), width, n, int(numbers["rank"]), x_dbl.stride),
+        *(whole(u), whole(delta), start(x_dbl), whole(coefficients), whole(state), whole(y)),
     )
     return [Launch("selective_scan_tokens", views, parameters, flat_grid(ceil_div(width, 64)))]
 
