@@ -31,7 +31,7 @@ from measure import report
 from engine.corpus.repository import Repository
 from engine.corpus.tokenizer import Tokenizer
 from engine.model.model import load_model
-from engine.model.starter import starter_folder
+from engine.model.starter import starter_place
 from engine.scorecard import ScoreOptions, Subject, held_out_material, score
 from engine.session import Session
 from engine.train.options import TrainingOptions, preset
@@ -71,7 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("speeds", "tune", "rank", "evaluate"))
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--model", type=Path, default=starter_folder())
+    parser.add_argument("--model", type=Path, default=starter_place())
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--budgets", nargs="+", choices=(QUICK, LONG), default=[QUICK, LONG])
     parser.add_argument("--package", nargs="+", help="of the evaluation list, only these")
