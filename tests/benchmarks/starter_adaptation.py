@@ -43,6 +43,7 @@ TUNED_ON = ("invoke", "mistune")  # of the tuning list; the speeds are measured 
 TUNING_STEPS, TUNING_LENGTH = 100, 256
 SPEED_STEPS = 24
 MINUTES = 10.0
+EVALUATIONS, PATIENCE = 20, 5  # of the long runs: one that has stopped getting better ends, with its best weights
 QUICK, LONG = "quick", "10 minutes"
 CURSORS = 200
 SCORES = {
@@ -193,7 +194,7 @@ def evaluation_options(work: Path, choices: Choices, mode: str, budget: str) -> 
     if mode not in known:
         sys.exit("How fast each mode is has not been measured: run `speeds` first.")
     steps = round(60 * MINUTES * known[mode] / (options.batch_size * options.sequence_length))
-    return options.changed(steps=steps)
+    return options.changed(steps=steps, evaluations=EVALUATIONS, patience=PATIENCE)
 
 
 def scored(session: Session) -> dict[str, float]:
