@@ -68,7 +68,7 @@ class Agreement:
 
         hosts = " and ".join(self.hosts)
         return (
-            f"Fetch {self.model.name} ({nbytes(self.nbytes)}, {self.model.licence}) from {hosts}?  "
+            f"Fetch {self.model.name} ({nbytes(self.nbytes)}, {self.model.licence}) from {hosts}? "
             "The host sees your address and which files you ask for, and nothing of your code."
         )
 
@@ -146,7 +146,7 @@ def _listing(agreement: Agreement) -> tuple[str, list[HubFile]]:
     if weights > SLACK * agreement.nbytes or others > MOST_BESIDES:
         raise FetchError(
             f"{model.repository} now holds {weights + others:,} bytes; you agreed to about {agreement.nbytes:,}.",
-            "It is not what it was when this list was made.  Nothing was fetched.",
+            "It is not what it was when this list was made. Nothing was fetched.",
         )
     if not all(file.sha256 or file.git_hash for file in files):
         raise FetchError(f"{agreement.hosts[0]} states no hash for some files.", "They could not be checked.")
@@ -213,7 +213,7 @@ def _check(files: list[HubFile], folder: Path, report: Report) -> None:
         if digest.hexdigest() != (file.sha256 or file.git_hash):
             shutil.rmtree(folder)
             raise FetchError(
-                f"{file.name} does not have the hash that the hub states for it.  It was thrown away.",
+                f"{file.name} does not have the hash that the hub states for it. It was thrown away.",
                 "Try again; if it happens again, something between here and the hub changes files.",
             )
 
@@ -240,7 +240,7 @@ def _in_words(agreement: Agreement) -> Iterator[None]:
             raise
         raise FetchError(
             _cause(error, agreement),
-            "Try again later: what was fetched is kept.  A folder on disk can be imported instead.",
+            "Try again later: what was fetched is kept. A folder on disk can be imported instead.",
         ) from error
 
 

@@ -47,7 +47,7 @@ BASE_MODELS = (
         layers=24,
         parameters=129_135_360,
         licence="Apache-2.0",
-        words="Fits most laptops in every mode.  Trained on text and code in many languages.",
+        words="Fits most laptops in every mode. Trained on text and code in many languages.",
         memory=(0.72, 0.74, 0.81, 2.16),
     ),
     BaseModel(

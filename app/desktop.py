@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
+import os
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from app import VERSION
 from app.data_folder import data_folder
-from app.display import binding_problem, display_problem
+from app.display import binding_problem, display_problem, need_qt
 from app.log_file import close_log, need_console, open_log
 
 if TYPE_CHECKING:
@@ -98,6 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
             problem,
             "`codecoil devices` and `codecoil selftest` need no screen, and `codecoil tour` draws the window to files.",
         )
+    need_qt()
     folder = data_folder()
     need_console()
     from app.single_instance import SingleInstance
@@ -106,12 +109,33 @@ def run(arguments: argparse.Namespace) -> int:
     instance = SingleInstance(folder)
     if not instance.claim():
         return 0  # the window that is open was asked to come to the front
+    folder, instance = _after_move(folder, instance)
     log = open_log(folder)
     try:
         return _run_with_log(folder, instance)
     finally:
         instance.release()
         close_log(log)
+
+
+def _after_move(folder: Path, instance: SingleInstance) -> tuple[Path, SingleInstance]:
+    """A data folder that was copied elsewhere is switched over now, while nobody uses the old one.
+
+    Where that cannot be (a full disk, one that is not plugged in), the old one stays in use; the settings say so.
+    """
+    from app.data_folder import VARIABLE, usual_folder
+    from app.data_move import finish_move
+    from app.single_instance import SingleInstance
+
+    if os.environ.get(VARIABLE):
+        return folder, instance
+    with contextlib.suppress(OSError):
+        move = finish_move(usual_folder())
+        if move is not None and move.folder != folder:
+            instance.release()
+            folder, instance = move.folder, SingleInstance(move.folder)
+            instance.claim()
+    return folder, instance
 
 
 def _run_with_log(folder: Path, instance: SingleInstance) -> int:

@@ -10,6 +10,23 @@ import os
 import sys
 from pathlib import Path
 
+PACKAGES = "libegl1 libgl1 libx11-6 libxkbcommon0 libdbus-1-3 libfontconfig1 libfreetype6 libglib2.0-0 libgssapi-krb5-2"
+
+
+def need_qt() -> None:
+    """Say in words which shared library Qt misses, before anything else imports Qt and ends in a traceback."""
+    try:
+        import PySide6.QtNetwork
+        import PySide6.QtWidgets  # noqa: F401
+    except ImportError as error:
+        from engine.errors import ConfigError
+
+        raise ConfigError(
+            f"Qt, which draws the window, cannot be loaded: {error}.",
+            "Install that library with your system's package manager. On Debian and Ubuntu, all that Qt needs:  "
+            f"sudo apt-get install -y --no-install-recommends {PACKAGES}",
+        ) from error
+
 
 def binding_problem() -> str:
     """Why the installed PySide6 cannot be used, or an empty string.

@@ -158,7 +158,7 @@ class Settings(QObject):
         except FileNotFoundError:
             return
         except (OSError, ValueError, RecursionError) as error:
-            self.problem = f"The settings in {self.path} cannot be read: {error}.  Everything is as at first."
+            self.problem = f"The settings in {self.path} cannot be read: {error}. Everything is as at first."
             return
         for name, value in content.items():
             field = FIELDS.get(name)

@@ -98,6 +98,22 @@ def thousands(number: int) -> str:
     return f"{number / 1e6:.1f} M" if number < 1e8 else f"{number / 1e6:.0f} M"
 
 
+MODES = {  # what made a checkpoint
+    "wsla": "WSLA",
+    "lora": "LoRA",
+    "vocabulary": "Vocabulary",
+    "full": "Full",
+    "merge": "Merge",
+    "import": "Imported",
+    "base": "Base",
+}
+
+
+def mode_words(mode: str) -> str:
+    """What a mode is called."""
+    return MODES.get(mode, mode)
+
+
 LANGUAGES = {
     "clojurescript": "ClojureScript",
     "cmake": "CMake",

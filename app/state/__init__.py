@@ -6,7 +6,8 @@
                            ├─ training      options, plan, the run and its history
                            ├─ completion    which model answers, requests and answers
                            ├─ checkpoints   the store's rows, and everything that is done to one
-                           └─ downloads     the base model that is being fetched, after the user agreed
+                           ├─ downloads     the base model that is being fetched, after the user agreed
+                           └─ storage       where all of it is kept, and moving that elsewhere
               (signals) ◀──┘      │ queued signals, frozen values
                               app/workers: "engine", "repository" and "files", each in a thread of its own
 

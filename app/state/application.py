@@ -14,13 +14,14 @@ from PySide6.QtCore import QMetaObject, QObject, Qt, QThread, QTimer, Signal, Sl
 
 from app.settings import Settings
 from app.state.checkpoints import CheckpointController
-from app.state.choices import base_choices, is_starter, model_choices, timelines
+from app.state.choices import base_choices, model_choices, timelines
 from app.state.collecting import Collecting
 from app.state.completion import CompletionController
 from app.state.downloads import DownloadController
 from app.state.engine import EngineController
 from app.state.idle import IdleRules
 from app.state.repository import RepositoryController
+from app.state.storage import StorageController
 from app.state.training import TrainingController
 from app.values.completion import STARTER
 from app.values.training import FinishedView
@@ -28,7 +29,8 @@ from app.workers.completing import CompletionWorker, QueryLine
 from app.workers.engine import EngineWorker
 from app.workers.files import FilesWorker
 from app.workers.flag import CancelledTickets, Flag
-from app.workers.measuring import MeasuringWorker
+from app.workers.measuring import MeasureEnds, MeasuringWorker
+from app.workers.moving import MovingWorker
 from app.workers.repository import RepositoryWorker
 from app.workers.training import TrainingWorker
 from app.workers.workbench import Workbench
@@ -56,6 +58,7 @@ class Application(QObject):
         self.completion = CompletionController(self.settings, self)
         self.checkpoints = CheckpointController(self)
         self.downloads = DownloadController(folder, self)
+        self.storage = StorageController(folder, self)
         self.idle = IdleRules(self.settings, self)
         self._running = False
         self._threads: list[QThread] = []
@@ -68,6 +71,7 @@ class Application(QObject):
         self._connect_training()
         self._connect_completion()
         self._connect_checkpoints()
+        self._connect_storage()
 
     # ---- the life of the program
 
@@ -104,6 +108,10 @@ class Application(QObject):
         self._running = False
         self.settings.save()
 
+    def settle(self) -> None:
+        """Much that is needed for long was made or loaded just now."""
+        self._collecting.settle()
+
     @property
     def busy(self) -> bool:
         """Whether closing the window would interrupt a run."""
@@ -112,25 +120,27 @@ class Application(QObject):
     # ---- building
 
     def _make_workers(self) -> None:
-        self._check_flag, self._training_flag, self._measure_flag = (Flag(self) for _ in range(3))
-        self._scan_flag, self._files_flag = (Flag(self) for _ in range(2))
+        self._check_flag, self._training_flag, self._scan_flag, self._files_flag = (Flag(self) for _ in range(4))
+        self._moving_flag = Flag(self)
+        self._measure_ends = ends = MeasureEnds(Flag(self), Flag(self), Flag(self), CancelledTickets(self))
         self._flags = (
-            *(self._check_flag, self._training_flag, self._measure_flag),
-            *(self._scan_flag, self._files_flag),
+            *(self._check_flag, self._training_flag, self._scan_flag, self._files_flag),
+            *(ends.any, ends.scorecard, ends.files, self._moving_flag),
         )
         self._line, self._tickets = QueryLine(self), CancelledTickets(self)
         bench = Workbench(self.data_folder)
         self._engine_worker = EngineWorker(bench, self._check_flag)
         self._completion_worker = CompletionWorker(bench, self._line, self._tickets)
         self._training_worker = TrainingWorker(bench, self._training_flag)
-        self._measuring_worker = MeasuringWorker(bench, self._completion_worker, self._measure_flag)
+        self._measuring_worker = MeasuringWorker(bench, self._completion_worker, ends)
         self._repository_worker = RepositoryWorker(self.data_folder, self._scan_flag)
         self._files_worker = FilesWorker(self.data_folder, self._files_flag)
+        self._moving_worker = MovingWorker(self._moving_flag)
         in_engine = (self._completion_worker, self._training_worker, self._measuring_worker, self._engine_worker)
         for name, workers in (
             ("engine", in_engine),
             ("repository", (self._repository_worker,)),
-            ("files", (self._files_worker,)),
+            ("files", (self._files_worker, self._moving_worker)),
         ):
             thread = QThread(self)
             thread.setObjectName(name)
@@ -181,6 +191,7 @@ class Application(QObject):
         worker.corpus_read.connect(controller.on_corpus)
         worker.progressed.connect(controller.on_progress)
         worker.cancelled.connect(controller.on_cancelled)
+        worker.cancelled.connect(controller.on_cancelled)
         worker.failed.connect(controller.on_failed)
         worker.gone.connect(controller.on_gone)
         worker.changes_counted.connect(controller.on_changes)
@@ -188,10 +199,12 @@ class Application(QObject):
         self._lines_wanted.connect(worker.keep_lines)
         worker.corpus_ready.connect(self._training_worker.keep_corpus)
         worker.edited.connect(self._completion_worker.note_edits)
+        self._score_files_wanted.connect(self._measure_ends.files.arm)
         self._score_files_wanted.connect(self._measuring_worker.score_files)
-        self._score_run_wanted.connect(self._measuring_worker.score_run)
+        controller.cancel_score_wanted.connect(self._measure_ends.files.cancel)
+        self._measuring_worker.files_scoring.connect(controller.on_scoring)
         self._measuring_worker.losses_told.connect(controller.on_losses)
-        self._measuring_worker.files_failed.connect(controller.on_failed)
+        self._measuring_worker.files_failed.connect(controller.on_score_failed)
         controller.changed.connect(self.on_repository_changed)
         controller.changes_counted.connect(self.on_repository_changed)
         controller.changes_counted.connect(self.idle.on_changes)
@@ -200,7 +213,7 @@ class Application(QObject):
         controller, worker = self.training, self._training_worker
         controller.plan_wanted.connect(worker.plan)
         controller.start_wanted.connect(self._training_flag.arm)
-        controller.start_wanted.connect(self._measure_flag.cancel)
+        controller.start_wanted.connect(self._measure_ends.any.cancel)
         controller.start_wanted.connect(worker.start)
         controller.pause_wanted.connect(worker.pause)
         controller.resume_wanted.connect(worker.resume)
@@ -218,6 +231,10 @@ class Application(QObject):
         worker.failed.connect(controller.on_failed)
         worker.checkpoint_saved.connect(self.on_checkpoint_saved)
         worker.finished.connect(self.on_run_finished)
+        self._score_run_wanted.connect(self._measure_ends.scorecard.arm)
+        self._score_run_wanted.connect(self._measuring_worker.score_run)
+        controller.cancel_score_wanted.connect(self._measure_ends.scorecard.cancel)
+        self._measuring_worker.score_cancelled.connect(controller.on_score_cancelled)
         self._measuring_worker.scored.connect(controller.on_scores)
         self._measuring_worker.scoring.connect(controller.on_scoring)
         self._measuring_worker.score_failed.connect(controller.on_score_failed)
@@ -242,18 +259,37 @@ class Application(QObject):
         controller.job_wanted.connect(worker.do)
         controller.measure_wanted.connect(measuring.do)
         controller.cancel_wanted.connect(self._files_flag.cancel)
-        controller.cancel_wanted.connect(self._measure_flag.cancel)
+        controller.measure_cancelled.connect(self._measure_ends.jobs.cancel)
+        controller.waits_for = self.what_is_measured
+        measuring.job_began.connect(controller.on_measure_began)
+        measuring.job_ended.connect(controller.on_measure_ended)
+        measuring.progressed.connect(controller.on_measure_progress)
+        worker.job_ended.connect(controller.on_job_ended)
+        worker.progressed.connect(controller.on_progress)
+        worker.cancelled.connect(controller.on_cancelled)
         worker.listed.connect(controller.on_listed)
         for each in (worker, measuring):
             each.answered.connect(controller.on_answer)
             each.precision_measured.connect(controller.on_precision)
             each.precisions_ready.connect(controller.on_precisions)
-            each.progressed.connect(controller.on_progress)
-            each.job_ended.connect(controller.on_job_ended)
             each.failed.connect(controller.on_failed)
         measuring.store_changed.connect(controller.refresh)
         self.downloads.fetched.connect(self.on_fetched)
         controller.changed.connect(self.on_checkpoints_changed)
+
+    def _connect_storage(self) -> None:
+        controller, worker = self.storage, self._moving_worker
+        controller.plan_wanted.connect(worker.plan)
+        controller.copy_wanted.connect(self._moving_flag.arm)
+        controller.copy_wanted.connect(worker.copy)
+        controller.undo_wanted.connect(worker.undo)
+        controller.delete_wanted.connect(self._moving_flag.arm)
+        controller.delete_wanted.connect(worker.delete)
+        controller.cancel_wanted.connect(self._moving_flag.cancel)
+        worker.planned.connect(controller.on_planned)
+        worker.progressed.connect(controller.on_progress)
+        worker.failed.connect(controller.on_failed)
+        worker.ended.connect(controller.on_ended)
 
     # ---- where two controllers meet
 
@@ -280,14 +316,24 @@ class Application(QObject):
     @Slot()
     def on_checkpoints_changed(self) -> None:
         shipped = self.checkpoints.has_starter
-        rows = tuple(row for row in self.checkpoints.rows if not (shipped and is_starter(row)))
+        rows = tuple(row for row in self.checkpoints.rows if not (shipped and row.built_in))  # not listed twice
         self.training.on_bases(base_choices(rows, shipped))
         self.completion.on_choices(model_choices(rows, shipped))
         self.completion.on_training(self.training.phase in ("running", "paused"))
         self.completion.on_timelines(timelines(rows))
 
+    def what_is_measured(self) -> str:
+        """What a measurement would have to wait for, in words; "" where nothing is being done."""
+        if self.training.scoring[1]:
+            return "Waiting: the scorecard is being measured"
+        if self.repository.scoring[1]:
+            return "Waiting: the files are being scored"
+        return "Waiting: a device is being checked" if self.engine.busy else ""
+
     @Slot()
     def on_training_changed(self) -> None:
+        if not self.training.active:
+            self._measure_ends.any.arm()
         self.completion.on_training(self.training.phase in ("running", "paused"))
 
     @Slot(str)
@@ -304,6 +350,7 @@ class Application(QObject):
         if finished is None or not finished.checkpoint:
             return
         self._lines_wanted.emit(finished.checkpoint)
+        self.training.on_scoring(0, 1, "")
         self._score_run_wanted.emit(finished.base or STARTER, finished.checkpoint)
 
     @Slot()

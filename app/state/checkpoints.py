@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,13 @@ class CheckpointController(QObject):
     deleted = Signal(object)  # TrashRow: what `undo_delete` brings back
     disk_use_ready = Signal(object)  # DiskUseView
     progressed = Signal(int, int, str)  # done, total (0: not known), of what
+    cancelled = Signal(str)  # the name of the job
     busy_changed = Signal()
     failed = Signal(object)  # Failure
 
     job_wanted = Signal(str, tuple)  # name of a slot-like method of the files' worker, its arguments
-    measure_wanted = Signal(str, tuple)  # the same for what needs the device
+    measure_wanted = Signal(int, str, tuple)  # ticket, and the same for what needs the device
+    measure_cancelled = Signal(int)  # ticket
     cancel_wanted = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -58,7 +61,11 @@ class CheckpointController(QObject):
         self.progress = (0, 0, "")
         self.disk_use = DiskUseView()
         self.last_deleted: TrashRow | None = None
+        self.waits_for: Callable[[], str] = str  # what a measurement would have to wait for, in words
         self._jobs = 0
+        self._ticket = 0  # of the measurement that was asked for last
+        self._measuring: set[int] = set()  # tickets that were not given up
+        self._waiting = False  # the last one has not begun yet
 
     # ---- reading
 
@@ -156,8 +163,16 @@ class CheckpointController(QObject):
         self._ask("import_", str(path))
 
     def cancel(self) -> None:
-        """End what is being done where it can be ended; nothing half-written stays."""
+        """End what is being done where it can be ended; nothing half-written stays.
+
+        A measurement that still waits for another one is over at once.
+        """
         self.cancel_wanted.emit()
+        for ticket in sorted(self._measuring):
+            self.measure_cancelled.emit(ticket)
+        if self._waiting:
+            self.on_progress(0, 0, "Cancelled")
+            self.on_measure_ended(self._ticket)
 
     @property
     def export_formats(self) -> dict[str, tuple[str, ...]]:
@@ -224,6 +239,29 @@ class CheckpointController(QObject):
             self.progress = (0, 0, "")
             self.busy_changed.emit()
 
+    @Slot()
+    def on_measure_began(self) -> None:
+        """It is a measurement's turn."""
+        self._waiting = False
+        self.on_measure_progress(0, 0, "Measuring")
+
+    @Slot(int, int, str)
+    def on_measure_progress(self, done: int, total: int, what: str) -> None:
+        """How far it is; nobody wants to know it of one that was given up."""
+        if self._measuring:
+            self.on_progress(done, total, what)
+
+    @Slot(int)
+    def on_measure_ended(self, ticket: int) -> None:
+        if ticket in self._measuring:
+            self._measuring.discard(ticket)
+            self._waiting = False
+            self.on_job_ended()
+
+    @Slot(str)
+    def on_cancelled(self, name: str) -> None:
+        self.cancelled.emit(name)
+
     @Slot(object)
     def on_failed(self, failure: Failure) -> None:
         self.failed.emit(failure)
@@ -236,7 +274,11 @@ class CheckpointController(QObject):
 
     def _measure(self, name: str, *arguments: Any) -> None:
         self._began()
-        self.measure_wanted.emit(name, arguments)
+        self._ticket += 1
+        self._measuring.add(self._ticket)
+        self._waiting = True
+        self.on_progress(0, 0, self.waits_for() or "Measuring")
+        self.measure_wanted.emit(self._ticket, name, arguments)
 
     def _began(self) -> None:
         self._jobs += 1

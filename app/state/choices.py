@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from app.values.checkpoints import CheckpointRow
-from app.values.completion import STARTER, ModelChoice, TimelinePoint
+from app.values.completion import BUILT_IN, STARTER, ModelChoice, TimelinePoint
 from app.values.training import BaseChoice
+from app.words import mode_words
 
 TIMELINE_TAG = "timeline"
 
 
-def is_starter(row: CheckpointRow) -> bool:
-    """Whether this is the built-in model as training took it into the store: the same one need not be listed twice."""
-    return row.mode == "import" and row.name == STARTER
-
-
 def model_choices(rows: tuple[CheckpointRow, ...], has_starter: bool) -> tuple[ModelChoice, ...]:
     """What can complete: the built-in model, then checkpoints, newest first; no snapshots along a run."""
-    starter = (
-        (ModelChoice(STARTER, "Built-in model", "knows code in general, nothing of yours"),) if has_starter else ()
-    )
+    starter = (ModelChoice(STARTER, BUILT_IN, "knows code in general, nothing of yours"),) if has_starter else ()
     usable = [row for row in rows if not row.problem and TIMELINE_TAG not in row.tags]
     return (*starter, *(ModelChoice(row.id, row.name, row_words(row), row.run, _made_from(row)) for row in usable))
 
@@ -31,7 +25,7 @@ def _made_from(row: CheckpointRow) -> str:
 def base_choices(rows: tuple[CheckpointRow, ...], has_starter: bool) -> tuple[BaseChoice, ...]:
     """What training can start from: the built-in model or a new one first, then checkpoints."""
     first = (
-        BaseChoice("", "Built-in model", "knows code in general")
+        BaseChoice("", BUILT_IN, "knows code in general")
         if has_starter
         else BaseChoice("", "A new small model", "knows nothing yet")
     )
@@ -50,8 +44,8 @@ def timelines(rows: tuple[CheckpointRow, ...]) -> dict[str, tuple[TimelinePoint,
 
 
 def row_words(row: CheckpointRow) -> str:
-    """A checkpoint in a line: "lora, step 400, held-out loss 1.83"."""
-    parts = [row.mode]
+    """A checkpoint in a line: "LoRA, step 400, held-out loss 1.83"."""
+    parts = [mode_words(row.mode)]
     if row.step:
         parts.append(f"step {row.step:,}")
     if row.held_out_loss is not None:

@@ -35,6 +35,14 @@ class Collecting(QObject):
         if self._was_on:
             gc.enable()
 
+    def settle(self) -> None:
+        """What is there now stays for good (the engine, the pages): a later collection need not look at it.
+
+        All of it takes a tenth of a second to look through, which would be felt in the window.
+        """
+        if self._timer.isActive():
+            gc.freeze()
+
     @Slot()
     def on_due(self) -> None:
         """Collect the oldest generation whose threshold is passed, as Python itself would."""

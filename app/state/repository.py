@@ -22,6 +22,7 @@ class RepositoryController(QObject):
     failed = Signal(object)  # Failure
     changes_counted = Signal(object)  # ChangesSince
     losses_changed = Signal()
+    scoring_changed = Signal()
 
     open_wanted = Signal(str)  # from here on: to the workers
     close_wanted = Signal()
@@ -34,6 +35,7 @@ class RepositoryController(QObject):
     watch_wanted = Signal(bool)
     since_wanted = Signal(str)
     score_wanted = Signal()
+    cancel_score_wanted = Signal()
 
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -114,8 +116,14 @@ class RepositoryController(QObject):
 
     def score_files(self) -> None:
         """Measure the held-out loss of every held-out file with the model in use; `losses` fills as it goes."""
-        if self.phase == "ready":
+        if self.phase == "ready" and self.corpus is not None and not self.scoring[1]:
+            self.on_scoring(0, self.corpus.totals.held_out.files)
             self.score_wanted.emit()
+
+    def cancel_scoring(self) -> None:
+        """End the scoring of files."""
+        if self.scoring[1]:
+            self.cancel_score_wanted.emit()
 
     def forget_recent(self, folder: str) -> None:
         """Take a folder off the list."""
@@ -174,7 +182,7 @@ class RepositoryController(QObject):
     def on_gone(self, root: str) -> None:
         if root == self.root:
             self.failure = Failure(
-                GONE.format(root), "What was learned is kept.  Bring the folder back, or choose another one."
+                GONE.format(root), "What was learned is kept. Bring the folder back, or choose another one."
             )
             self._enter("gone")
             self.failed.emit(self.failure)
@@ -189,11 +197,23 @@ class RepositoryController(QObject):
         self.watcher, self.watcher_words = state, words
         self.changed.emit()
 
+    @Slot(int, int, str)
+    def on_scoring(self, done: int, total: int, _what: str = "") -> None:
+        """How far the scoring is; 0 of 0: it was ended."""
+        self.scoring = (done, total)
+        self.scoring_changed.emit()
+
+    @Slot(object)
+    def on_score_failed(self, failure: Failure) -> None:
+        self.on_scoring(0, 0)
+        self.on_failed(failure)
+
     @Slot(object)
     def on_losses(self, scored: FileLosses) -> None:
         self.losses = {**self.losses, **scored.losses}
         self.scoring = (scored.done, scored.total) if scored.done < scored.total else (0, 0)
         self.losses_changed.emit()
+        self.scoring_changed.emit()
 
     @Slot(str)
     def on_setting_changed(self, name: str) -> None:

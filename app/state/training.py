@@ -43,6 +43,7 @@ class TrainingController(QObject):
     use_wanted = Signal(str)  # checkpoint id
     compare_wanted = Signal(str, str)
     runs_wanted = Signal()
+    cancel_score_wanted = Signal()
 
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -204,6 +205,11 @@ class TrainingController(QObject):
 
     # ---- afterwards
 
+    def cancel_scoring(self) -> None:
+        """End the scorecard; what it has measured stays."""
+        if self.scoring[1]:
+            self.cancel_score_wanted.emit()
+
     def use(self) -> None:
         """Complete with what the run made."""
         if self.finished is not None and self.finished.checkpoint:
@@ -295,6 +301,14 @@ class TrainingController(QObject):
     @Slot(int, int, str)
     def on_scoring(self, done: int, total: int, what: str) -> None:
         self.scoring = (done, total, what)
+        self.scored.emit()
+
+    @Slot()
+    def on_score_cancelled(self) -> None:
+        """By the user, or by a new run, which has forgotten this one already."""
+        self.scoring = (0, 0, "")
+        if self.phase == "finished":
+            self.score_problem = "it was cancelled."
         self.scored.emit()
 
     @Slot(object)

@@ -18,7 +18,9 @@ QPushButton[role="link"] {
     text-decoration: underline; text-align: left;
 }
 QPushButton[role="link"]:hover { color: $ink; }
-#footer QPushButton[role="link"] { color: $ink; font-size: ${label}px; font-weight: 500; text-decoration: none; }
+#footer QPushButton[role="link"] {
+    color: $ink; font-size: ${label}px; font-weight: 500; text-decoration: none; padding: 1px 0;
+}
 #footer QPushButton[role="link"]:hover { text-decoration: underline; }
 QPushButton[role="link"]:focus { border-color: $second; padding: 1px 3px; }
 QPushButton[role="link"]::menu-indicator { image: none; width: 0; }
@@ -57,14 +59,16 @@ QAbstractSpinBox QLineEdit, QAbstractSpinBox QLineEdit:focus {
     background: transparent; border: none; border-radius: 0; padding: 0; min-height: 0;
 }
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { width: 1px; border: none; }
-QComboBox { background: $raised; padding-right: 26px; }
+QComboBox { background: $raised; padding-right: 26px; combobox-popup: 0; }
 QComboBox:focus { padding-right: 25px; }
 QComboBox::drop-down { border: none; width: 0; }
 QComboBox QAbstractItemView {
     background: $panel; border: 1px solid $line; padding: 4px; outline: none;
     selection-background-color: $raised; selection-color: $ink;
 }
-QComboBox QAbstractItemView::item { min-height: 28px; padding: 0 8px; }
+QComboBox QAbstractItemView:focus { border-color: $line; }
+QComboBox QAbstractItemView::item { min-height: 28px; padding: 0 8px; border-radius: 6px; }
+QComboBox QAbstractItemView::item:selected { background: $raised; color: $ink; }
 
 QSlider:horizontal { min-height: 22px; }
 QSlider::groove:horizontal { background: $raised; border: 1px solid $line; height: 4px; border-radius: 3px; }
@@ -83,7 +87,7 @@ QProgressBar[tone="bad"]::chunk { background: $bad; }
 QProgressBar[tone="warn"]::chunk { background: $warn; }
 
 QTableView, QTreeView, QListView {
-    background: transparent; border: 2px solid transparent; border-radius: 8px; outline: none;
+    background: transparent; border: 1px solid transparent; border-radius: 8px; outline: none;
     selection-background-color: $raised; selection-color: $ink;
 }
 QTableView:focus, QTreeView:focus, QListView:focus { border-color: $second; }

@@ -1,8 +1,6 @@
 """The stylesheet's first part: the window's frame, words by role, cards, the rail, chips, menus and scroll bars."""
 
 SHEET = """
-* { font-family: "$interface"; font-size: ${body}px; }
-QWidget { color: $ink; }
 QMainWindow, QDialog, #page, #page_view, #page_view > QWidget, #pages { background: $background; }
 QLabel { background: transparent; }
 QToolTip { background: $raised; color: $ink; border: 1px solid $line; padding: 6px 8px; }
@@ -58,7 +56,7 @@ QPushButton[role="chip"]::menu-indicator { image: none; width: 0; }
 
 QPushButton[role="rail"] {
     background: transparent; border: none; border-left: 3px solid transparent; border-radius: 8px;
-    padding: 0;
+    border-top-left-radius: 0; border-bottom-left-radius: 0; padding: 0;
 }
 QPushButton[role="rail"]:hover { background: $raised; }
 QPushButton[role="rail"]:checked { background: $raised; border-left-color: $accent; }
@@ -89,6 +87,7 @@ QScrollBar:vertical { background: transparent; width: 12px; margin: 2px; }
 QScrollBar:horizontal { background: transparent; height: 12px; margin: 2px; }
 QScrollBar::handle { background: $line; border-radius: 4px; min-height: 32px; min-width: 32px; }
 QScrollBar::handle:hover { background: $dim; }
+QScrollBar::handle:disabled { background: transparent; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QAbstractScrollArea::corner { background: transparent; }

@@ -1,12 +1,19 @@
-"""The theme of the running program: the system's scheme or the user's choice; restyles everything at once."""
+"""The theme of the running program: the system's scheme or the user's choice; restyles everything in sight at once.
+
+The stylesheet is given to finished parts (a page, the header, a dialog), not to the application.  With one on the
+application Qt styles a widget anew each time that it, or anything above it, is put into a layout, and a switch takes
+four times as long.  So whoever makes such a part calls `dress` when everything is in it.
+"""
 
 from __future__ import annotations
 
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QApplication, QStyleFactory
+from PySide6.QtWidgets import QApplication, QStyleFactory, QWidget
+from shiboken6 import isValid
 
 from app.theme.fonts import interface_font, load_fonts
 from app.theme.icons import app_icon
@@ -14,10 +21,11 @@ from app.theme.stylesheet import stylesheet
 from app.theme.tokens import DARK, LIGHT, Tokens
 
 CHOICES = ("system", "dark", "light")
+BETWEEN = 40  # milliseconds between two parts that are dressed while nobody sees them
 
 
 class Theme(QObject):
-    """Owns the application's style.  What paints by itself listens to `restyled` and takes the new tokens."""
+    """Owns the look of the program.  What paints by itself listens to `restyled` and takes the new tokens."""
 
     restyled = Signal(Tokens)
     _current: ClassVar[Theme | None] = None
@@ -26,6 +34,10 @@ class Theme(QObject):
         super().__init__(application)
         Theme._current = self
         self._application = application
+        self._worn: WeakKeyDictionary[QWidget, Tokens | None] = WeakKeyDictionary()  # what each part has on
+        self._later = QTimer(self)
+        self._later.setInterval(BETWEEN)
+        self._later.timeout.connect(self.on_later)
         self.choice = choice if choice in CHOICES else "system"
         load_fonts()
         application.setStyle(QStyleFactory.create("Fusion"))
@@ -52,6 +64,27 @@ class Theme(QObject):
         """From dark to light or back, whatever the system says."""
         self.choose("light" if self.tokens is DARK else "dark")
 
+    def dress(self, *parts: QWidget) -> None:
+        """Give finished parts, and all that is in them, the look of now; they follow every switch from here on."""
+        for part in parts:
+            if self._worn.get(part) is not self.tokens:
+                part.setStyleSheet(stylesheet(self.tokens))
+                self._worn[part] = self.tokens
+
+    def dress_soon(self, part: QWidget) -> None:
+        """The same for a part that nobody sees yet, in a turn of its own; `dress` when it is shown before that."""
+        self._worn.setdefault(part, None)
+        self._later.start()
+
+    @Slot()
+    def on_later(self) -> None:
+        """One part a turn: each takes some ten milliseconds."""
+        waiting = [part for part, worn in self._worn.items() if worn is not self.tokens and isValid(part)]
+        if waiting:
+            self.dress(waiting[0])
+        if len(waiting) <= 1:
+            self._later.stop()
+
     @Slot(Qt.ColorScheme)
     def on_system_scheme_changed(self, _scheme: Qt.ColorScheme) -> None:
         self._restyle()
@@ -67,12 +100,13 @@ class Theme(QObject):
         if wanted is not self.tokens:
             self.tokens = wanted
             self._apply()
+            self.dress(*(part for part in [*self._worn] if isValid(part) and part.isVisible()))
+            self._later.start()
             self.restyled.emit(wanted)
 
     def _apply(self) -> None:
         tokens = self.tokens
         self._application.setPalette(palette(tokens))
-        self._application.setStyleSheet(stylesheet(tokens))
         self._application.setWindowIcon(app_icon(tokens.accent))
 
 

@@ -21,15 +21,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-from app.display import display_problem
+from app.display import display_problem, need_qt
 
 FAILED = 1
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Take the tour; 0 if every station was reached."""
-    if display_problem():
+    no_screen = display_problem()
+    if no_screen:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    need_qt()
+    if no_screen:
         quiet_offscreen()
     out = Path(arguments.out).expanduser().absolute()
     out.mkdir(parents=True, exist_ok=True)

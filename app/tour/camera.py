@@ -17,8 +17,8 @@ SMALLEST = 0  # of PNG's qualities: packed as hard as it goes
 class Camera:
     """Takes what the window shows now, in the scheme it has now.
 
-    Restyling a whole window takes a second or two: a station that is taken in both schemes leaves the other one behind,
-    so that light and dark take turns.  In brief (not `both`) there is one scheme and one size.
+    A station that is taken in both schemes leaves the other one behind, so that light and dark take turns.
+    In brief (not `both`) there is one scheme and one size.
     """
 
     def __init__(self, desktop: Desktop, hands: Hands, out: Path, both: bool) -> None:

@@ -31,6 +31,7 @@ class CheckpointRow:
     note: str = ""
     precision: str = "float32"
     repository: str = ""  # the folder it was trained on, where that is known
+    built_in: bool = False  # the model that the program came with, as training took it into the store
     problem: str = ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 STARTER = "starter"  # the built-in model
+BUILT_IN = "Built-in model"  # the same for people
 IN_TRAINING = "in training"  # the model that is being trained now
 CHANNELS = ("ghost", "left", "right", "timeline")
 

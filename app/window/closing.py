@@ -48,7 +48,7 @@ class ClosingBar(QFrame):
         self.tray_button.setVisible(has_tray)
         self.stop_button.clicked.connect(self.on_stop_clicked)
         self.tray_button.clicked.connect(self.tray_wanted)
-        self.stay_button.clicked.connect(self.hide)
+        self.stay_button.clicked.connect(self.put_away)
         application.training.progressed.connect(self.on_progressed)
         self.hide()
 
@@ -59,6 +59,13 @@ class ClosingBar(QFrame):
             button.setEnabled(True)
         self.show()
         self.stop_button.setFocus()
+
+    @Slot()
+    def put_away(self) -> None:
+        """The question is answered; the focus goes back to the page, not to whatever comes next."""
+        if self.isAncestorOf(QApplication.focusWidget() or self.window()):
+            self.window().setFocus()
+        self.hide()
 
     @property
     def is_saving(self) -> bool:
@@ -93,12 +100,12 @@ class Tray(QObject):
         self._application = application
         theme = Theme.current()
         self.icon = QSystemTrayIcon(app_icon(theme.tokens.accent), self)
-        self._menu = QMenu()
-        self.open_action = self._menu.addAction("Open Codecoil")
+        self.menu = QMenu()
+        self.open_action = self.menu.addAction("Open Codecoil")
         self.open_action.triggered.connect(self.window_wanted)
-        self.quit_action = self._menu.addAction("Stop, save and quit")
+        self.quit_action = self.menu.addAction("Stop, save and quit")
         self.quit_action.triggered.connect(self.quit_wanted)
-        self.icon.setContextMenu(self._menu)
+        self.icon.setContextMenu(self.menu)
         self.icon.activated.connect(self.on_activated)
         theme.restyled.connect(self.on_restyled)
         application.training.progressed.connect(self.on_progressed)

@@ -17,7 +17,7 @@ from app.words import counted
 
 LOOK = 1000  # milliseconds between two looks at the guard: it may be called from any thread and must not call back
 MOST_ROWS = 12
-PROMISE = "No account, no telemetry, no upload.  Codecoil refuses every connection that you did not ask for by name."
+PROMISE = "No account, no telemetry, no upload. Codecoil refuses every connection that you did not ask for by name."
 
 
 class ConnectionsNote(QWidget):
@@ -28,14 +28,14 @@ class ConnectionsNote(QWidget):
         self.guard = guard or connections.install()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
+        row.setSpacing(2)  # the button's ring is 2 px more
         self._dot = dot("good")
         self.heading = label("Offline:", "label")
         self.button = LinkButton("no connections")
         self.button.clicked.connect(self.on_clicked)
         self.list: ConnectionsList | None = None
         row.addWidget(self._dot)
-        row.addSpacing(4)
+        row.addSpacing(8)
         row.addWidget(self.heading)
         row.addWidget(self.button)
         self._seen: tuple = ()
@@ -62,7 +62,7 @@ class ConnectionsNote(QWidget):
         self.heading.setText(heading)
         self.button.setText(words)
         self.button.setAccessibleName(f"{heading} {words}")
-        tip(self.button, f"{PROMISE}  Press to see the list.")
+        tip(self.button, f"{PROMISE} Press to see the list.")
         set_tone(self._dot, tone)
         if self.list is not None and self.list.isVisible():
             self.list.fill(guard)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout
 
 from app.state.application import Application
 from app.window.connections_note import ConnectionsNote
-from app.window.parts import ElidedLabel, dot, label, set_tone, tip
+from app.window.parts import NOTHING, ElidedLabel, dot, label, set_tone, tip
 from app.words import nbytes
 
 PHASES = {
@@ -77,7 +77,7 @@ class Footer(QFrame):
         self.engine.setAccessibleName(f"Engine: {words}")
         set_tone(self._engine_dot, tone)
         memory = engine.memory
-        self.memory.setText(f"{nbytes(memory.total)} of {nbytes(memory.ceiling)}")
+        self.memory.setText(f"{nbytes(memory.total)} of {nbytes(memory.ceiling)}" if memory.total else NOTHING)
         set_tone(self.memory, "warn" if memory.share > 0.95 else "")
         parts = [f"{kind}: {nbytes(memory.by_kind[kind])}" for kind in KINDS if memory.by_kind.get(kind)]
         tip(self.memory, "\n".join(parts) or "What the engine holds on the device, against the ceiling of the settings")

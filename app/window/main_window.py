@@ -58,6 +58,7 @@ class MainWindow(QMainWindow):
         self.tray = Tray(application, self)
         self._build()
         self.drop_sign = DropSign(self.pages)
+        theme.dress(self.drop_sign)
         self._connect()
         modules = [name for entry in self._entries.values() for name in (entry.module, *entry.later)]
         self.preloading = Preloading(application, modules, self)
@@ -94,6 +95,8 @@ class MainWindow(QMainWindow):
         column.addWidget(self.footer)
         self.setCentralWidget(body)
         keyboard_focus(body)
+        self._theme.dress(self.header, self.rail, self.footer, self.closing_bar, self.trouble, self.defect_card)
+        self._theme.dress(self.actions_.menu, self.tray.menu)
         if sys.platform == "darwin":
             self.menuBar().addMenu(self.actions_.menu)
 
@@ -141,6 +144,7 @@ class MainWindow(QMainWindow):
         if title not in self._entries:
             return
         page, left, focused = self._page(title), self.pages.currentWidget(), QApplication.focusWidget()
+        self._theme.dress(page)
         self.pages.setCurrentWidget(page)
         if focused is not None and left is not page and left.isAncestorOf(focused):
             page.setFocus()  # and not whatever comes next: a ring where nobody tabbed to is noise
@@ -165,6 +169,7 @@ class MainWindow(QMainWindow):
             keyboard_focus(page)
             self.made[title] = page
             self.pages.addWidget(page)
+            self._theme.dress_soon(page)
         return self.made[title]
 
     @Slot(object)
@@ -188,6 +193,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def on_devices_found(self) -> None:
         self.trouble.put_away()
+        self.application.settle()  # the engine is loaded
         self.preloading.begin()
 
     @Slot()
@@ -198,6 +204,7 @@ class MainWindow(QMainWindow):
             self._page(missing[0])
         if len(missing) <= 1:
             self.preloading.rest()
+            self.application.settle()
 
     # ---- what the user wants
 
@@ -263,7 +270,9 @@ class MainWindow(QMainWindow):
             from app.window.base_models.dialog import BaseModelDialog
 
             self.base_model_dialog = BaseModelDialog(self.application, self)
+        self._theme.dress(self.base_model_dialog)
         self.base_model_dialog.show()
+        self.base_model_dialog.setFocus()  # and not its first button: a ring where nobody tabbed to is noise
         self.base_model_dialog.raise_()
 
     @Slot()
@@ -273,6 +282,7 @@ class MainWindow(QMainWindow):
             from app.window.help.window import HelpWindow
 
             self.help_window = HelpWindow(self, self.made, self._settings)
+        self._theme.dress(self.help_window)
         self.help_window.open_at(self._front)
 
     # ---- what has changed
@@ -308,7 +318,7 @@ class MainWindow(QMainWindow):
         if not training.active:
             if self.closing_bar.is_saving or self._leaving:
                 self.shut()
-            self.closing_bar.hide()
+            self.closing_bar.put_away()
 
     # ---- a folder dropped anywhere
 
@@ -332,7 +342,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def on_tray_wanted(self) -> None:
-        self.closing_bar.hide()
+        self.closing_bar.put_away()
         self.tray.show()
         self.hide()
 

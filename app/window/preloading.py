@@ -2,14 +2,15 @@
 
 A first import of pyqtgraph, of Pygments' rules or of the checkpoint formats takes from a third of a second to a whole
 one; that is paid by a plain Python thread, where the window only shares the interpreter with it.  Widgets can be made
-in the window's own thread only and take a fifth of a second a page; so a page is made ahead only when nothing is read,
-trained or checked and no key was pressed for a while.  Whoever asks for a page earlier gets it at once.
+in the window's own thread only and take up to a tenth of a second a page; so one is made ahead only when nothing is
+read, trained or checked and no key was pressed for a while.  Whoever asks for a page earlier gets it at once.
 """
 
 from __future__ import annotations
 
 import importlib
 import logging
+import sys
 import threading
 from collections.abc import Callable, Sequence
 
@@ -104,6 +105,25 @@ class Preloading(QObject):
             except Exception:
                 log.warning("%s could not be loaded ahead", name, exc_info=True)
         self._loaded.emit()
+
+
+def when_loaded(module: str, owner: QObject, call: Callable[[], None]) -> QTimer:
+    """Call once a module was loaded by the thread above: what stands on it can be made then without holding anybody up.
+
+    Whoever needs it earlier loads it there and then; this never does.
+    """
+    timer = QTimer(owner)
+    timer.setInterval(LOOK_EVERY)
+
+    def look() -> None:
+        spec = getattr(sys.modules.get(module), "__spec__", None)
+        if spec is not None and not getattr(spec, "_initializing", False):  # and not in the middle of it
+            timer.stop()
+            call()
+
+    timer.timeout.connect(look)
+    timer.start()
+    return timer
 
 
 def load(name: str) -> None:

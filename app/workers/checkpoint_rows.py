@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from app.values.checkpoints import (
@@ -16,10 +17,19 @@ from app.values.checkpoints import (
     PrecisionLine,
     TrashRow,
 )
+from app.values.completion import BUILT_IN, STARTER
 from app.workers.changes import trained_on
-from app.workers.starter import starter_folder
 
 LOSS, BEFORE = "held_out_loss", "held_out_before"
+
+
+def shown_name(manifest) -> str:
+    """A checkpoint's name for people: the built-in model has one of its own everywhere in the window."""
+    return BUILT_IN if _is_built_in(manifest) else manifest.name
+
+
+def _is_built_in(manifest) -> bool:
+    return manifest.mode == "import" and manifest.name == STARTER
 
 
 def row_of(manifest, names: dict[str, str]) -> CheckpointRow:
@@ -27,7 +37,7 @@ def row_of(manifest, names: dict[str, str]) -> CheckpointRow:
     base = manifest.base.id if manifest.base else ""
     return CheckpointRow(
         id=manifest.id,
-        name=manifest.name,
+        name=shown_name(manifest),
         created=manifest.created,
         kind=manifest.kind,
         mode=manifest.mode,
@@ -44,18 +54,26 @@ def row_of(manifest, names: dict[str, str]) -> CheckpointRow:
         note=manifest.note,
         precision=manifest.precision,
         repository=trained_on(manifest),
+        built_in=_is_built_in(manifest),
     )
 
 
 def listing_of(store) -> Listing:
     """Everything in the store, from one reading of it."""
+    from engine.model.starter import starter_folder
+
     found = store.survey()
     manifests = found.newest_first()
-    names = {manifest.id: manifest.name for manifest in manifests}
+    names = {manifest.id: shown_name(manifest) for manifest in manifests}
     rows = [row_of(manifest, names) for manifest in manifests]
     rows += [CheckpointRow(each.id, each.id[:8], problem=each.reason) for each in found.unreadable]
-    trash = tuple(TrashRow(item.key, item.id, item.name, item.deleted) for item in store.trash())
+    trash = tuple(map(trash_row, store.trash()))
     return Listing(tuple(rows), trash, lineage_tree(rows), starter_folder() is not None)
+
+
+def trash_row(item) -> TrashRow:
+    """A checkpoint in the trash, of which the store tells no more than its name."""
+    return TrashRow(item.key, item.id, BUILT_IN if item.name == STARTER else item.name, item.deleted)
 
 
 def lineage_tree(rows: list[CheckpointRow]) -> tuple[LineageNode, ...]:
@@ -92,7 +110,7 @@ def curve_of(store, manifest) -> HistoryCurve:
             held_out.append((line["step"], line["held_out_loss"]))
     first, second = (np.array(pairs, np.float64).reshape(-1, 2) for pairs in (steps, held_out))
     columns = (first[:, 0], first[:, 1], second[:, 0], second[:, 1])
-    return HistoryCurve(manifest.id, manifest.name, *(np.ascontiguousarray(column) for column in columns))
+    return HistoryCurve(manifest.id, shown_name(manifest), *(np.ascontiguousarray(column) for column in columns))
 
 
 def details_of(store, id: str) -> CheckpointDetails:
@@ -102,7 +120,7 @@ def details_of(store, id: str) -> CheckpointDetails:
 
     manifest = store.get(id)
     found = store.survey()  # once: it reads every manifest there is
-    names = {each.id: each.name for each in found.checkpoints.values()}
+    names = {each.id: shown_name(each) for each in found.checkpoints.values()}
     config = store.config(manifest.id)
     problem = ""
     try:
@@ -111,7 +129,7 @@ def details_of(store, id: str) -> CheckpointDetails:
         lineage, problem = [manifest], error.message
     return CheckpointDetails(
         row=dataclasses.replace(row_of(manifest, names), problem=problem),
-        card=model_card(manifest, config, lineage[1] if len(lineage) > 1 else None),
+        card=model_card(*_named(manifest), config, *_named(*lineage[1:2])),
         options=dict(manifest.options),
         metrics=dict(manifest.metrics),
         data=dict(manifest.data),
@@ -124,13 +142,41 @@ def details_of(store, id: str) -> CheckpointDetails:
     )
 
 
-def comparison_of(store, first: str, second: str) -> ComparisonView:
-    """How far two are apart."""
+def _named(*manifests) -> list:
+    """Manifests with the names that people see."""
+    return [dataclasses.replace(each, name=shown_name(each)) for each in manifests]
+
+
+class _Counted(Mapping):
+    """The parameters of one side; `told` hears of each as it is looked at, and may raise to end it."""
+
+    def __init__(self, parameters: Mapping, told: Callable[[int, int], None]) -> None:
+        self._parameters, self._told = parameters, told
+
+    def __getitem__(self, name: str):
+        return self._parameters[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parameters)
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        for done, item in enumerate(self._parameters.items()):
+            self._told(done, len(self))
+            yield item
+
+
+def comparison_of(store, first: str, second: str, told: Callable[[int, int], None]) -> ComparisonView:
+    """How far two are apart; `told` how many of how many tensors were looked at."""
     from engine.checkpoints.compare import MEASURES, compare
     from engine.checkpoints.sides import side_of
 
-    names = {each.id: each.name for each in store.list()}
-    found = compare(side_of(store, first), side_of(store, second))
+    names = {each.id: shown_name(each) for each in store.list()}
+    side = side_of(store, first)
+    side = dataclasses.replace(side, parameters=_Counted(side.parameters, told))
+    found = compare(side, side_of(store, second))
     maps = {}
     for measure in MEASURES:
         heat = found.heat_map(measure)

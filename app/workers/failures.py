@@ -31,7 +31,7 @@ def failure_of(error: BaseException, device: str = "") -> Failure:
         return Failure("There is not enough memory.", "Close other programs, or lower the memory ceiling.", details)
     return Failure(
         f"Codecoil met an error it does not know: {type(error).__name__}: {error}",
-        "This is a defect in Codecoil.  Copy the details into a report; until it is mended, try another device.",
+        "This is a defect in Codecoil. Copy the details into a report; until it is mended, try another device.",
         details,
         device,
     )

@@ -6,6 +6,9 @@ step either.  A job is a method of this class, called by its name; it answers wi
 
 from __future__ import annotations
 
+import contextlib
+import functools
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +31,7 @@ class FilesWorker(QObject):
     precision_measured = Signal(str, object)
     precisions_ready = Signal(str, object)
     progressed = Signal(int, int, str)
+    cancelled = Signal(str)  # name of the job
     job_ended = Signal()
     failed = Signal(object)  # Failure
     runs_found = Signal(object)  # tuple[ResumableRun]
@@ -35,15 +39,16 @@ class FilesWorker(QObject):
     def __init__(self, data_folder: Path, flag: Flag) -> None:
         super().__init__()
         self._data_folder, self._flag = data_folder, flag
-        self._opened = None
 
-    @property
+    @functools.cached_property
+    def _disk(self):
+        return stopping_disk(self._flag)
+
+    @functools.cached_property
     def _store(self):
         from engine.checkpoints.store import CheckpointStore
 
-        if self._opened is None:
-            self._opened = CheckpointStore(self._data_folder / "checkpoints", stopping_disk(self._flag))
-        return self._opened
+        return CheckpointStore(self._data_folder / "checkpoints", self._disk)
 
     @Slot(str, tuple)
     def do(self, name: str, arguments: tuple) -> None:
@@ -55,6 +60,7 @@ class FilesWorker(QObject):
                 self.answered.emit(name, answer)
         except Cancelled:
             self.progressed.emit(0, 0, "Cancelled")
+            self.cancelled.emit(name)
         except Exception as error:
             self.failed.emit(replace(failure_from(error), job=name))
         finally:
@@ -121,11 +127,16 @@ class FilesWorker(QObject):
 
     def _compare(self, first: str, second: str):
         self.progressed.emit(0, 0, "Comparing")
-        return checkpoint_rows.comparison_of(self._store, first, second)
+
+        def told(done: int, total: int) -> None:
+            self._step(done, total, "Comparing, tensor by tensor")
+
+        return checkpoint_rows.comparison_of(self._store, first, second, told)
 
     def _verify(self, id: str) -> VerifyView:
         findings = self._store.verify(id, self._bytes("Verifying"))
-        name = next((manifest.name for manifest in self._store.list() if manifest.id == id), id[:8])
+        known = (checkpoint_rows.shown_name(each) for each in self._store.list() if each.id == id)
+        name = next(known, id[:8])
         words = tuple(f"{each.file}: {each.words}".removeprefix(": ") for each in findings)
         return VerifyView(id, name, words)
 
@@ -161,7 +172,8 @@ class FilesWorker(QObject):
 
         self.progressed.emit(0, 0, "Merging")
         sides = side_of(self._store, first), side_of(self._store, second)
-        child = save_merge(self._store, first, second, merge(*sides, weight), weight, name, None)
+        with self._writing("Merging", 4 * sides[0].config.parameter_count):
+            child = save_merge(self._store, first, second, merge(*sides, weight), weight, name, None)
         self._list()
         return MergeView(first, second, weight, child.id, child.name)
 
@@ -182,11 +194,9 @@ class FilesWorker(QObject):
         self._list()
 
     def _delete(self, id: str):
-        from app.values.checkpoints import TrashRow
-
         item = self._store.delete(id)
         self._list()
-        return TrashRow(item.key, item.id, item.name, item.deleted)
+        return checkpoint_rows.trash_row(item)
 
     def _restore(self, key: str) -> None:
         self._store.restore(key)
@@ -199,8 +209,8 @@ class FilesWorker(QObject):
         return self._disk_use()
 
     def _duplicate(self, id: str, name: str) -> None:
-        self.progressed.emit(0, 0, "Copying")
-        self._store.duplicate(id, name)
+        with self._writing("Copying", self._store.get(id).nbytes):
+            self._store.duplicate(id, name)
         self._list()
 
     def _export(self, id: str, format: str, folder: str, precision: str, whole: bool) -> ExportView:
@@ -213,10 +223,27 @@ class FilesWorker(QObject):
     def _import(self, path: str):
         from engine.checkpoints.formats.importing import import_checkpoint
 
-        self.progressed.emit(0, 0, "Importing")
-        manifest = import_checkpoint(self._store, Path(path))
+        with self._writing("Importing", size_of_model(Path(path))):
+            manifest = import_checkpoint(self._store, Path(path))
         self._list()
-        return checkpoint_rows.row_of(manifest, {each.id: each.name for each in self._store.list()})
+        names = {each.id: checkpoint_rows.shown_name(each) for each in self._store.list()}
+        return checkpoint_rows.row_of(manifest, names)
+
+    @contextlib.contextmanager
+    def _writing(self, what: str, total: int) -> Iterator[None]:
+        """Tells how much of about `total` bytes the store has written, and ends the job where that is asked for."""
+        report, done = self._bytes(what), 0
+
+        def wrote(count: int) -> None:
+            nonlocal done
+            done += count
+            report(min(done, total), total)
+
+        self._disk.wrote = wrote
+        try:
+            yield
+        finally:
+            del self._disk.wrote
 
     def _bytes(self, what: str):
         """Tells what is done in MiB, as often as that changes, and ends the job where that is asked for."""
@@ -246,7 +273,7 @@ def save_merge(store, first: str, second: str, parameters, weight: float, name: 
     a, b = store.get(first), store.get(second)
     blend = parameters.blend
     facts = Facts(
-        name=name or f"{a.name[:50]} + {b.name[:50]}",
+        name=name or " + ".join(checkpoint_rows.shown_name(each)[:50] for each in (a, b)),
         mode="merge",
         parents=(a.id, b.id),
         options={"blend": {"layers": list(blend.layers), "outside": blend.outside}, "weight": weight},
@@ -268,9 +295,21 @@ def stopping_disk(flag: Flag):
     from engine.checkpoints.writing import Disk
 
     class StoppingDisk(Disk):
+        def wrote(self, count: int) -> None:
+            """Told what was written; a job that wants to know it puts its own in this place."""
+
         def write(self, descriptor: int, data: memoryview) -> int:
             if flag.is_raised():
                 raise Cancelled
-            return super().write(descriptor, data)
+            count = super().write(descriptor, data)
+            self.wrote(count)
+            return count
 
     return StoppingDisk()
+
+
+def size_of_model(path: Path) -> int:
+    """About how many bytes of a file or folder are taken in: its weights."""
+    if path.is_dir():
+        return sum(file.stat().st_size for file in path.glob("*.safetensors"))
+    return path.stat().st_size if path.is_file() else 0

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from app.values.completion import STARTER
-from app.workers.starter import starter_folder, starter_tokenizer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,9 +61,9 @@ def load_one(store, device, id: str) -> LoadedModel:
     """The built-in model or a checkpoint."""
     if id == STARTER:
         from engine.corpus.tokenizer import Tokenizer
-        from engine.model.starter import load_starter
+        from engine.model.starter import load_starter, starter_folder
 
-        return LoadedModel(load_starter(device), Tokenizer.load(starter_tokenizer()))
+        return LoadedModel(load_starter(device), Tokenizer.load(starter_folder()))
     from engine.checkpoints.loading import load_checkpoint
 
     return LoadedModel(*load_checkpoint(store, id, device))
@@ -96,6 +95,7 @@ class _Side:
         if id != STARTER:
             return store.load_parameters(id)
         from engine.model import files
+        from engine.model.starter import starter_folder
 
         folder = starter_folder()
         return dict(files.read_parameters(folder, files.read_config(folder)))

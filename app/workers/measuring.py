@@ -1,13 +1,14 @@
 """The measuring worker: scorecards and held-out losses, in the engine's thread.
 
 Such a job may take half a minute; between two batches it answers the completions that wait, and looks whether it is to
-end.  Nothing is measured during a run: the device belongs to the run.
+end.  Each kind of job is ended by itself, also while it still waits for another one.  Nothing is measured during a run:
+the device belongs to the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from app.workers import checkpoint_rows
 from app.workers.completing import CompletionWorker
 from app.workers.failures import Cancelled, failure_from
 from app.workers.files import save_merge
-from app.workers.flag import Flag
+from app.workers.flag import CancelledTickets, Flag
 from app.workers.workbench import Workbench
 from engine.errors import CheckpointError, CodecoilError, CorpusError
 
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
 CURSORS, CHARACTERS = 24, 60_000  # of a quick scorecard
 FILE_CHARACTERS = 2_000_000  # of the heat colours, at most
 WINDOW, ROWS, MOST_WINDOWS = 256, 4, 64  # of a held-out loss
+
+
+@dataclass(frozen=True)
+class MeasureEnds:
+    """What ends a measurement: a run that begins, or whoever asked for it."""
+
+    any: Flag  # up from the wish for a run until its end
+    scorecard: Flag
+    files: Flag
+    jobs: CancelledTickets  # of the Checkpoints page
 
 
 class MeasuringWorker(QObject):
@@ -42,46 +53,75 @@ class MeasuringWorker(QObject):
     precisions_ready = Signal(str, object)
     progressed = Signal(int, int, str)
     store_changed = Signal()
-    job_ended = Signal()
+    job_began = Signal()  # it no longer waits for another measurement
+    job_ended = Signal(int)  # its ticket
     failed = Signal(object)  # Failure, of a job for the Checkpoints page
     scoring = Signal(int, int, str)  # how far a scorecard is
+    score_cancelled = Signal()
     score_failed = Signal(object)  # Failure
+    files_scoring = Signal(int, int, str)  # how far the files are; 0 of 0 where that was ended
     files_failed = Signal(object)  # Failure
 
-    def __init__(self, workbench: Workbench, completing: CompletionWorker, flag: Flag) -> None:
+    def __init__(self, workbench: Workbench, completing: CompletionWorker, ends: MeasureEnds) -> None:
         super().__init__()
-        self._workbench, self._completing, self._flag = workbench, completing, flag
+        self._workbench, self._completing, self._ends = workbench, completing, ends
+        self._is_over: Callable[[], bool] = ends.any.is_raised  # whether the present job is to end
 
-    @Slot(str, tuple)
-    def do(self, name: str, arguments: tuple) -> None:
+    @Slot(int, str, tuple)
+    def do(self, ticket: int, name: str, arguments: tuple) -> None:
         """A job for the Checkpoints page: `try_blend`, `merge` or `precisions`."""
+        if self._ends.jobs.is_cancelled(ticket):
+            return  # while it waited; nobody waits for it any more
+        self.job_began.emit()
         self._run(
             lambda: getattr(self, f"_{name}")(*arguments),
+            lambda: self._ends.jobs.is_cancelled(ticket),
+            lambda: self.progressed.emit(0, 0, "Cancelled"),
             lambda failure: self.failed.emit(replace(failure, job=name)),
         )
-        self.job_ended.emit()
+        self._ends.jobs.forget_until(ticket)
+        self.job_ended.emit(ticket)
 
     @Slot(str)
     def score_files(self, model: str) -> None:
         """The loss of every held-out file, for the heat colours."""
-        self._run(lambda: self._file_losses(model), self.files_failed.emit)
+        self._run(
+            lambda: self._file_losses(model),
+            self._ends.files.is_raised,
+            lambda: self.files_scoring.emit(0, 0, ""),
+            self.files_failed.emit,
+        )
 
     @Slot(str, str)
     def score_run(self, before: str, after: str) -> None:
         """The scorecard of a run's start and of what it made."""
-        self._run(lambda: self._scorecards(before, after), self.score_failed.emit)
+        self._run(
+            lambda: self._scorecards(before, after),
+            self._ends.scorecard.is_raised,
+            self.score_cancelled.emit,
+            self.score_failed.emit,
+        )
 
     # ---- inside
 
-    def _run(self, job: Callable[[], None], fail: Callable[[object], None]) -> None:
-        self._flag.arm()
+    def _run(
+        self,
+        job: Callable[[], None],
+        given_up: Callable[[], bool],
+        cancelled: Callable[[], None],
+        fail: Callable[[object], None],
+    ) -> None:
+        """Do a job unless it was `given_up` while it waited; tell how it ended."""
+        self._is_over = lambda: self._ends.any.is_raised() or given_up()
         try:
+            if self._is_over():
+                raise Cancelled
             if self._workbench.session is not None:
                 raise CodecoilError("Nothing is measured during a run.", "Wait for its end, or stop it.")
             self._workbench.tell("Measuring", 0.0)
             job()
         except Cancelled:
-            self.progressed.emit(0, 0, "Cancelled")
+            cancelled()
         except Exception as error:
             fail(failure_from(error))
         finally:
@@ -91,9 +131,9 @@ class MeasuringWorker(QObject):
     def _between(self) -> bool:
         """Asked by whatever measures, often: answers what waits and says whether to end."""
         self._completing.serve()
-        return self._flag.is_raised()
+        return self._is_over()
 
-    def _score(self, model: str, name: str, cursors: int, characters: int):
+    def _score(self, model: str, name: str, cursors: int, characters: int, told):
         from engine.scorecard import ScoreOptions, Subject, held_out_material, score
         from engine.scorecard.token_measures import ScoreCancelledError
 
@@ -105,17 +145,18 @@ class MeasuringWorker(QObject):
         with self._workbench.held(model) as loaded:
             subject = Subject(name, loaded.model, loaded.tokenizer)
             try:
-                return score(subject, material, options, self.scoring.emit, self._between)
+                return score(subject, material, options, told, self._between)
             except ScoreCancelledError as error:
                 raise Cancelled from error
 
     def _file_losses(self, model: str) -> None:
-        self._tell_losses(model, self._score(model, "files", 0, FILE_CHARACTERS))
+        self._tell_losses(model, self._score(model, "files", 0, FILE_CHARACTERS, self.files_scoring.emit))
 
     def _scorecards(self, before: str, after: str) -> None:
         """First what is quick, then with lines completed, which takes longer."""
         for cursors in (0, CURSORS):
-            cards = [self._score(id, name, cursors, CHARACTERS) for id, name in ((before, "Before"), (after, "After"))]
+            subjects = ((before, "Before"), (after, "After"))
+            cards = [self._score(id, name, cursors, CHARACTERS, self.scoring.emit) for id, name in subjects]
             self.scored.emit(*map(score_view, cards))
             if not cursors:
                 self._tell_losses(after, cards[1])

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from app.values.training import PlanView, RunRequest
 from app.workers.speeds import Speeds
-from app.workers.starter import starter_folder
 from app.workers.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ def base_config(workbench: Workbench, base: str):
     """The configuration of what training would start from."""
     from engine.model import files
     from engine.model.config import preset
+    from engine.model.starter import starter_folder
     from engine.session.bases import NEW_MODEL_SIZE
 
     if base:

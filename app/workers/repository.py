@@ -20,7 +20,6 @@ from app.workers.failures import Cancelled, failure_from
 from app.workers.flag import Flag
 from app.workers.recent_edits import edited_files
 from app.workers.sample import place_sample, sample_folder
-from app.workers.starter import starter_tokenizer
 
 LOOK_EVERY = 10.0  # seconds between two looks where the system cannot watch, at least
 LOOK_SHARE = 20  # and so many times as long as a look takes
@@ -231,9 +230,10 @@ class RepositoryWorker(QObject):
         """The built-in model's, so that tokens counted here are those it learns; else one made of this repository."""
         from engine.corpus.own_tokenizer import own_tokenizer
         from engine.corpus.tokenizer import Tokenizer
+        from engine.model.starter import starter_folder
 
-        path = starter_tokenizer()
-        return Tokenizer.load(path) if path is not None else own_tokenizer(self._repository)
+        folder = starter_folder()
+        return Tokenizer.load(folder) if folder is not None else own_tokenizer(self._repository)
 
     # ---- watching
 

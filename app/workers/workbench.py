@@ -14,7 +14,6 @@ from pathlib import Path
 from app.values.completion import IN_TRAINING, STARTER
 from app.values.engine import MemoryState
 from app.workers.loaded_model import LoadedModel, load_blend, load_one
-from app.workers.starter import starter_folder
 from engine.errors import CodecoilError, MemoryCeilingError
 
 MOST_MODELS = 5  # the two that are compared, their blend, and two points of a timeline
@@ -171,6 +170,8 @@ class Workbench:
 
     def _resolve(self, id: str) -> str:
         """The starter where there is none: the newest checkpoint takes its place."""
+        from engine.model.starter import starter_folder
+
         if id != STARTER or starter_folder() is not None:
             return id
         found = self.store.list()

@@ -14,15 +14,21 @@ from engine.model.files import WEIGHTS_FILE
 from engine.model.model import Model, load_model
 
 
-def starter_folder() -> Path:
-    """Where the starter model lies, with its tokenizer and its card, if this program came with one."""
+def starter_place() -> Path:
+    """Where the starter model lies in a program that came with one."""
     return Path(str(resource_files("resources"))) / "starter"
+
+
+def starter_folder() -> Path | None:
+    """The starter model's folder, with its tokenizer and its card; None where this program came without one."""
+    folder = starter_place()
+    return folder if (folder / WEIGHTS_FILE).is_file() else None
 
 
 def load_starter(device: Device | str | None = None) -> Model:
     """The starter model on `device`: an open one, or the name of one to open, which the model then closes itself."""
     folder = starter_folder()
-    if not (folder / WEIGHTS_FILE).is_file():
+    if folder is None:
         raise ModelFileError(
             "This copy of Codecoil came without its starter model.",
             "Install it again, or choose another model: a checkpoint, or a folder in Hugging Face format.",

@@ -9,19 +9,13 @@ from engine.checkpoints.formats.importing import import_checkpoint
 from engine.checkpoints.store import CheckpointStore, Facts, Manifest
 from engine.corpus.tokenizer import Tokenizer
 from engine.errors import InputError
-from engine.model import starter
 from engine.model.config import preset as size_preset
-from engine.model.files import CONFIG_FILE, WEIGHTS_FILE
+from engine.model.files import CONFIG_FILE
 from engine.model.initialise import initial_parameters
+from engine.model.starter import starter_folder
 
 STARTER = "starter"
 NEW_MODEL_SIZE = "nano"  # of the model that is made where there is nothing to start from
-
-
-def starter_folder() -> Path | None:
-    """The model that this program came with, if it did."""
-    folder = starter.starter_folder()
-    return folder if (folder / WEIGHTS_FILE).is_file() else None
 
 
 def starter_is_there() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,13 @@ def test_no_font_at_all_is_a_message(qapp, monkeypatch):
     monkeypatch.setattr(fonts.QFontDatabase, "families", staticmethod(list))
     with pytest.raises(ConfigError, match="no font to write with"):
         fonts.load_fonts()
+
+
+@pytest.mark.parametrize("command", [[], ["tour"]])
+def test_a_library_that_qt_misses_is_a_message(run_program, monkeypatch, tmp_path, capsys, command):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "PySide6.QtWidgets", None)  # importing it is an ImportError
+    assert run_program(command) == 2
+    said = capsys.readouterr().err
+    assert "Qt, which draws the window, cannot be loaded" in said and "sudo apt-get install" in said
+    assert list(tmp_path.iterdir()) == []

@@ -37,7 +37,7 @@ def tiny_starter(tmp_path, monkeypatch):
     finally:
         model.close()
     tokenizer.save(folder / "tokenizer.json")
-    monkeypatch.setattr("engine.model.starter.starter_folder", lambda: folder)
+    monkeypatch.setattr("engine.model.starter.starter_place", lambda: folder)
 
 
 class Watcher(Camera):

@@ -137,10 +137,10 @@ def test_the_chips_say_what_is_in_use_and_open_their_choosers(main_window, appli
     assert header.repository_chip.value.words == "choose a folder"
     open_repository(application)
     find_devices(application)
-    starter = ModelChoice("starter", "Starter", "built in")
+    starter = ModelChoice("starter", "Built-in model", "knows code")
     application.completion.on_choices((starter, ModelChoice("c7", "orbit #7", "loss 3.41")))
     assert header.repository_chip.value.words == "orbit" and ROOT in header.repository_chip.toolTip()
-    assert header.model_chip.accessibleName() == "Model: Starter"
+    assert header.model_chip.accessibleName() == "Model: Built-in model"
     assert header.device_chip.value.words == "A <b>graphics</b> card · Vulkan"  # shown as it is, not as markup
     entries(header.model_chip)["orbit #7   loss 3.41"].trigger()
     assert application.completion.model == "c7" and header.model_chip.value.words == "orbit #7"

@@ -6,15 +6,16 @@ import os
 import subprocess
 import sys
 import threading
+import types
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt
 
 from app.events import Failure
 from app.single_instance import SingleInstance
 from app.window import preloading
-from app.window.preloading import Preloading, load
+from app.window.preloading import Preloading, load, when_loaded
 from tests.window.stage import find_devices, press
 
 ROOT = Path(__file__).parents[2]
@@ -105,3 +106,17 @@ def test_a_second_start_raises_the_window_and_leaves(main_window, application, q
         second.kill()
         second.communicate()
         instance.release()
+
+
+def test_what_stands_on_a_module_is_made_once_that_was_loaded_and_not_in_the_middle_of_it(qtbot, monkeypatch):
+    owner, calls = QObject(), []
+    timer = when_loaded("codecoil_test_module", owner, lambda: calls.append(True))
+    timer.setInterval(1)
+    module = types.ModuleType("codecoil_test_module")
+    module.__spec__ = types.SimpleNamespace(_initializing=True)
+    monkeypatch.setitem(sys.modules, "codecoil_test_module", module)
+    qtbot.wait(10)
+    assert calls == [] and timer.isActive()
+    module.__spec__._initializing = False
+    qtbot.waitUntil(lambda: calls == [True])
+    assert not timer.isActive()

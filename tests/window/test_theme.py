@@ -6,8 +6,9 @@ import importlib.resources
 from dataclasses import fields
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QColor, QFontInfo
+from PySide6.QtWidgets import QLabel
 
 from app.settings import Settings
 from app.state.application import Application
@@ -51,6 +52,7 @@ def test_the_fonts_are_our_own(qapp):
 
 
 def page_colour(window):
+    QCoreApplication.processEvents()  # Qt hands a new palette on in the next turn, before anything is painted
     return window.grab().toImage().pixelColor(window.width() - 5, 200).name()
 
 
@@ -63,6 +65,33 @@ def test_switching_restyles_the_window_at_once(main_window, application, qtbot):
     qtbot.keyClick(main_window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     assert page_colour(main_window) == DARK.background
     assert actions["dark"].isChecked() and application.settings.theme == "dark"
+
+
+def test_a_part_that_nobody_sees_is_dressed_later_or_when_it_is_shown(theme, qtbot):
+    shown, hidden, third = (QLabel(words) for words in "abc")
+    for part in (shown, hidden, third):
+        qtbot.addWidget(part)
+    shown.show()
+    theme.dress(shown)
+    theme.dress_soon(hidden)
+    theme.dress_soon(third)
+    assert shown.styleSheet() and not hidden.styleSheet()
+    qtbot.waitUntil(lambda: bool(hidden.styleSheet() and third.styleSheet()))
+    before = shown.styleSheet()
+    theme.choose("dark")
+    assert shown.styleSheet() != before == hidden.styleSheet()
+    theme.dress(hidden)
+    assert hidden.styleSheet() == shown.styleSheet() != third.styleSheet()
+    qtbot.waitUntil(lambda: third.styleSheet() == shown.styleSheet())
+
+
+def test_a_part_that_is_gone_is_forgotten(theme, qtbot):
+    part = QLabel("gone")
+    theme.dress_soon(part)
+    part.deleteLater()
+    QCoreApplication.sendPostedEvents(part, QEvent.Type.DeferredDelete)
+    theme.on_later()
+    theme.choose("dark")
 
 
 def test_the_system_decides_until_the_user_does(theme, monkeypatch):

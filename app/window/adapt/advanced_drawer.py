@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.window.parts import Card, Choice, FieldRow, Line, label
 
@@ -27,6 +28,12 @@ GROUPS = (
     ("Memory and changes", ("rank", "recompute", "replay_share", "skip_below")),
 )
 COLUMNS = 3
+NARROW, WIDE, BETWEEN = 270, 440, 36  # of a column, and between two
+SHORT = {  # in a field; the tool tip has it whole
+    "by the number of evaluations": "automatic",
+    "only where memory is short": "as needed",
+    "what suits the mode": "by the mode",
+}
 
 
 class OptionField(FieldRow):
@@ -39,7 +46,7 @@ class OptionField(FieldRow):
         if info.choices:
             control = Choice(tuple((choice, choice.capitalize()) for choice in info.choices), info.label, FIELD)
         else:
-            control = Line(info.zero if info.default == 0 else "", FIELD)
+            control = Line(short(info.zero) if info.default == 0 else "", FIELD)
             control.setAlignment(Qt.AlignmentFlag.AlignRight)
         super().__init__(info.label, control, tool_tip=self._help())
         (control.chosen if info.choices else control.changed).connect(self.on_entered)
@@ -49,7 +56,7 @@ class OptionField(FieldRow):
         if self.info.choices:
             self.control.set_value(value)
         elif value == 0 and self.info.zero:
-            self.control.setPlaceholderText(self.info.zero)
+            self.control.setPlaceholderText(short(self.info.zero))
             self.control.set_value("")
         else:
             self.control.set_value(f"{value:,}" if self.info.whole else f"{value:g}")
@@ -84,8 +91,13 @@ class OptionField(FieldRow):
         return " ".join(filter(None, (info.help, allowed, zero)))
 
 
+def short(zero: str) -> str:
+    """What 0 means, in the room of a field."""
+    return SHORT.get(zero, zero)
+
+
 class AdvancedDrawer(Card):
-    """The options in three columns."""
+    """The options in three columns, or in as many as there is room for."""
 
     def __init__(self, training: TrainingController) -> None:
         super().__init__(margins=(16, 12, 16, 14))
@@ -96,22 +108,36 @@ class AdvancedDrawer(Card):
         grouped = {name for _, names in GROUPS for name in names}
         rest = tuple(name for name in OPTIONS if name not in grouped and name not in ELSEWHERE)
         groups = [*GROUPS, ("Others", rest)] if rest else list(GROUPS)
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(36)
-        grid.setVerticalSpacing(14)
-        for place, (title, names) in enumerate(groups):
-            grid.addWidget(
-                self._group(title, names, OPTIONS), place // COLUMNS, place % COLUMNS, Qt.AlignmentFlag.AlignTop
-            )
-        for column in range(COLUMNS):
-            grid.setColumnStretch(column, 1)
-        self.column.addLayout(grid)
+        self._groups = [self._group(title, names, OPTIONS) for title, names in groups]
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(BETWEEN)
+        self._grid.setVerticalSpacing(14)
+        self.columns = 0
+        self._lay_out(COLUMNS)
+        self.column.addLayout(self._grid)
         self.column.addStretch(1)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # as wide as the page, no wider
         training.changed.connect(self.on_changed)
         self.on_changed()
 
+    def _lay_out(self, columns: int) -> None:
+        """The groups in so many columns, as high as they need to be."""
+        if columns == self.columns:
+            return
+        self.columns = columns
+        for place, group in enumerate(self._groups):
+            self._grid.addWidget(group, place // columns, place % columns, Qt.AlignmentFlag.AlignTop)
+        for column in range(COLUMNS):
+            self._grid.setColumnStretch(column, 1 if column < columns else 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        room = self._grid.geometry().width() + BETWEEN
+        self._lay_out(max(1, min(COLUMNS, room // (NARROW + BETWEEN))))
+
     def _group(self, title: str, names: tuple[str, ...], options: dict[str, OptionInfo]) -> QWidget:
         group = QWidget()
+        group.setMaximumWidth(WIDE)  # a name may not lose sight of its field
         column = QVBoxLayout(group)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)

@@ -35,7 +35,7 @@ def earlier_runs(rows: Sequence[CheckpointRow], root: str) -> list[CheckpointRow
 
 
 class EarlierCard(Card):
-    """A quiet table; it has the height that is left."""
+    """A quiet table; it has the height that is left, or a line's where there is nothing to list."""
 
     def __init__(self) -> None:
         super().__init__("Earlier adaptations", margins=(6, 12, 6, 10), spacing=4)
@@ -62,14 +62,12 @@ class EarlierCard(Card):
             self.table.horizontalHeaderItem(column).setTextAlignment(_right())
         self.column.addWidget(self.nothing)
         self.column.addWidget(self.table, 1)
-        self.column.addStretch(0)
         self.show_rows(())
 
     def show_rows(self, rows: Sequence[CheckpointRow]) -> None:
         """The runs to list."""
         self.nothing.setVisible(not rows)
         self.table.setVisible(bool(rows))
-        self.column.setStretch(self.column.count() - 1, 0 if rows else 1)
         self.table.setRowCount(len(rows))
         for place, row in enumerate(rows):
             for column, words in enumerate(_cells(row)):

@@ -35,8 +35,10 @@ class InterruptedRun(InlineMessage):
         run = self.run
         mode = MODES[run.mode].name if run.mode in MODES else run.mode
         where = f"step {run.step:,} of {run.steps:,}" if run.steps else f"step {run.step:,}"
-        more = f" There are {len(runs) - 1} more." if len(runs) > 1 else ""
-        words = f"{PurePath(run.root).name}, {mode}, {where}, saved {ago(run.saved)}. {run.problem}{more}".rstrip()
+        others = len(runs) - 1
+        more = f"There {'is' if others == 1 else 'are'} {others} more." if others else ""
+        said = f"{PurePath(run.root).name}, {mode}, {where}, saved {ago(run.saved)}."
+        words = " ".join(filter(None, (said, run.problem, more)))
         self.resume_button.setEnabled(not run.problem)
         self.say(words, "Interrupted run", "warn" if run.problem else "accent")
 

@@ -40,7 +40,7 @@ class Statistic:
         """A value for people."""
         if not math.isfinite(value):
             return "not finite"
-        return f"{value:.1e}" if self.logarithmic else f"{value:.0%}"
+        return f"{value:.1e}" if self.logarithmic else f"{100 * value:.0f} %"
 
 
 STATISTICS = (

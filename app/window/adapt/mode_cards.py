@@ -59,11 +59,12 @@ class ModeCard(LayoutButton):
         column = QVBoxLayout(self)
         column.setContentsMargins(14, 11, 14, 11)
         column.setSpacing(3)
-        self.trains = ElidedLabel(words.trains, "label")
+        self.trains = label(words.trains, "label", wrap=True)
         self.takes = ElidedLabel("", "label")
         column.addWidget(label(words.name, "heading"))
         column.addWidget(self.trains)
         column.addWidget(self.takes)
+        column.addStretch(1)  # lines begin at one height in all cards, also where one wraps
         self.pass_clicks()
         self.show_plan(None)
 

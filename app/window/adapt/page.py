@@ -18,9 +18,9 @@ from app.window.adapt.result_card import ResultCard
 from app.window.adapt.run_header import RunHeader
 from app.window.adapt.setup import Setup
 from app.window.parts import EmptyState, ErrorCard, InlineMessage, Page, PageColumn, PageTitle
+from app.window.preloading import when_loaded
 from app.words import counted, thousands
 
-IDLE_LOAD = 400  # milliseconds after the page was made: pyqtgraph is loaded before anybody waits for it
 COMPLETE = "Complete"
 
 
@@ -40,7 +40,7 @@ class AdaptPage(Page):
         self._loading = QTimer(self)
         self._loading.setSingleShot(True)
         self._loading.timeout.connect(self.load_board)
-        self._loading.start(IDLE_LOAD)
+        self._ahead = when_loaded("app.window.adapt.board", self, self.load_board)
         self.refresh()
 
     def _build(self) -> None:
@@ -95,6 +95,7 @@ class AdaptPage(Page):
         self.result.compare_wanted.connect(self.on_compare_wanted)
         self.result.discard_wanted.connect(self.on_discard_wanted)
         self.result.again_wanted.connect(training.forget)
+        self.result.cancel_wanted.connect(training.cancel_scoring)
 
     # ---- state
 
@@ -197,7 +198,7 @@ class AdaptPage(Page):
         training = self._training
         done, total, what = training.scoring
         if training.score_problem:
-            return f"Next lines and keystrokes were not measured: {training.score_problem}"
+            return f"Not everything was measured: {training.score_problem}"
         if total:
             return f"Measuring the scorecard: {what}, {done:,} of {total:,}" if what else "Measuring the scorecard…"
         return ""

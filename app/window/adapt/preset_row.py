@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from app.values.completion import BUILT_IN
 from app.values.training import BaseChoice
 from app.window.parts import Choice, Segmented, label, tip
 
@@ -33,7 +34,7 @@ class PresetRow(QWidget):
         row.setSpacing(10)
         self.presets = Segmented(PRESETS, "Preset")
         self.presets.chosen.connect(self.on_preset_chosen)
-        self.bases = Choice((("", "Built-in model"),), "Start from", BASE_WIDTH)
+        self.bases = Choice((("", BUILT_IN),), "Start from", BASE_WIDTH)
         self.bases.chosen.connect(self.base_chosen)
         row.addWidget(self.presets)
         row.addStretch(1)
@@ -44,7 +45,7 @@ class PresetRow(QWidget):
         """What is chosen and what there is to choose from."""
         self.presets.buttons[CUSTOM].setVisible(preset == CUSTOM)
         self.presets.set_value(preset)
-        choices = tuple((each.id, each.name) for each in bases) or (("", "Built-in model"),)
+        choices = tuple((each.id, each.name) for each in bases) or (("", BUILT_IN),)
         shown = tuple((self.bases.itemData(i), self.bases.itemText(i)) for i in range(self.bases.count()))
         if choices != shown:
             self.bases.set_choices(choices)

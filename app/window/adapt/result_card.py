@@ -91,6 +91,7 @@ class ResultCard(Card):
     compare_wanted = Signal()
     discard_wanted = Signal()
     again_wanted = Signal()
+    cancel_wanted = Signal()  # the scorecard that is being measured
 
     def __init__(self) -> None:
         super().__init__(margins=(16, 14, 16, 14), spacing=12)
@@ -125,8 +126,15 @@ class ResultCard(Card):
         self.column.addLayout(top)
         self.column.addLayout(figures)
         self.scoring = label("", "label", wrap=True)
+        self.cancel_button = PlainButton("Cancel", "Leave it at what was measured so far")
+        self.cancel_button.clicked.connect(self.cancel_wanted)
+        below = QHBoxLayout()
+        below.setSpacing(10)
+        below.addWidget(self.scoring, 1)
+        below.addWidget(self.cancel_button)
+        self.column.addLayout(below)
         self.scoring.hide()
-        self.column.addWidget(self.scoring)
+        self.cancel_button.hide()
 
     def show_result(self, finished: FinishedView, in_use: bool) -> None:
         """What came of the run; `in_use`: completions come from it already."""
@@ -153,6 +161,7 @@ class ResultCard(Card):
             column.setVisible(name == "loss" or bool(self._finished.checkpoint))
         self.scoring.setText(words)
         self.scoring.setVisible(bool(words))
+        self.cancel_button.setVisible(pending)
 
     @staticmethod
     def _title(finished: FinishedView) -> str:

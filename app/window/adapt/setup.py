@@ -51,7 +51,8 @@ class Setup(QWidget):
         for widget in (self.modes, self.presets, self.preflight):
             column.addWidget(widget)
         column.addLayout(row)
-        column.addWidget(self.earlier, 1)
+        column.addWidget(self.earlier)
+        column.addStretch(0)
         self._column = column
         training.changed.connect(self.refresh)
         training.planned.connect(self.refresh)
@@ -81,7 +82,10 @@ class Setup(QWidget):
     @Slot()
     def on_checkpoints_changed(self) -> None:
         application = self._application
-        self.earlier.show_rows(earlier_runs(application.checkpoints.rows, application.repository.root))
+        rows = earlier_runs(application.checkpoints.rows, application.repository.root)
+        self.earlier.show_rows(rows)
+        self._column.setStretchFactor(self.earlier, 1 if rows else 0)
+        self._column.setStretch(self._column.count() - 1, 0 if rows else 1)
 
     @Slot(str)
     def on_mode_chosen(self, mode: str) -> None:

@@ -59,7 +59,7 @@ class BaseModelDialog(QDialog):
         for widget in (self.question, self.progress, self.error_card, self.notice, *self.cards):
             column.addWidget(widget)
         column.addWidget(
-            label("Nothing is fetched by itself.  Every connection is listed in the footer.", "label", wrap=True)
+            label("Nothing is fetched by itself. Every connection is listed in the footer.", "label", wrap=True)
         )
         row = QHBoxLayout()
         row.addWidget(self.import_button)

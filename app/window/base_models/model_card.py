@@ -51,7 +51,7 @@ class ModelCard(Card):
             words = "One sequence of 256 tokens, by the engine's own estimate."
             tip(
                 self.badges[mode],
-                words if fits else f"Above the ceiling of {nbytes(ceiling)} in the settings.  {words}",
+                words if fits else f"Above the ceiling of {nbytes(ceiling)} in the settings. {words}",
             )
         self.button.setText("Is here" if is_here else "Get…")
         self.button.setEnabled(may_start and not is_here)

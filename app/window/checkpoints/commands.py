@@ -8,7 +8,6 @@ from PySide6.QtCore import QObject, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from app.state.application import Application
-from app.state.choices import is_starter
 from app.values.checkpoints import CheckpointRow
 from app.values.completion import STARTER
 from app.window.checkpoints.actions import CheckpointActions
@@ -106,7 +105,7 @@ class Commands(QObject):
 
     def _is_built_in(self, row: CheckpointRow) -> bool:
         """The built-in model, as training took it into the store."""
-        return self._checkpoints.has_starter and is_starter(row)
+        return self._checkpoints.has_starter and row.built_in
 
     @property
     def _one(self) -> CheckpointRow:

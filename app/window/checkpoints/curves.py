@@ -28,7 +28,6 @@ from app.window.parts import label
 
 HEIGHT = 232
 OUTLIERS = (1.0, 99.0)  # percent of a training loss that a plot has room for
-BEYOND = 1.015  # the plot goes on a little, or the last point would be cut in half
 NAME = 28  # characters of a name in legend and read-out
 
 
@@ -62,7 +61,7 @@ class CurvesChart(Chart):
             points = pg.ScatterPlotItem(size=7)
             points.setZValue(10)
             self._points.append(points)
-            self.addItem(points, ignoreBounds=True)
+            self.addItem(points)
         self.restyle(style)
 
     def restyle(self, style: PlotStyle) -> None:
@@ -167,7 +166,7 @@ class CurvesCard(ChartCard):
         self.heading.say(f"{left_out} of {len(curves)} without a run" if several and left_out else "")
         self.legend.set_entries(legend(found))
         self.chart.timeline.reset()
-        self.chart.timeline.reach(max(1.0, float(found.step[-1]) * BEYOND) if len(found.step) else 1.0)
+        self.chart.timeline.reach(max(1.0, float(found.step[-1])) if len(found.step) else 1.0)
         self.chart.show_history(found if found.curves else None)
 
     def on_restyled(self, tokens: Tokens) -> None:

@@ -29,14 +29,14 @@ from app.window.checkpoints.words import older_first, origin_words
 from app.window.parts import PageColumn
 
 MERGE, EXPORT = "merge", "export"
-BESIDE, BAR = 4, 12  # pixels on the right of the cards, and of a scroll bar
-EDGE = BESIDE + BAR
+EDGE = 16  # pixels on the right of the cards: cards end where the page's other parts end
 WIDTH = 376  # at least: what the panels want
 
 
 class DetailPane(PageColumn):
     """Shows what it is given; asks for nothing."""
 
+    edge = EDGE
     panel_changed = Signal(bool)  # whether one is open
     curves_wanted = Signal()  # a curve is to be drawn and the card for it is not there yet
 
@@ -47,8 +47,7 @@ class DetailPane(PageColumn):
         self.panel = ""
         self.curves = None  # made with pyqtgraph, when it is first needed
         self._histories: tuple[tuple[HistoryCurve, ...], str] = ((), "")
-        self.verticalScrollBar().rangeChanged.connect(self.on_range_changed)
-        self.on_range_changed(0, 0)
+        self.column.setContentsMargins(0, 0, EDGE, 18)
         self.setMinimumWidth(WIDTH)
         self.merge = MergePanel()
         self.export = ExportPanel()
@@ -173,11 +172,6 @@ class DetailPane(PageColumn):
         if self.pair is not None and (compared.first.id, compared.second.id) == tuple(row.id for row in self.pair):
             self.drift.show_comparison(compared)
             self.differences.show_comparison(compared)
-
-    @Slot(int, int)
-    def on_range_changed(self, _least: int, most: int) -> None:
-        """Cards end where the page's other parts end; the scroll bar stands in the margin beside them."""
-        self.column.setContentsMargins(0, 0, BESIDE if most else BESIDE + BAR, 18)
 
     # ---- panels
 

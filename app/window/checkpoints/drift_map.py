@@ -17,7 +17,7 @@ from app.theme import Theme, Tokens
 from app.theme.fonts import interface_font
 from app.theme.plots import AXIS_FONT, mixed
 from app.values.checkpoints import HeatMapView
-from app.window.checkpoints.words import OUTSIDE, TENSORS
+from app.window.checkpoints.words import OUTSIDE, TENSOR_NAMES, TENSORS
 from app.words import percent
 
 GUTTER, FOOT, BETWEEN = 52, 20, 8
@@ -32,9 +32,13 @@ MEASURES = {
 
 
 class DriftMap(QWidget):
-    """Painted by hand.  `pointed` tells the words for the cell under the pointer, or "" for none."""
+    """Painted by hand.  `pointed` tells the words for the cell under the pointer, or "" for none.
+
+    The tensor's own name, as it is in files, is the tool tip.
+    """
 
     pointed = Signal(str)
+    help_keys = (("In the drift map: read it cell by cell", "Left, Right, Up, Down"),)
 
     def __init__(self) -> None:
         super().__init__()
@@ -86,21 +90,28 @@ class DriftMap(QWidget):
         return max(finite, default=0.0)
 
     def summary(self) -> str:
-        """The strongest cell, in words."""
+        """The strongest cell, in words; its value is the end of the scale."""
         known = [(self.value(*cell), cell) for cell in self._cells()]
         known = [each for each in known if math.isfinite(each[0])]
         if not known or max(known)[0] == 0:
             return "nothing differs"
-        return f"most in {self.words(*max(known)[1])}"
+        return f"most in {self.where(*max(known)[1])}"
 
     def words(self, row: int, column: int) -> str:
-        """A cell for people: "layer 3, in_proj.weight: 0.0213"."""
-        heat, value = self.heat, self.value(row, column)
-        if row == len(heat.layers):
-            where = self.outside[column][0]
-        else:
-            where = f"layer {heat.layers[row]}, {heat.kinds[self.kinds[column]]}"
-        return f"{where}: {value_words(heat.measure, value)}"
+        """A cell for people: "layer 3, input projection: 0.0213"."""
+        return f"{self.where(row, column)}: {value_words(self.heat.measure, self.value(row, column))}"
+
+    def where(self, row: int, column: int) -> str:
+        """A cell's place for people."""
+        name = self.raw_name(row, column)
+        if row == len(self.heat.layers):
+            return OUTSIDE.get(name, name)
+        return f"layer {self.heat.layers[row]}, {TENSOR_NAMES.get(name, name)}"
+
+    def raw_name(self, row: int, column: int) -> str:
+        """The tensor as files name it, without its layer: "in_proj.weight"."""
+        outside = row == len(self.heat.layers)
+        return self.outside[column][0] if outside else self.heat.kinds[self.kinds[column]]
 
     # ---- where cells are
 
@@ -191,6 +202,7 @@ class DriftMap(QWidget):
         """Mark a cell and read it out; None for none."""
         if cell != self._cell:
             self._cell = cell
+            self.setToolTip(self.raw_name(*cell) if cell is not None else "")
             self.pointed.emit(self.words(*cell) if cell is not None else "")
             self.update()
 

@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit
 
 from app.values.checkpoints import CheckpointDetails, CheckpointRow
 from app.window.adapt.words import change
-from app.window.checkpoints.words import NOTHING, counted_names, exact_when, is_snapshot, loss_words, mode_words
+from app.window.checkpoints.words import NOTHING, counted_names, exact_when, is_snapshot, loss_words
 from app.window.parts import Card, ElidedLabel, FigureLabel, InlineMessage, Line, label, set_style, tip
-from app.words import nbytes, thousands
+from app.words import mode_words, nbytes, thousands
 
 FACTS = ("Made", "Base", "Weights", "Learned from", "Needed by")
 NOTE_HEIGHT = 58
@@ -20,6 +20,7 @@ class NoteField(QPlainTextEdit):
     """A few lines of text.  `changed` comes when the focus leaves or Ctrl+Enter is pressed, if the words are others."""
 
     changed = Signal(str)
+    help_keys = (("Keep the note that is being written", "Ctrl+Enter"),)
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,7 +144,8 @@ class FactsCard(Card):
 
     def show_details(self, details: CheckpointDetails) -> None:
         """What had to be read from its files."""
-        self._fact("Weights", f"{thousands(details.parameters)}, {details.row.kind}")
+        kept = "what differs is kept" if details.row.kind == "delta" else "all kept"
+        self._fact("Weights", f"{thousands(details.parameters)}, {kept}")
         self._fact("Needed by", counted_names([row.name for row in details.dependants]))
         self._show_problem(details.row.problem)
 

@@ -10,8 +10,9 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.values.checkpoints import CheckpointRow
-from app.window.checkpoints.words import MODES, is_snapshot, mode_words
+from app.window.checkpoints.words import is_snapshot
 from app.window.parts import Choice, SearchField, tip
+from app.words import MODES, mode_words
 
 RESULTS, EVERYTHING, PINNED, HERE = "", "+all", "+pinned", "+here"
 
@@ -59,11 +60,11 @@ class FilterRow(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         self.search = SearchField("Find", "Find checkpoints", "Words in the name, the note, the tags or the base", self)
-        self.search.setMinimumWidth(72)
+        self.search.setMinimumWidth(68)
         self.search.setMaximumWidth(240)
         self.what = Choice(name="Which checkpoints")
         self.what.setSizeAdjustPolicy(Choice.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.what.setMinimumWidth(100)
+        self.what.setMinimumWidth(114)
         self.what.setMaximumWidth(190)
         tip(self.what, "Show only these checkpoints")
         self.what.chosen.connect(self.on_chosen)

@@ -13,8 +13,9 @@ from app.theme.fonts import BODY, LABEL, interface_font
 from app.values.checkpoints import LineageNode
 from app.window.checkpoints.cells import selection
 from app.window.checkpoints.family import Line, family
-from app.window.checkpoints.words import loss_words, mode_words
+from app.window.checkpoints.words import loss_words
 from app.window.parts import Card, label, tip
+from app.words import mode_words
 
 HEIGHT, INDENT, DOT = 28, 18, 4
 EDGE = 8
@@ -25,6 +26,7 @@ class LineageTree(QWidget):
     """Painted by hand; only the lines in sight are."""
 
     chosen = Signal(str)  # id, by the user
+    help_keys = (("In the lineage: walk, and choose", "Up, Down, Enter"),)
 
     def __init__(self) -> None:
         super().__init__()

@@ -100,7 +100,7 @@ class Notices(QWidget):
     @Slot(object)
     def on_exported(self, done: ExportView) -> None:
         self._path = done.path
-        self._say("  ".join((f"Wrote {done.path} ({nbytes(done.nbytes)}).", *done.notes)), SHOW, "accent")
+        self._say(" ".join((f"Wrote {done.path} ({nbytes(done.nbytes)}).", *done.notes)), SHOW, "accent")
 
     @Slot(object)
     def on_imported(self, row: CheckpointRow) -> None:
@@ -118,9 +118,9 @@ class Notices(QWidget):
         if not found.findings:
             self._say(f"{found.name} is whole: every byte is as it was written.", kind="accent")
             return
-        more = f"  And {len(found.findings) - 3} more." if len(found.findings) > 3 else ""
-        words = f"{found.name} is damaged. {'  '.join(found.findings[:3])}{more}"
-        self._say(f"{words}  Delete it, or import it again.", kind="error")
+        more = f" And {len(found.findings) - 3} more." if len(found.findings) > 3 else ""
+        words = f"{found.name} is damaged. {' '.join(found.findings[:3])}{more}"
+        self._say(f"{words} Delete it, or import it again.", kind="error")
 
     @Slot(object)
     def on_failed(self, failure: Failure) -> None:

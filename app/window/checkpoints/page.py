@@ -20,12 +20,12 @@ from app.window.checkpoints.importing import ImportDialog, ModelDrops
 from app.window.checkpoints.list_card import TRASH, ListCard
 from app.window.checkpoints.marks import MOST_CURVES, marks_of
 from app.window.checkpoints.notices import Notices
+from app.window.checkpoints.words import store_words
 from app.window.pages import ADAPT
 from app.window.parts import GAP, EmptyState, ErrorCard, IconButton, LinkButton, Page, PageTitle, PlainButton
-from app.words import counted, nbytes
+from app.window.preloading import when_loaded
 
 REST = 90  # milliseconds that a selection rests before its files are read
-IDLE_LOAD = 700  # milliseconds after the page was made: pyqtgraph is loaded before anybody waits for it
 HEADER_PLACE, SPLITTER_PLACE = "checkpoints table", "checkpoints splitter"
 SIDES = (3, 2)  # how the width is shared at first
 
@@ -52,7 +52,7 @@ class CheckpointsPage(Page):
         self._connect()
         self._restore_place()
         self.on_changed()
-        self._loading.start(IDLE_LOAD)
+        self._ahead = when_loaded("app.window.checkpoints.curves", self, self.load_curves)
 
     # ---- building
 
@@ -144,6 +144,7 @@ class CheckpointsPage(Page):
             (checkpoints.precisions_ready, self.on_precisions),
             (checkpoints.disk_use_ready, self.on_disk_use),
             (checkpoints.failed, self.on_failed),
+            (checkpoints.cancelled, self.on_cancelled),
             (self.application.completion.changed, self.on_completion_changed),
             (self.application.training.changed, self.on_may_measure_changed),
             (self.application.repository.changed, self.on_may_measure_changed),
@@ -296,6 +297,12 @@ class CheckpointsPage(Page):
         self.table.show_rows(self._checkpoints.rows)  # a name that could not be is not shown any longer
         self._asked = ()
 
+    @Slot(str)
+    def on_cancelled(self, job: str) -> None:
+        """What was waited for does not come; asked for again when the two are selected again."""
+        if job == "compare":
+            self.detail.drift.refuse("The comparison was cancelled. Select the two again to compare them.")
+
     @Slot()
     def on_completion_changed(self) -> None:
         self.table.table.set_in_use(self.commands.in_use)
@@ -341,13 +348,7 @@ class CheckpointsPage(Page):
         if not checkpoints.listed:
             self.heading.say("Reading the checkpoints…")
             return
-        size = sum(row.nbytes for row in checkpoints.rows)
-        parts = [counted(len(checkpoints.rows), "checkpoint"), nbytes(size)]
-        if checkpoints.trash:
-            parts.append(f"{len(checkpoints.trash):,} in the trash")
-        if checkpoints.disk_use.free:
-            parts.append(f"{nbytes(checkpoints.disk_use.free)} free on this disk")
-        self.heading.say("  ·  ".join(parts))
+        self.heading.say(store_words(checkpoints.rows, len(checkpoints.trash), checkpoints.disk_use.free))
 
     @Slot()
     def on_curves_wanted(self) -> None:

@@ -46,8 +46,8 @@ from app.window.checkpoints.table_model import (
 HEIGHT = 34
 STAR = 7.5  # its radius
 USED = "in use"
-WIDTHS = {PINNED: 34, WHEN: 122, BASE: 120, MODE: 88, STEPS: 62, LOSS: 78, SIZE: 78, TAGS: 110}  # NAME: the rest
-LEAST_NAME = 150  # what the others give way for
+WIDTHS = {PINNED: 34, WHEN: 122, BASE: 120, MODE: 94, STEPS: 62, LOSS: 78, SIZE: 78, TAGS: 110}  # NAME: the rest
+LEAST_NAME = 140  # what the others give way for
 SHORTEST_NAME = 90
 GIVE_WAY = (BASE, TAGS, STEPS, SIZE, MODE)  # what is hidden first where the room is narrow
 LEAST = 40

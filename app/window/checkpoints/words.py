@@ -3,47 +3,48 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from app.values.checkpoints import CheckpointRow
+from app.words import counted, nbytes
 
 NOTHING = "–"
 SNAPSHOT = "timeline"  # the tag of snapshots along a run
-MODES = {
-    "wsla": "WSLA",
-    "lora": "LoRA",
-    "vocabulary": "Vocabulary",
-    "full": "Full",
-    "merge": "Merge",
-    "import": "Imported",
-    "base": "Base",
-}
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 TENSORS = {  # in the order in which a layer uses them, a bias after its weights
     "norm.weight": "norm",
     "in_proj.weight": "in",
-    "in_proj.bias": "+ b",
+    "in_proj.bias": "bias",
     "conv1d.weight": "conv",
-    "conv1d.bias": "+ b",
+    "conv1d.bias": "bias",
     "x_proj.weight": "x",
     "dt_proj.weight": "dt",
-    "dt_proj.bias": "+ b",
+    "dt_proj.bias": "bias",
     "A_log": "A",
     "D": "D",
     "out_proj.weight": "out",
-    "out_proj.bias": "+ b",
+    "out_proj.bias": "bias",
+}
+TENSOR_NAMES = {  # the same where there is room
+    "norm.weight": "norm",
+    "in_proj.weight": "input projection",
+    "in_proj.bias": "input bias",
+    "conv1d.weight": "convolution",
+    "conv1d.bias": "convolution bias",
+    "x_proj.weight": "B, C, delta projection",
+    "dt_proj.weight": "delta projection",
+    "dt_proj.bias": "delta bias",
+    "A_log": "decay A",
+    "D": "skip D",
+    "out_proj.weight": "output projection",
+    "out_proj.bias": "output bias",
 }
 OUTSIDE = {
     "backbone.embeddings.weight": "embedding",
     "backbone.norm_f.weight": "last norm",
     "lm_head.weight": "head",
 }
-
-
-def mode_words(mode: str) -> str:
-    """What a mode is called."""
-    return MODES.get(mode, mode)
 
 
 def moment(created: str) -> datetime | None:
@@ -98,6 +99,16 @@ def origin_words(row: CheckpointRow, names: Mapping[str, str]) -> str:
     if row.base_name:
         return row.base_name
     return " + ".join(names[id] for id in row.parents if id in names)
+
+
+def store_words(rows: Sequence[CheckpointRow], trashed: int, free: int) -> str:
+    """How many there are and what they take: "6 checkpoints · 19.2 MiB · 70 GiB free on this disk"."""
+    parts = [counted(len(rows), "checkpoint"), nbytes(sum(row.nbytes for row in rows))]
+    if trashed:
+        parts.append(f"{trashed:,} in the trash")
+    if free:
+        parts.append(f"{nbytes(free)} free on this disk")
+    return " · ".join(parts)
 
 
 def counted_names(names: list[str], most: int = 3) -> str:

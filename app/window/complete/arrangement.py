@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.values.completion import IN_TRAINING, STARTER, ModelChoice
@@ -50,27 +50,33 @@ def arrange(
 
 def stems_from(choices: Sequence[ModelChoice], model: str, base: str, training_base: str = "") -> bool:
     """Whether `model` was adapted from `base`, in one step or several."""
-    by_id = {choice.id: choice for choice in choices}
+    return base in ancestors(_bases(choices), model, training_base)
+
+
+def ancestors(bases: Mapping[str, str], model: str, training_base: str = "") -> Iterator[str]:
+    """What a model was adapted from, and that from, and so on.  `bases`: the id of its base for every choice."""
     seen = set()
     while model and model not in seen:
         seen.add(model)
         if model == IN_TRAINING:
             model = training_base or STARTER
-        elif model in by_id:
-            model = by_id[model].base
-            if model and model not in by_id:
+        elif model in bases:
+            model = bases[model]
+            if model and model not in bases:
                 model = STARTER  # the built-in model, as training took it into the store, is not listed twice
         else:
-            return False
-        if model == base:
-            return True
-    return False
+            return
+        yield model
 
 
 def counterpart(choices: Sequence[ModelChoice], model: str, training_base: str = "") -> str:
     """What to compare a model with unless the user says: what it was adapted from, or the newest made from it."""
+    bases = _bases(choices)
     others = [choice.id for choice in choices if choice.id != model]
-    for other in others:
-        if stems_from(choices, model, other, training_base):
-            return other
-    return next((other for other in others if stems_from(choices, other, model, training_base)), "")
+    above = set(ancestors(bases, model, training_base))
+    found = next((other for other in others if other in above), "")
+    return found or next((other for other in others if model in ancestors(bases, other, training_base)), "")
+
+
+def _bases(choices: Sequence[ModelChoice]) -> dict[str, str]:
+    return {choice.id: choice.base for choice in choices}

@@ -55,7 +55,7 @@ class CodeEditor(QPlainTextEdit):
         self.setProperty("role", "editor")
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setAccessibleName("Code")
-        self.setAccessibleDescription("Suggestions follow the cursor.  F6 leaves the editor.")
+        self.setAccessibleDescription("Suggestions follow the cursor. F6 leaves the editor.")
         self.numbers = LineNumbers(self)
         self.colouring = Colouring(self.document(), self._visible_range)
         self._layer = GhostLayer(self, self.colouring)

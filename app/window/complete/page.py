@@ -154,13 +154,14 @@ class CompletePage(Page):
         self.new_button.clicked.connect(self.on_new_wanted)
         self.open_button.clicked.connect(self.on_open_wanted)
         self.compare_button.toggled.connect(self.on_compare_toggled)
-        for keys, slot in (
-            (OPEN, self.on_open_wanted),
-            (NEW, self.on_new_wanted),
-            (COMPARE, self.compare_button.toggle),
-            ("F6", self.on_other_part_wanted),
+        for keys, slot, words in (
+            (OPEN, self.on_open_wanted, ""),  # those of a button are told in its words
+            (NEW, self.on_new_wanted, ""),
+            (COMPARE, self.compare_button.toggle, ""),
+            ("F6", self.on_other_part_wanted, "From the editor to what is beside it, and back"),
         ):
             shortcut = QShortcut(QKeySequence(keys), self)
+            shortcut.setWhatsThis(words)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(slot)
 
@@ -170,6 +171,8 @@ class CompletePage(Page):
     def on_models_changed(self) -> None:
         """A page without a model says what to do about it."""
         nothing = self.application.checkpoints.listed and not self._completion.model_choices
+        if nothing and self.editor.hasFocus():
+            self.setFocus()  # and not whatever comes next: a ring where nobody tabbed to is noise
         self.stack.setCurrentIndex(0 if nothing else 1)
         if self.isVisible():
             self.sides.offer()

@@ -20,6 +20,7 @@ STATES = {
     suggester.FAILED: ("bad", "No answer"),
 }
 THINKING = ("warn", "Thinking…")
+HELP = "Time from the request to its first token, and tokens written a second."
 OFF = ("", "Suggestions are off. Ctrl+Space asks once")
 
 
@@ -36,11 +37,6 @@ class StatusLine(QFrame):
         self.place = label("", "label")
         self.figures = ElidedLabel("", "label")
         self.figures.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        tip(
-            self.figures,
-            "Time from the request to its first token; tokens written a second; how many of the tokens before the "
-            "cursor the model still knew and did not read again",
-        )
         row.addWidget(self._dot)
         row.addWidget(self.words)
         row.addSpacing(10)
@@ -67,13 +63,18 @@ class StatusLine(QFrame):
     def show_answer(self, view: CompletionView | None) -> None:
         """The figures of an answer; None where there is none yet."""
         self.figures.set_words(figures(view) if view is not None else "")
+        tip(self, reuse_words(view) if view is not None and view.prompt_tokens else HELP)
 
 
 def figures(view: CompletionView) -> str:
-    """first token 38 ms · 1,180 tokens/s · 2,114 of 2,130 reused"""
+    """first token 38 ms · 1,180 tokens/s"""
     parts = [f"first token {view.first_token_ms:,.0f} ms"]
     if view.decode_tokens_per_second > 0:
         parts.append(f"{view.decode_tokens_per_second:,.0f} tokens/s")
-    if view.prompt_tokens:
-        parts.append(f"{view.reused_tokens:,} of {view.prompt_tokens:,} reused")
     return " · ".join(parts)
+
+
+def reuse_words(view: CompletionView) -> str:
+    """What the figures are, and how much of the text was not read again."""
+    known = f"{view.reused_tokens:,} of the {view.prompt_tokens:,} tokens before the cursor"
+    return f"{HELP} The model still knew {known} and did not read them again."

@@ -17,6 +17,7 @@ from PySide6.QtGui import (
 )
 
 from app.theme import Tokens
+from app.theme.fonts import CODE, LABEL
 
 HEADINGS = {1: (20, 0, 10), 2: (15, 18, 6)}  # by level: size, distance above, distance below, in pixels
 PARAGRAPH, ITEM, LINE = 8, 3, 120  # pixels, pixels, percent
@@ -40,7 +41,7 @@ def dress(document: QTextDocument, tokens: Tokens) -> None:
             shape.setBottomMargin(ITEM if block.textList() else PARAGRAPH)
             shape.setLineHeight(LINE, 1)  # 1: in percent of the font's own
         place.setBlockFormat(shape)
-        _colour_links(block, tokens)
+        _dress_pieces(block, tokens)
         block = block.next()
     for frame in document.rootFrame().childFrames():
         if isinstance(frame, QTextTable):
@@ -58,20 +59,24 @@ def _size_heading(block: QTextBlock, size: int) -> None:
     place.setCharFormat(looks)
 
 
-def _colour_links(block: QTextBlock, tokens: Tokens) -> None:
+def _dress_pieces(block: QTextBlock, tokens: Tokens) -> None:
+    """Links in our colour, code in our font."""
+    link, code = QTextCharFormat(), QTextCharFormat()
+    link.setForeground(QColor(tokens.second_text))
+    code.setFontFamilies([CODE])
+    code.setProperty(QTextCharFormat.Property.FontPixelSize, LABEL)
     pieces = block.begin()
-    links = []
+    found = []
     while not pieces.atEnd():
         piece = pieces.fragment()
-        if piece.charFormat().isAnchor():
-            links.append((piece.position(), piece.length()))
+        looks = piece.charFormat()
+        if looks.isAnchor() or looks.fontFixedPitch():
+            found.append((piece.position(), piece.length(), link if looks.isAnchor() else code))
         pieces += 1
-    for start, length in links:
+    for start, length, looks in found:
         place = QTextCursor(block)
         place.setPosition(start)
         place.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
-        looks = QTextCharFormat()
-        looks.setForeground(QColor(tokens.second_text))
         place.mergeCharFormat(looks)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QDialog, QMenu, QWidget
 
 from app.settings import Settings
 
@@ -15,19 +18,29 @@ GHOST_KEYS = {
 }
 
 
-def keys_of(widget: QWidget) -> list[tuple[str, str]]:
-    """What can be done by a key in a widget, and the key: its actions, and shortcuts that a button has as well."""
-    lines = [
-        (action.text().replace("&", ""), native(action.shortcut()))
-        for action in widget.actions()
-        if not action.shortcut().isEmpty()
-    ]
-    for shortcut in widget.findChildren(QShortcut):
-        keys = native(shortcut.key())
-        words = shortcut.whatsThis() or _button_with(widget, keys)
-        if words:
-            lines.append((words, keys))
-    return list(dict.fromkeys(lines))
+def keys_of(root: QWidget, without: Collection[QWidget] = ()) -> list[tuple[str, str]]:
+    """What can be done by a key in a widget and all that is in it, and the key.
+
+    From actions, shortcuts and buttons, and from `help_keys` of widgets that read keys themselves.  `without`: parts
+    that have a table of their own.  Windows that belong to it have theirs.
+    """
+    lines: list[tuple[str, str]] = []
+    for widget in _widgets(root, without):
+        lines += [(plain(action.text()), native(action.shortcut())) for action in widget.actions()]
+        if isinstance(widget, QAbstractButton):
+            lines.append((widget.accessibleName() or plain(widget.text()), native(widget.shortcut())))
+        for shortcut in widget.findChildren(QShortcut, options=Qt.FindChildOption.FindDirectChildrenOnly):
+            keys = native(shortcut.key())
+            lines.append((shortcut.whatsThis() or _button_with(root, keys), keys))
+        lines += getattr(widget, "help_keys", ())
+    return list(dict.fromkeys((words, keys) for words, keys in lines if words and keys))
+
+
+def _widgets(root: QWidget, without: Collection[QWidget]) -> Iterator[QWidget]:
+    yield root
+    for child in root.children():
+        if isinstance(child, QWidget) and child not in without and not isinstance(child, QMenu | QDialog):
+            yield from _widgets(child, without)
 
 
 def ghost_keys(settings: Settings) -> list[tuple[str, str]]:
@@ -47,6 +60,11 @@ def table(heading: str, lines: list[tuple[str, str]]) -> str:
 def native(keys: QKeySequence) -> str:
     """Keys as this system writes them."""
     return keys.toString(QKeySequence.SequenceFormat.NativeText)
+
+
+def plain(words: str) -> str:
+    """Words of a menu without the mark of the key that opens it."""
+    return words.replace("&", "")
 
 
 def _button_with(widget: QWidget, keys: str) -> str:

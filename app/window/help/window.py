@@ -60,7 +60,8 @@ class HelpWindow(QDialog):
         self.list.currentItemChanged.connect(self.on_item_changed)
         self.text.anchorClicked.connect(self.on_link)
         self.close_button.clicked.connect(self.close)
-        QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self.find.setFocus)
+        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self.find.setFocus)
+        find.setWhatsThis("Search the help")
         theme = Theme.current()
         theme.restyled.connect(self.on_restyled)
         self.on_restyled(theme.tokens)
@@ -103,7 +104,15 @@ class HelpWindow(QDialog):
             return page.text
         pane = self._made.get(page.title)
         own = (ghost_keys(self._settings) if page.title == COMPLETE else []) + (keys_of(pane) if pane else [])
-        return page.text + table("Keys on this page", own) + table("Keys everywhere", keys_of(self._window))
+        everywhere = keys_of(self._window, [*self._made.values()])
+        return "".join(
+            (
+                page.text,
+                table("Keys on this page", own),
+                table("Keys everywhere", everywhere),
+                table("Keys of the help", keys_of(self)),
+            )
+        )
 
     def _show(self, key: str) -> None:
         self.key = key

@@ -5,6 +5,8 @@
     PageTitle        title, the line under it (`say`), controls to the right (`row.addWidget`)
     Card             a surface: `Card("Loss")` has a heading row (`heading.say("raw · smoothed")`) and a `column`
     rule             a 1 px line between two parts of a card
+    steady_scroll_bar
+                     a scroll bar whose room is kept, with a handle only where there is something to scroll
     SectionTitle     a heading inside a card with a quiet remark (`say`)
     label            any other words, by role: text, label, body, heading, strong, title, figure, unit, badge, kernel
     set_tone         good, warn or bad for a label, badge, dot or progress bar; a word or a sign goes with it
@@ -27,7 +29,8 @@
     tip, tip_words   tool tips: wrapped, escaped, with the keys
     keyboard_focus   buttons below a widget take the focus from the keyboard only
 
-What paints by itself listens to `Theme.current().restyled` (Tokens).  No part knows a controller.
+What paints by itself listens to `Theme.current().restyled` (Tokens).  Whoever makes a window, a dialog or a menu of its
+own gives it the look with `Theme.current().dress` once everything is in it.  No part knows a controller.
 """
 
 from app.window.parts.buttons import (
@@ -58,7 +61,7 @@ from app.window.parts.messages import InlineMessage
 from app.window.parts.page import Page
 from app.window.parts.progress import ProgressLine
 from app.window.parts.search_field import SearchField
-from app.window.parts.surfaces import GAP, Card, PageColumn, rule
+from app.window.parts.surfaces import GAP, Card, PageColumn, rule, steady_scroll_bar
 from app.window.parts.tool_tips import tip, tip_words
 
 __all__ = [
@@ -95,6 +98,7 @@ __all__ = [
     "rule",
     "set_style",
     "set_tone",
+    "steady_scroll_bar",
     "tip",
     "tip_words",
 ]

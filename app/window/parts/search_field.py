@@ -32,6 +32,7 @@ class SearchField(QLineEdit):
         self._typing.timeout.connect(self.settled)
         self.textEdited.connect(self.on_edited)
         find = QShortcut(QKeySequence.StandardKey.Find, page)
+        find.setWhatsThis(name)
         find.activated.connect(self.on_find_wanted)
         theme = Theme.current()
         theme.restyled.connect(self.on_restyled)

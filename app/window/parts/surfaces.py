@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.window.parts.labels import SectionTitle, set_style
 
 MARGINS = (16, 14, 16, 14)
 GAP = 14  # between the cards of a page
+EDGE = 20  # left and right of them
+BAR = 12  # a scroll bar's width in the stylesheet
 
 
 class Card(QFrame):
@@ -42,8 +44,18 @@ def rule() -> QFrame:
     return line
 
 
+def steady_scroll_bar(view: QAbstractScrollArea) -> None:
+    """A scroll bar that is always there, so that columns keep their width; its handle only where there is more."""
+    view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+    bar = view.verticalScrollBar()
+    bar.rangeChanged.connect(lambda low, high: bar.setEnabled(high > low))
+    bar.setEnabled(False)
+
+
 class PageColumn(QScrollArea):
     """What a page puts its cards into (`column`): scrolls up and down where the window is too low, never sideways."""
+
+    edge = EDGE  # right of the cards; a scroll bar stands in it
 
     def __init__(self, spacing: int = GAP) -> None:
         super().__init__()
@@ -55,6 +67,14 @@ class PageColumn(QScrollArea):
         page = QWidget()
         page.setObjectName("page")
         self.column = QVBoxLayout(page)
-        self.column.setContentsMargins(20, 18, 20, 18)
+        self.column.setContentsMargins(EDGE, 18, self.edge, 18)
         self.column.setSpacing(spacing)
         self.setWidget(page)
+        self.verticalScrollBar().rangeChanged.connect(self.on_range_changed)
+
+    @Slot(int, int)
+    def on_range_changed(self, _low: int, high: int) -> None:
+        """Cards keep their right edge when the scroll bar comes and goes."""
+        margins = self.column.contentsMargins()
+        margins.setRight(self.edge - (BAR if high > 0 else 0))
+        self.column.setContentsMargins(margins)

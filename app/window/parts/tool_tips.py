@@ -15,7 +15,8 @@ def tip_words(words: str, keys: str = "") -> str:
     shown = f"{words} ({QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)})" if keys else words
     if max(map(len, shown.splitlines()), default=0) <= WIDE:
         return shown if "<" not in shown else f"<span>{_escaped(shown)}</span>"
-    return f'<div style="width: 340px">{_escaped(shown)}</div>'  # Qt wraps only what it takes for rich text
+    # Qt wraps only what it takes for rich text, and minds the width of tables only.
+    return f'<table width="340"><tr><td>{_escaped(shown)}</td></tr></table>'
 
 
 def tip(widget: QWidget, words: str, keys: str = "") -> None:

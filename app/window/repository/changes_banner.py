@@ -50,5 +50,5 @@ def changes_words(changes: ChangesSince) -> str:
     since = f" since {changes.checkpoint_name}" if changes.checkpoint_name else " since the last checkpoint"
     words = f"{counted(changes.files, 'file')}, {counted(changes.lines, 'line')}{since}."
     if changes.seconds:
-        words += f"  Adapting takes about {about(changes.seconds)}."
+        words += f" Adapting takes about {about(changes.seconds)}."
     return words

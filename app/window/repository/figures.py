@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from app.values.repository import CorpusView
+from app.values.repository import CorpusView, ReasonCount
 from app.window.parts import GAP, NOTHING, FigureLabel, LayoutButton, tip
 from app.window.repository.filters import HELD_OUT, LEARNED, LEFT_OUT
 from app.words import counted, thousands
@@ -43,7 +45,7 @@ class Figures(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GAP)
-        self.learned = FigureCard(LEARNED, "Learned", "Files that the model is taught.  Press to show them")
+        self.learned = FigureCard(LEARNED, "Learned", "Files that the model is taught. Press to show them")
         self.held_out = FigureCard(HELD_OUT, "Held out", "Files it is never taught, so that scores on them are honest")
         self.left_out = FigureCard(LEFT_OUT, "Left out", "Files that are not learned, each with its reason")
         self.secrets = FigureCard(
@@ -66,8 +68,7 @@ class Figures(QWidget):
             counted(taught, "file"), f"{thousands(tokens)} tokens" if corpus.has_tokens else "counting tokens…"
         )
         self.held_out.say(counted(totals.held_out.files, "file"), "for honest scores")
-        reasons = ", ".join(each.words for each in corpus.by_reason[:4])
-        self.left_out.say(counted(totals.left_out.files, "file"), reasons or "nothing")
+        self.left_out.say(counted(totals.left_out.files, "file"), why_left_out(corpus.by_reason))
         masked = sum(secret.masked for secret in corpus.secrets)
         if not corpus.secrets:
             self.secrets.say("none", "looked for in every file")
@@ -78,3 +79,10 @@ class Figures(QWidget):
     @Slot()
     def on_clicked(self) -> None:
         self.chosen.emit(self.sender().key)
+
+
+def why_left_out(reasons: Sequence[ReasonCount]) -> str:
+    """The reason of most of them, and how many others there are."""
+    if not reasons:
+        return "nothing"
+    return reasons[0].words + (f", {counted(len(reasons) - 1, 'more reason')}" if len(reasons) > 1 else "")

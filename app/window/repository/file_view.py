@@ -27,6 +27,7 @@ from app.theme import Theme, Tokens
 from app.theme.fonts import BODY, LABEL, code_font, interface_font
 from app.theme.icons import pixmap
 from app.values.repository import FileRow
+from app.window.parts import steady_scroll_bar
 from app.window.repository.file_model import NUMBERS, FileModel, Index
 from app.window.repository.file_tree import (
     LANGUAGE,
@@ -165,6 +166,7 @@ class FileView(QTreeView):
     override_wanted = Signal(str, object)  # path, True, False or None for "leave it to the rules"
     reason_wanted = Signal(str)
     shown_changed = Signal(int)  # files that are shown
+    help_keys = (("Learn a file or folder of the list, or leave it out", "Space"),)
 
     def __init__(self) -> None:
         super().__init__()
@@ -185,7 +187,7 @@ class FileView(QTreeView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        steady_scroll_bar(self)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self.on_menu_wanted)
         self.setAccessibleName("Files and what is done with them")

@@ -83,7 +83,7 @@ class FilterRow(QWidget):
         self.search.setMaximumWidth(300)
         self.what = Choice(name="Verdict or reason")
         self.language = Choice(name="Language")
-        for choice, least, most in ((self.what, 118, 200), (self.language, 104, 150)):
+        for choice, least, most in ((self.what, 118, 200), (self.language, 132, 150)):
             choice.setSizeAdjustPolicy(Choice.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
             choice.setMinimumWidth(least)
             choice.setMaximumWidth(most)

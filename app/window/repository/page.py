@@ -29,7 +29,7 @@ from app.window.repository.filters import CHANGED, FileFilter, FilterRow
 from app.window.repository.language_bar import LanguageBar
 from app.window.repository.secrets_view import SecretsView
 from app.window.repository.start_pane import StartPane
-from app.words import duration
+from app.words import duration, percent
 
 FILES = "files"
 PATIENCE = 350  # milliseconds before reading shows its progress: most of it is over sooner
@@ -139,7 +139,8 @@ class RepositoryPage(Page):
         self.languages.language_switched.connect(repository.choose_language)
         self.which.chosen.connect(self.show_list)
         self.filters.changed.connect(self.on_filtered)
-        self.score_button.clicked.connect(repository.score_files)
+        self.score_button.clicked.connect(self.on_score_clicked)
+        repository.scoring_changed.connect(self._enable_scoring)
         self.files.override_wanted.connect(repository.override)
         self.files.reason_wanted.connect(self.filters.choose)
         self.files.shown_changed.connect(self.on_shown_changed)
@@ -257,7 +258,7 @@ class RepositoryPage(Page):
             parts.append(progress_words(*repository.progress))
         elif self._corpus is not None and repository.phase == "ready":
             parts.append(f"read in {duration(self._corpus.seconds)}" if self._corpus.seconds else "read")
-        self.heading.say("  ·  ".join(filter(None, parts)))
+        self.heading.say(" · ".join(filter(None, parts)))
 
     @Slot(int)
     def on_shown_changed(self, shown: int) -> None:
@@ -298,12 +299,23 @@ class RepositoryPage(Page):
         self.on_changes_counted(self._repository.changes)
         self._enable_scoring()
 
+    @Slot()
+    def on_score_clicked(self) -> None:
+        """Score; or, while that goes on, end it."""
+        if self._repository.scoring[1]:
+            self._repository.cancel_scoring()
+        else:
+            self._repository.score_files()
+
+    @Slot()
     def _enable_scoring(self) -> None:
         repository = self._repository
         done, total = repository.scoring
-        self.score_button.setText(f"Scoring {done} of {total}" if total else "Score files")
+        words = f"Cancel scoring, {percent(done / total)}" if total else "Score files"
+        self.score_button.setText(words)
+        self.score_button.setAccessibleName(words)
         held_out = self._corpus.totals.held_out.files if self._corpus is not None else 0
-        self.score_button.setEnabled(repository.phase == "ready" and not total and held_out > 0)
+        self.score_button.setEnabled(total > 0 or (repository.phase == "ready" and held_out > 0))
 
 
 def progress_words(done: int, total: int, what: str) -> str:

@@ -118,6 +118,7 @@ class SecretTable(QTableView):
     """The findings; the Delete key and the menu say that one is no secret."""
 
     marked = Signal(str, bool)  # fingerprint, is no secret
+    help_keys = (("Say of a finding that it is no secret, or take that back", "Space, Delete"),)
 
     def __init__(self) -> None:
         super().__init__()

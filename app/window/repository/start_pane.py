@@ -65,8 +65,8 @@ class StartPane(EmptyState):
         super().__init__(
             "repository",
             "Teach a model your code",
-            "Choose a folder of source code.  Codecoil reads it here, on this machine, and teaches a small model to "
-            "complete code the way you write it.  Nothing is uploaded, and nothing in the folder is changed.",
+            "Choose a folder of source code. Codecoil reads it here, on this machine, and teaches a small model to "
+            "complete code the way you write it. Nothing is uploaded, and nothing in the folder is changed.",
         )
         self.folder_button = self.add_button("Choose a folder", primary=True, keys="Ctrl+O")
         self.folder_button.clicked.connect(self.folder_wanted)

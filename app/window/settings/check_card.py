@@ -133,7 +133,7 @@ class CheckCard(QFrame):
             self._say(f"✕ {len(last.wrong)} of {len(last.checks)} kernels give wrong numbers: {names}.", "bad")
         elif last.cancelled:
             count = f"{len(last.checks)} of {self._total} kernels"
-            self._say(f"Cancelled after {count}.  Those were within their limits.", "warn")
+            self._say(f"Cancelled after {count}. Those were within their limits.", "warn")
         else:
             self._say(f"✓ All {len(last.checks)} kernels are within their limits.", "good")
 

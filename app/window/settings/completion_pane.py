@@ -39,7 +39,7 @@ class CompletionPane(PageColumn):
             "completion_delay_least",
             "Wait at least",
             WholeNumber(0, 10_000, "ms", 25),
-            "After a key, before the model is asked.  The wait adapts to how fast you type, between these two.",
+            "After a key, before the model is asked. The wait adapts to how fast you type, between these two.",
             check=lambda value: "" if value <= 2000 else "At most 2,000 ms.",
         )
         self.most = SettingRow(

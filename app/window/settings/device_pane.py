@@ -117,7 +117,7 @@ def wrong_numbers(event: CheckEnded) -> Failure:
     )
     return Failure(
         f"{event.device} gives wrong numbers in {names}.",
-        "A model trained on it would be wrong.  Update the driver and check again, or use another device.",
+        "A model trained on it would be wrong. Update the driver and check again, or use another device.",
         details,
         event.device,
     )

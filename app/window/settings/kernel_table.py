@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegat
 from app.events import KernelLine
 from app.theme import Theme, Tokens
 from app.theme.fonts import BODY, LABEL, code_font, interface_font
+from app.window.parts import steady_scroll_bar
 from app.words import milliseconds, percent, share, small_number
 
 KERNEL, MEANING, ERROR, LIMIT, SHARE, TIME, VERDICT = range(7)
@@ -182,7 +183,7 @@ class KernelView(QTableView):
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        steady_scroll_bar(self)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("Kernels and their errors")
         self.verticalHeader().hide()

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.state.application import Application
-from app.window.parts import Page, PageTitle, Segmented
+from app.window.parts import Page, PageColumn, PageTitle, Segmented, keyboard_focus
 from app.window.settings.about_pane import AboutPane
 from app.window.settings.completion_pane import CompletionPane
 from app.window.settings.device_pane import DevicePane
@@ -21,6 +21,7 @@ PARTS = (
     (STORAGE, "Look and storage", "The theme, and what is kept on disk."),
     (ABOUT, "About", "What runs here."),
 )
+MAKERS = {DEVICE: DevicePane, WORK: WorkPane, COMPLETION: CompletionPane, STORAGE: StoragePane, ABOUT: AboutPane}
 
 
 class SettingsPage(Page):
@@ -43,31 +44,35 @@ class SettingsPage(Page):
         row.addStretch(1)
         column.addWidget(self.heading)
         column.addLayout(row)
-        self.device_pane = DevicePane(application)
-        self.panes = {
-            DEVICE: self.device_pane,
-            WORK: WorkPane(application),
-            COMPLETION: CompletionPane(application),
-            STORAGE: StoragePane(application),
-            ABOUT: AboutPane(application),
-        }
+        self.panes: dict[str, PageColumn] = {}  # as far as they were made
         self.stack = QStackedWidget()
-        for pane in self.panes.values():
-            self.stack.addWidget(pane)
         self.body.addWidget(top)
         self.body.addWidget(self.stack, 1)
         self.show_part(DEVICE)
+
+    def pane(self, key: str) -> PageColumn:
+        """A part, made when somebody wants it: all five at once would hold the window up."""
+        if key not in self.panes:
+            pane = MAKERS[key](self.application)
+            keyboard_focus(pane)
+            self.panes[key] = pane
+            self.stack.addWidget(pane)
+        return self.panes[key]
+
+    @property
+    def device_pane(self) -> DevicePane:
+        return self.pane(DEVICE)
 
     @Slot(str)
     def show_part(self, key: str) -> None:
         """Bring a part to the front."""
         self.parts.set_value(key)
         words = next(words for part, _, words in PARTS if part == key)
-        self.heading.say(words if key == ABOUT else f"{words}  Changes apply at once.")
-        self.stack.setCurrentWidget(self.panes[key])
+        self.heading.say(words if key == ABOUT else f"{words} Changes apply at once.")
+        self.stack.setCurrentWidget(self.pane(key))
         if key == STORAGE and self.isVisible():
-            self.panes[key].on_shown()
+            self.pane(key).on_shown()
 
     def on_shown(self) -> None:
         if self.parts.value == STORAGE:
-            self.panes[STORAGE].on_shown()
+            self.pane(STORAGE).on_shown()

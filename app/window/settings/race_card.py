@@ -50,7 +50,7 @@ class RaceCard(Card):
         self.button.setEnabled(self._engine.phase == "ready" and not self._training.active)
         self.cancel_button.setVisible(racing)
         if not racing and not self._lines:
-            self._say("Not measured yet.  Until it is, a graphics card is taken before the processor.")
+            self._say("Not measured yet. Until it is, a graphics card is taken before the processor.")
 
     @Slot()
     def on_race_started(self) -> None:

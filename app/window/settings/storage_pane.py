@@ -10,6 +10,7 @@ from app.state.application import Application
 from app.values.checkpoints import DiskUseView
 from app.window.actions import THEMES
 from app.window.parts import Card, ElidedLabel, InlineMessage, PageColumn, PlainButton, Segmented, label, rule
+from app.window.settings.move_part import MovePart
 from app.window.settings.setting_row import SettingRow
 from app.words import nbytes
 
@@ -57,12 +58,13 @@ class StoragePane(PageColumn):
         self.copy_button.clicked.connect(self.on_copy_clicked)
         self.open_button = PlainButton("Open the folder", "Shows it in the file manager")
         self.open_button.clicked.connect(self.on_open_clicked)
+        self.move = MovePart(self._application.storage)
+        self.move.moved.connect(self.on_moved)
         row.addWidget(path, 1)
-        row.addWidget(self.copy_button)
-        row.addWidget(self.open_button)
+        for button in (self.copy_button, self.open_button, self.move.button):
+            row.addWidget(button)
         card.column.addLayout(row)
-        words = "Everything that Codecoil keeps is here, and nothing in your repository.  To have it elsewhere, start"
-        card.column.addWidget(label(f"{words} with --data-dir, or set CODECOIL_DATA.", "label", wrap=True))
+        card.column.addWidget(self.move)
         card.column.addWidget(rule())
         grid = QGridLayout()
         grid.setHorizontalSpacing(16)
@@ -115,6 +117,11 @@ class StoragePane(PageColumn):
         self.log_button.setEnabled(there)
         self.log_words.setText("" if there else "Nothing was logged yet.")
         self.log_words.setVisible(not there)
+
+    @Slot()
+    def on_moved(self) -> None:
+        if self.isVisible():
+            self._checkpoints.measure_disk_use()
 
     @Slot(object)
     def on_disk_use(self, use: DiskUseView) -> None:

@@ -56,7 +56,7 @@ class WorkPane(PageColumn):
             "duty_cycle",
             "Share of the time",
             WholeNumber(0, 1000, "%", 5),
-            "How much of the time training computes.  Less keeps the machine cooler and quicker for other work.",
+            "How much of the time training computes. Less keeps the machine cooler and quicker for other work.",
             to_setting=lambda value: value / 100,
             from_setting=lambda value: round(value * 100),
             check=lambda value: "" if 10 <= value <= 100 else "Choose from 10 % to 100 %.",
@@ -87,7 +87,7 @@ class WorkPane(PageColumn):
             "auto_adapt",
             "Adapt to changes when the machine is idle",
             Switch(),
-            "A short run on what changed, with older code mixed in.  It stops when you come back.",
+            "A short run on what changed, with older code mixed in. It stops when you come back.",
         )
         self.minutes = self._row(
             card, "idle_minutes", "After no key and no mouse for", WholeNumber(0, 1000, "min"), check=minutes_problem

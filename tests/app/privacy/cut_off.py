@@ -88,7 +88,7 @@ def shorten_tour() -> None:
     import engine.selftest
 
     app.workers.measuring.CURSORS = 1
-    engine.model.starter.starter_folder = lambda: Path("there is none")
+    engine.model.starter.starter_place = lambda: Path("there is none")
     engine.selftest.KERNELS = {name: engine.selftest.KERNELS[name] for name in SOME_KERNELS}
 
 

@@ -111,7 +111,7 @@ class Program:
 @pytest.fixture
 def no_starter(monkeypatch, tmp_path):
     """As if the program had come without a model: what a test sees is what it put there."""
-    monkeypatch.setattr("engine.model.starter.starter_folder", lambda: tmp_path / "starter")
+    monkeypatch.setattr("engine.model.starter.starter_place", lambda: tmp_path / "starter")
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QThread
 
-from app.values.completion import IN_TRAINING, STARTER
+from app.values.completion import BUILT_IN, IN_TRAINING, STARTER
 from tests.app.state.program import PATIENCE
 
 
@@ -248,6 +248,12 @@ def test_the_built_in_model_answers_is_adapted_and_blended(program, repository, 
     assert state.training.phase == "finished", one.failures
     one.until(lambda: state.completion.choice(state.training.finished.checkpoint) is not None)
     assert [choice.name for choice in state.completion.model_choices] == ["Built-in model", "shelves #1"]
+    assert [(row.name, row.built_in) for row in state.checkpoints.rows if row.mode == "import"] == [(BUILT_IN, True)]
+    adapted = state.checkpoints.row(state.training.finished.checkpoint)
+    assert adapted.base_name == BUILT_IN and not adapted.built_in
+    with one.qtbot.waitSignal(state.checkpoints.details_ready, timeout=PATIENCE) as told:
+        state.checkpoints.details(adapted.id)
+    assert "Built-in model" in told.args[0].card and "starter" not in told.args[0].card
     state.training.compare()
     assert (state.completion.model, state.completion.second) == (state.training.finished.checkpoint, STARTER)
     state.completion.set_blend(0.5)

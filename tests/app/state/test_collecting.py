@@ -68,3 +68,14 @@ def test_afterwards_python_collects_by_itself_again(collecting):
     assert not gc.isenabled()
     collecting.stop()
     assert gc.isenabled()
+
+
+def test_what_is_there_when_it_settles_is_not_looked_at_again(collecting):
+    try:
+        collecting.settle()
+        assert gc.get_freeze_count() > 1000
+    finally:
+        gc.unfreeze()
+    collecting.stop()
+    collecting.settle()
+    assert gc.get_freeze_count() == 0  # nobody collects in this thread any more

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.settings import Settings
-from app.state.choices import base_choices, is_starter, model_choices, timelines
+from app.state.choices import base_choices, model_choices, timelines
 from app.state.completion import CompletionController
 from app.state.engine import EngineController
 from app.state.run_history import RunHistory
@@ -154,9 +154,8 @@ def test_choices_leave_out_what_cannot_be_chosen():
     assert [choice.id for choice in model_choices(rows, False)] == ["1", "4"]
     assert model_choices(rows, True)[0].id == STARTER
     assert [choice.name for choice in base_choices(rows[:1], False)] == ["A new small model", "shop #1"]
-    assert model_choices(rows, False)[0].words == "lora, step 9, held-out loss 1.500"
+    assert model_choices(rows, False)[0].words == "LoRA, step 9, held-out loss 1.500"
     assert [(point.id, point.final) for point in timelines(rows)["r"]] == [("2", False), ("1", True)]
-    assert is_starter(rows[3]) and not is_starter(rows[0])
 
 
 def test_the_winner_of_a_race_is_used_and_remembered(settings):

@@ -55,7 +55,10 @@ def test_rows_details_and_curves(program, tiny, child):
 def test_comparing_merging_and_precisions(program, tiny, child, store):
     one = program()
     checkpoints = one.state.checkpoints
+    told = []
+    checkpoints.progressed.connect(lambda *far: told.append(far))
     compared = answer(one, checkpoints.compared, checkpoints.compare, tiny, child)
+    assert max(done for done, total, what in told if "Comparing" in what) > 3
     assert compared.changed_share > 0.9 and compared.heat_maps["relative_l2"].values.shape[0] == 2
     merged = answer(one, checkpoints.merged, checkpoints.merge, tiny, child, 0.25, "blend")
     assert merged.child_name == "blend" and merged.child_loss is None
@@ -109,7 +112,10 @@ def test_export_and_import(program, child, tmp_path):
     assert done.nbytes > 0
     answer(one, checkpoints.deleted, checkpoints.delete, child)
     checkpoints.empty_trash()
+    told = []
+    checkpoints.progressed.connect(lambda *far: told.append(far))
     row = answer(one, checkpoints.imported, checkpoints.import_, done.path)
+    assert any(total > 0 and "Importing" in what for _, total, what in told)
     assert row.id == child and checkpoints.row(child).name == "child"
 
 
@@ -167,21 +173,26 @@ def test_an_export_tells_how_far_it_is_and_can_be_ended(program, child, store, t
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith((".", "half"))] == []
 
 
-@pytest.mark.parametrize("job", ["verify", "export"])
-def test_verify_and_export_are_cancelled(program, child, tmp_path, monkeypatch, job):
+@pytest.mark.parametrize("job", ["verify", "export", "compare"])
+def test_verify_export_and_compare_are_cancelled(program, tiny, child, tmp_path, monkeypatch, job):
     one = program()
     checkpoints = one.state.checkpoints
     answers = []
     checkpoints.verified.connect(answers.append)
     checkpoints.exported.connect(answers.append)
+    checkpoints.compared.connect(answers.append)
+    ended = []
+    checkpoints.cancelled.connect(ended.append)
     monkeypatch.setattr(one.state._files_flag, "arm", lambda: None)
     checkpoints.cancel()
     if job == "verify":
         checkpoints.verify(child)
+    elif job == "compare":
+        checkpoints.compare(tiny, child)
     else:
         checkpoints.export(child, "hf", tmp_path / "out")
     one.until(lambda: not checkpoints.busy)
-    assert answers == [] == one.failures and not (tmp_path / "out").exists()
+    assert answers == [] == one.failures and not (tmp_path / "out").exists() and ended == [job]
 
 
 def test_what_a_killed_writer_left_is_tidied(program, folder, repository):

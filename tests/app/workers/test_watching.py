@@ -131,8 +131,7 @@ def test_a_folder_that_is_deleted_and_comes_back(program, repository, tmp_path, 
     assert "no longer there" in controller.failure.cause and controller.watcher == "off"
     assert one.state.training.startable == "Choose a folder first."
     shutil.move(tmp_path / "away", repository)
-    one.until(lambda: controller.phase == "ready")
-    assert controller.watcher == "watching"
+    one.until(lambda: controller.phase == "ready" and controller.watcher == "watching")
 
 
 def test_where_nothing_can_be_watched_it_looks_from_time_to_time(program, repository, monkeypatch):

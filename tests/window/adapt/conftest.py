@@ -26,12 +26,13 @@ def desk(theme, data_folder):
 
 
 @pytest.fixture
-def page(desk, qtbot):
+def page(desk, theme, qtbot):
     """The page, shown, with its board."""
     from app.window.adapt.page import AdaptPage
 
     page = AdaptPage(desk)
     qtbot.addWidget(page)
+    theme.dress(page)
     page.resize(1096, 720)
     page.show()
     page.load_board()
@@ -55,6 +56,7 @@ def board(theme, qtbot, history):
 
     board = Board()
     qtbot.addWidget(board)
+    theme.dress(board)
     board.resize(1096, 500)
     board.show()
     board.show_run(history, 100, CEILING)

@@ -48,7 +48,7 @@ def test_each_cell_is_a_layer_and_the_strongest_is_the_largest(layer_map, theme)
     place = layer_map.cell(0, 1).center()
     assert layer_map.words_at(place.x(), place.y()).startswith("Layer 2, gradient: 1.0e-02")
     assert layer_map.words_at(0, 0) == ""
-    assert "dead channels 0% to 90%" in layer_map.accessibleName()
+    assert "dead channels 0 % to 90 %" in layer_map.accessibleName()
 
 
 def test_many_layers_fit_and_a_number_that_is_none_is_marked(layer_map, theme):

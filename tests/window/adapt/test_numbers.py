@@ -108,6 +108,7 @@ def test_numbers_have_as_many_digits_as_their_axis_needs():
     assert [words.plain(value, 1) for value in (3, 4)] == ["3", "4"]
     assert [words.rate(value) for value in (0, 3e-3, 2.5e-4, 1e-3)] == ["0", "3e-3", "2.5e-4", "1e-3"]
     assert [words.count(value) for value in (0, 0.25, 950, 1500, 2e6)] == ["0", "0.25", "950", "1.5k", "2M"]
-    assert [words.size(value, 2**29) for value in (0, 2**29, 3 * 2**29)] == ["0", "512 M", "1.5 G"]
+    assert [words.size(value, 2**29) for value in (0, 2**29, 3 * 2**29)] == ["0", "0.5 GiB", "1.5 GiB"]
+    assert [words.size(value * 2**20, 250 * 2**20) for value in (250, 1000)] == ["250 MiB", "1,000 MiB"]
     assert [words.steps(value) for value in (0, 1500)] == ["step 0", "1,500"]
     assert words.loss(float("nan")) == words.significant(float("inf")) == "not finite"

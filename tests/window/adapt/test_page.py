@@ -127,8 +127,26 @@ def test_a_scorecard_that_fails_is_said_and_costs_nothing_else(page, desk):
     desk.begin(50)
     desk.finish()
     desk.training.on_score_failed(Failure("The device was lost.", ""))
-    assert page.result.scoring.text().endswith("not measured: The device was lost.")
-    assert page.result.use_button.isEnabled()
+    assert page.result.scoring.text() == "Not everything was measured: The device was lost."
+    assert page.result.use_button.isEnabled() and not page.result.cancel_button.isVisible()
+
+
+def test_the_scorecard_can_be_cancelled_from_its_card(page, desk, qtbot):
+    desk.open_folder()
+    desk.begin(50)
+    desk.finish()
+    asked = []
+    desk.training.cancel_score_wanted.connect(lambda: asked.append(True))
+    assert not page.result.cancel_button.isVisible()
+    desk.training.on_scoring(0, 1, "")
+    assert page.result.scoring.text() == "Measuring the scorecard…"
+    page.result.cancel_button.click()
+    assert asked == [True]
+    desk.training.on_score_cancelled()
+    assert page.result.scoring.text() == "Not everything was measured: it was cancelled."
+    assert not page.result.cancel_button.isVisible() and page.result.columns["loss"].after.text() == "3.600"
+    desk.training.cancel_scoring()
+    assert asked == [True]  # there is nothing to cancel any more
 
 
 def test_use_compare_discard_and_again(page, desk, qtbot):
@@ -201,7 +219,7 @@ def test_an_interrupted_run_is_offered(page, desk, qtbot):
     desk.training.on_runs((older, old))
     assert shown(page) == {"setup", "interrupted"}  # also before a folder is chosen
     words = page.interrupted.words.text()
-    assert words == "orbit-api, LoRA, step 120 of 400, saved 5 minutes ago.  There are 1 more."
+    assert words == "orbit-api, LoRA, step 120 of 400, saved 5 minutes ago. There is 1 more."
     assert asked(qtbot, desk.training.discard_wanted, page.interrupted.discard_button) == ("", "r8")
     desk.training.on_runs((older,))
     assert "The folder is not there." in page.interrupted.words.text()

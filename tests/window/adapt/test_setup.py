@@ -120,6 +120,13 @@ def test_every_option_is_there_with_its_words(drawer, desk):
     assert drawer.fields["micro_batch"].control.placeholderText() == "chosen for you"
 
 
+def test_it_takes_as_many_columns_as_there_is_room_for(drawer, page, qtbot):
+    assert drawer.columns == 3
+    page.resize(820, 620)
+    qtbot.waitUntil(lambda: drawer.columns == 2)
+    assert page.view.widget().width() == page.view.viewport().width()  # nothing is cut off at the right
+
+
 def test_values_are_taken_as_people_write_them(drawer, desk):
     for name, words, value in (
         ("learning_rate", "3e-4", 3e-4),

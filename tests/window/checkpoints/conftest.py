@@ -30,6 +30,7 @@ def page_of(theme, qapp):
 
     def make(one):
         page = CheckpointsPage(one.state)
+        theme.dress(page)
         made.append(page)
         page.resize(1096, 720)
         page.show()

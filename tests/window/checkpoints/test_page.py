@@ -67,7 +67,7 @@ def test_two_are_compared_and_more_are_overlaid(desk, story, qtbot):
     one.press(page.detail.drift.measure.buttons["changed_share"])
     assert page.detail.drift.map.heat.measure == "changed_share"
     page.detail.drift.map.point((0, 0))
-    assert page.detail.drift.read_out.words.startswith("layer 0, norm.weight: 100 %")
+    assert page.detail.drift.read_out.words.startswith("layer 0, norm: 100 %")
     marks = page.table.table.marks
     assert set(marks) == {story.ids["shelves #3"], story.ids["shelves #1"]} and len(set(marks.values())) == 2
     assert "held out loss" in page.detail.differences.text.toPlainText()

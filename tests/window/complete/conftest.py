@@ -38,6 +38,7 @@ def pane(application, script, models, quick, theme, qtbot):
     keys = GhostKeys(application.settings, application)
     card = EditorCard(keys)
     qtbot.addWidget(card)
+    theme.dress(card)
     suggester = Suggester(card.editor, application.completion, application.settings)
     card.resize(600, 500)
     card.show()
@@ -63,6 +64,7 @@ def page(application, script, models, quick, theme, qtbot):
 
     page = CompletePage(application)
     qtbot.addWidget(page)
+    theme.dress(page)
     page.sides._declined = True
     page.resize(1080, 700)
     page.show()

@@ -6,7 +6,8 @@ from PySide6.QtCore import QObject, QTimer, Slot
 
 from app.events import Failure
 from app.values.checkpoints import CheckpointRow
-from app.values.completion import IN_TRAINING, STARTER, CompletionQuery, CompletionView
+from app.values.completion import STARTER, CompletionQuery, CompletionView
+from app.window.complete import suggester as states
 
 ADAPTED, OTHER, RUN = "c7", "c8", "r7"
 TEXT = "def put(self, name):\n    return self.boxes[name]\n\n\ndef take(self, name):\n    "
@@ -86,4 +87,17 @@ def in_training(application, active: bool = True) -> None:
     application.completion.on_training(active)
 
 
-__all__ = ["ADAPTED", "IN_TRAINING", "OTHER", "PATH", "RUN", "STARTER", "TEXT", "Script", "in_training", "list_models"]
+def type_and_answer(page, script, qtbot, text: str = "x") -> None:
+    """One key, and the ghost complete where the script knows an answer."""
+    count = len(script.asked)
+    qtbot.keyClicks(page.editor, text)
+    qtbot.waitUntil(lambda: len(script.asked) > count, timeout=5000)
+    if page.application.completion.model in script.texts:
+        qtbot.waitUntil(lambda: page.suggester.state in (states.SHOWN, states.NOTHING))
+
+
+def compare(page, application, script, **texts) -> None:
+    """The built-in model against the adapted one, with these answers."""
+    script.texts = {STARTER: "old one", ADAPTED: "new one", "t100": "first try", "t200": "second try"} | texts
+    application.completion.choose_model(ADAPTED)
+    application.completion.choose_second(STARTER)

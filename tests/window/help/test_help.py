@@ -7,6 +7,8 @@ import shlex
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtWidgets import QAbstractButton
 
 from app.command_line import FAILED, INTERRUPTED, REFUSED, build_parser
 from app.window import pages
@@ -83,6 +85,47 @@ def test_keys_are_read_from_the_actions(help_window, main_window):
     assert "Ctrl+Shift+Y" in help_window.text.toPlainText()
     shown = {keys for _, keys in keys_of(main_window)}
     assert shown >= {action.shortcut().toString() for action in main_window.actions() if action.shortcut().toString()}
+
+
+def owner(thing, pages: dict) -> str:
+    """The page that something belongs to; "" for the window itself."""
+    while thing is not None:
+        if thing in pages.values():
+            return next(title for title, page in pages.items() if page is thing)
+        thing = thing.parent()
+    return ""
+
+
+def test_every_key_of_every_page_is_in_its_table(main_window):
+    for title in ("Repository", "Adapt", "Complete", "Checkpoints", "Settings"):
+        main_window.show_page(title)
+    main_window.page("Adapt").load_board()
+    main_window.on_help_wanted()
+    window = main_window.help_window
+    told = {page.title: window.markdown(page) for page in LOADED}
+    found = [
+        (thing, keys.toString(QKeySequence.SequenceFormat.NativeText))
+        for kind in (QAction, QShortcut, QAbstractButton)
+        for thing in main_window.findChildren(kind)
+        for keys in [thing.key() if kind is QShortcut else thing.shortcut()]
+        if not keys.isEmpty()
+    ]
+    assert len({keys for _, keys in found}) > 20 and "F6" in {keys for _, keys in found}
+    for thing, keys in found:
+        title = owner(thing, main_window.made)
+        assert f"`{keys}`" in told[title or "Privacy"], (title, thing, keys)
+    assert "`F6`" in told["Complete"] and "`F6`" not in told["Repository"]
+    assert "`Space`" in told["Repository"] and "`+, -, Esc`" in told["Adapt"]
+    window.close()
+
+
+def test_a_key_without_words_is_missed_by_the_test_above(main_window):
+    """What the table leaves out, because nobody has said what it does."""
+    page = main_window.page("Repository")
+    shortcut = QShortcut(QKeySequence("Ctrl+Shift+F12"), page)
+    assert "Ctrl+Shift+F12" not in {keys for _, keys in keys_of(page)}
+    shortcut.setWhatsThis("Does something")
+    assert ("Does something", "Ctrl+Shift+F12") in keys_of(page)
 
 
 def test_a_pane_adds_its_own_keys_and_those_of_the_settings(main_window, application):

@@ -33,7 +33,7 @@ def opened(page, application):
 def asked(application):
     """What the controller was asked for, by name."""
     repository, told = application.repository, []
-    for name in ("open", "override", "language", "not_secret", "policy", "score", "rescan", "cancel"):
+    for name in ("open", "override", "language", "not_secret", "policy", "score", "cancel_score", "rescan", "cancel"):
         getattr(repository, f"{name}_wanted").connect(lambda *what, name=name: told.append((name, *what)))
     return told
 
@@ -86,7 +86,7 @@ def test_it_shows_the_repository_in_numbers(opened):
     assert figures.held_out.figure.number.text() == "1 file"
     assert figures.left_out.figure.number.text() == "3 files"
     assert figures.secrets.figure.number.text() == "1 line"
-    assert opened.heading.subtitle.text() == f"{ROOT}  ·  watching  ·  read in 1.2 s"
+    assert opened.heading.subtitle.text() == f"{ROOT} · watching · read in 1.2 s"
     assert [entry.language for entry in opened.languages.entries if entry.isVisible()] == [
         "Python",
         "TypeScript",
@@ -186,9 +186,13 @@ def test_losses_are_numbers_on_a_tint(opened, application, qtbot):
 def test_scoring_is_asked_for_and_shown(opened, application, asked, qtbot):
     press(qtbot, opened.score_button)
     assert asked == [("score",)]
-    application.repository.scoring = (3, 10)
-    application.repository.losses_changed.emit()
-    assert opened.score_button.text() == "Scoring 3 of 10" and not opened.score_button.isEnabled()
+    assert opened.score_button.text() == "Cancel scoring, 0 %"
+    application.repository.on_scoring(3, 10)
+    assert opened.score_button.text() == "Cancel scoring, 30 %"
+    press(qtbot, opened.score_button)
+    assert asked == [("score",), ("cancel_score",)]
+    application.repository.on_scoring(0, 0)
+    assert opened.score_button.text() == "Score files" and opened.score_button.isEnabled()
 
 
 def test_a_language_is_switched(opened, asked):

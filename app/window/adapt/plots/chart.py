@@ -17,6 +17,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintE
 
 from app.theme.plots import PlotStyle
 from app.window.adapt.plots.numbers import fitted, nearest
+from app.window.adapt.plots.plot_view import PlotView
 from app.window.adapt.plots.read_out import Reading, ReadOut
 from app.window.adapt.plots.ruler import RIGHT_MARGIN, Ruler
 from app.window.adapt.plots.timeline import ZOOM, Timeline
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 TICK_HEIGHT = 30  # pixels between two lines of the grid, at least
 FOLLOW = 50  # milliseconds after which a plot marks the step that is pointed at in another one
 DRAG = 6  # pixels; less is a click
+EDGE = 6  # pixels beyond the first and the last step: half of a point that is drawn there
 
 
 class _Everywhere:
@@ -50,10 +52,11 @@ class Points(_Everywhere, pg.ScatterPlotItem):
     """Marks."""
 
 
-class Chart(pg.PlotWidget):
+class Chart(PlotView):
     """A plot of a run over its steps."""
 
     name = ""
+    help_keys = (("In a plot: read it step by step", "Left, Right"), ("In a plot: zoom, show all", "+, -, Esc"))
     floor: float | None = None  # the lower end of the left axis, where it does not fit itself
 
     def __init__(self, timeline: Timeline, style: PlotStyle, left_words, right_words=None) -> None:
@@ -63,13 +66,12 @@ class Chart(pg.PlotWidget):
         if right_words:
             axes["right"] = Ruler("right", right_words)
         self.right = axes.get("right")
-        super().__init__(axisItems=axes, enableMenu=False)
+        super().__init__(axes)
         self.style_ = style
         self.timeline = timeline
         self.history: RunHistory | None = None
         self._pens: list[tuple[object, str, dict]] = []
         self._drag: tuple[float, float] | None = None  # where a drag began: pixels, step
-        self.hideButtons()
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName(self.name)
         self.setMinimumSize(160, 96)
@@ -78,16 +80,14 @@ class Chart(pg.PlotWidget):
         box.setMouseEnabled(False, False)
         box.disableAutoRange()
         box.setDefaultPadding(0)
-        self.getPlotItem().layout.setContentsMargins(0, 6, 0 if self.right else RIGHT_MARGIN, 0)
-        for axis in axes.values():
-            axis.setZValue(-1000)  # the grid lies under what is drawn
+        self.grid.setContentsMargins(0, 6, 0 if self.right else RIGHT_MARGIN, 0)
         self._rule = pg.InfiniteLine(angle=90)
         self._marks = Points(size=7, pen=None)
         self._band = pg.LinearRegionItem(movable=False)
         for item in (self._rule, self._marks, self._band):
             item.setZValue(20)
             item.hide()
-            self.addItem(item, ignoreBounds=True)
+            self.addItem(item)
         self._read_out = ReadOut(self, style)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
@@ -114,7 +114,7 @@ class Chart(pg.PlotWidget):
         """A new curve in a token's colour.  Noise is drawn thin and without smoothed edges: four times faster."""
         curve = Curve(connect="finite", antialias=width > 1.0)
         self._pens.append((curve, token, {"width": width, "share": share, "dashed": dashed}))
-        self.addItem(curve, ignoreBounds=True)
+        self.addItem(curve)
         return curve
 
     # ---- drawing
@@ -140,7 +140,7 @@ class Chart(pg.PlotWidget):
 
     def redraw(self) -> None:
         """Draw what is in sight; called by the board's timer and when the sight changes."""
-        low, high = self.timeline.range
+        low, high = self.sight()
         box = self.getViewBox()
         box.setXRange(low, high, padding=0)
         if self.history is None or not len(self.history.step):
@@ -153,6 +153,12 @@ class Chart(pg.PlotWidget):
         box.prepareForPaint()  # else the painting would move the axes, and so ask for another painting
         if self.timeline.pointer is not None:
             self._point()
+
+    def sight(self) -> tuple[float, float]:
+        """From the left to the right edge, in steps: a little more than the timeline's range."""
+        low, high = self.timeline.range
+        edge = (high - low) * EDGE / max(1.0, self.getViewBox().width() - 2 * EDGE)
+        return low - edge, high + edge
 
     def _show_values(self, shown: bool) -> None:
         for axis in filter(None, (self.left, self.right)):
@@ -171,6 +177,9 @@ class Chart(pg.PlotWidget):
             room = (high - low) * 0.06 or 0.05
             low, high = low - room, high + room
         else:
+            if self.floor is None:
+                room = (high - low) * EDGE / max(1.0, self.getViewBox().height())  # for points at both ends
+                low, high = low - room, high + room
             low, high, self.left.interval = fitted(low if self.floor is None else self.floor, high, most)
         if [low, high] != self.getViewBox().viewRange()[1]:
             self.getViewBox().setYRange(low, high, padding=0)

@@ -22,7 +22,16 @@ LEGEND = (
     ("warn", "dashes", "before"),
 )
 SMOOTH = 4  # columns to a point of a smooth curve: a thick line with many points is slow to paint
-OUTLIERS = (1.0, 99.0)  # percent: a spike may leave the plot, or nothing else could be seen
+USUAL = (5.0, 95.0)  # percent of the losses; what is further away than these are apart is a spike
+
+
+def without_spikes(losses: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Losses that the plot has room for, judged by each step's: a spike may leave it, or nothing else could be seen."""
+    finite = steps[np.isfinite(steps)]
+    if not len(finite):
+        return finite
+    low, high = np.percentile(finite, USUAL)
+    return losses[(losses >= low - (high - low)) & (losses <= high + (high - low))]
 
 
 class LossChart(Chart):
@@ -39,8 +48,8 @@ class LossChart(Chart):
         self._begin.setZValue(5)
         self._begin.hide()
         self._held_out.setZValue(10)
-        self.addItem(self._begin, ignoreBounds=True)
-        self.addItem(self._held_out, ignoreBounds=True)
+        self.addItem(self._begin)
+        self.addItem(self._held_out)
         self._smoother, self._steps = Smoother(), 0
         self.restyle(style)
 
@@ -67,7 +76,8 @@ class LossChart(Chart):
         raw = self._shown(y)
         self._raw.setData(x, raw)
         x, y = thinned(history.step, smoothed, low, high, columns // SMOOTH)
-        self._smooth.setData(x, self._shown(y))
+        smooth = self._shown(y)
+        self._smooth.setData(x, smooth)
         places = history.evaluation_step
         near = (places >= low) & (places <= high)
         points = self._shown(history.evaluation_loss[near])
@@ -76,10 +86,8 @@ class LossChart(Chart):
         self._begin.setVisible(begin is not None)
         line = self._shown(np.array([np.nan if begin is None else begin]))
         self._begin.setPos(float(line[0]) if np.isfinite(line[0]) else 0.0)
-        seen = np.concatenate([points, line])
-        raw, seen = raw[np.isfinite(raw)], seen[np.isfinite(seen)]
-        if len(raw):
-            seen = np.concatenate([seen, np.percentile(raw, OUTLIERS)])
+        seen = np.concatenate([points, line, without_spikes(raw, raw), without_spikes(smooth, raw)])
+        seen = seen[np.isfinite(seen)]
         return (float(seen.min()), float(seen.max())) if len(seen) else (0.0, 1.0)
 
     def read(self, history: RunHistory, index: int) -> Iterator[Reading]:

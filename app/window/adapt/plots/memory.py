@@ -40,7 +40,7 @@ class MemoryChart(Chart):
         for item in (self._line, self._words):
             item.setZValue(10)
             item.hide()
-            self.addItem(item, ignoreBounds=True)
+            self.addItem(item)
         timeline.moved.connect(self.on_ceiling_moved)
         self.restyle(style)
 
@@ -109,11 +109,11 @@ class MemoryChart(Chart):
     @Slot()
     def on_ceiling_moved(self) -> None:
         """The words stay at the left edge of what is in sight."""
-        self._words.setPos(self.timeline.range[0], self.ceiling)
+        self._words.setPos(self.sight()[0], self.ceiling)
 
     def _new_area(self, kind: str) -> Curve:
         area = Curve(fillLevel=0.0, pen=pg.mkPen(None), brush=self.style_.memory_brush(kind))
         area.setSkipFiniteCheck(True)
         self._areas[kind] = area
-        self.addItem(area, ignoreBounds=True)
+        self.addItem(area)
         return area

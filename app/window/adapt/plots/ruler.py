@@ -12,7 +12,7 @@ from PySide6.QtCore import QRectF
 from app.theme.plots import PlotStyle
 from app.window.adapt.plots.numbers import log_ticks, ticks
 
-LEFT_WIDTH, RIGHT_WIDTH, BOTTOM_HEIGHT = 46, 40, 20  # fixed: a plot may not move when a number gets longer
+LEFT_WIDTH, RIGHT_WIDTH, BOTTOM_HEIGHT = 56, 40, 20  # fixed: a plot may not move when a number gets longer
 OVERHANG = 8
 RIGHT_MARGIN = 17  # for half of the last step's number
 COLUMN = 90  # pixels that a tick of the lower axis wants for itself

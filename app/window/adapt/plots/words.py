@@ -41,13 +41,14 @@ def rate(value: float, _spacing: float = 0.0) -> str:
     return f"{value / 10.0**power:.3g}e{power}"
 
 
-def size(value: float, spacing: float = 0.0) -> str:
-    """Bytes on an axis whose ticks share one unit: 0, 512 M, 1.5 G."""
+def size(value: float, spacing: float) -> str:
+    """Bytes on an axis whose ticks share one unit, the largest in which their distance is round: 0, 0.5 GiB, 1 GiB."""
     if value == 0:
         return "0"
-    for unit, letter in ((2**30, "G"), (2**20, "M"), (2**10, "K")):
-        if max(abs(value), spacing) >= unit:
-            return f"{value / unit:.3g} {letter}"
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        hundredths = 100 * spacing / unit
+        if hundredths >= 10 and abs(hundredths - round(hundredths)) < 1e-6:
+            return f"{plain(value / unit, spacing / unit)} {name}"
     return nbytes(int(value))
 
 

@@ -1,0 +1,303 @@
+"""Moving the data folder: copied whole and verified first, switched over at the next start, the old one kept.
+
+    the usual place ── moved.json   from, to, and how far it is:
+        copied   a verified copy lies there, and the old folder is still in use; the next start of the window brings
+                 over what has changed since, and only then
+        moved    the new folder is used.  The old one stays until the user deletes it.
+
+At any instant a kill leaves the old folder whole and in use, or the new one.  The note is the only truth: it is
+replaced at once, after everything it says is on the disk.  No Qt, no engine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from engine.errors import ConfigError
+
+NOTE, LIST = "moved.json", "moved_files.json"
+COPIED, MOVED = "copied", "moved"
+CHUNK = 1 << 20
+SPARE = 64 << 20  # bytes that stay free on the new disk
+PARTIAL = ".codecoil-moving"  # at the end of the name of a copy that is being made
+TEMPORARY = re.compile(r".+\.\d+\.part")  # of a file that is being replaced, or of one that a kill left behind
+MOST_BYTES = 64 << 20  # of a note
+
+Report = Callable[[int, int], None]  # bytes done, bytes in all; may raise to end it
+
+
+@dataclass(frozen=True)
+class Move:
+    """What the note says; `source` is empty once the old folder was deleted."""
+
+    source: str
+    target: str
+    state: str
+
+    @property
+    def folder(self) -> Path:
+        """The one that is used."""
+        return Path(self.target if self.state == MOVED else self.source)
+
+
+@dataclass(frozen=True)
+class MovePlan:
+    """What a move would copy, and how much room there is."""
+
+    source: str
+    target: str
+    files: int
+    nbytes: int
+    free: int
+
+
+# ---- the note
+
+
+def read_move(usual: Path) -> Move | None:
+    """What was noted in the usual place; None where nothing was moved, or the note cannot be made sense of."""
+    try:
+        with open(usual / NOTE, "rb") as file:
+            content = json.loads(file.read(MOST_BYTES))
+        move = Move(*(content[name] for name in ("from", "to", "state")))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    good = all(isinstance(value, str) for value in vars(move).values()) and bool(move.target)
+    return move if good and (move.state == MOVED or (move.state == COPIED and move.source)) else None
+
+
+def write_move(usual: Path, move: Move) -> None:
+    """Replace the note, and wait for the disk."""
+    usual.mkdir(parents=True, exist_ok=True)
+    _write_json(usual / NOTE, {"from": move.source, "to": move.target, "state": move.state})
+
+
+def forget_move(usual: Path) -> None:
+    """As if nothing had been moved."""
+    for name in (NOTE, LIST):
+        (usual / name).unlink(missing_ok=True)
+
+
+# ---- before
+
+
+def plan_move(source: Path, chosen: Path) -> MovePlan:
+    """What moving to `chosen` would do; a folder that holds something gets one of our own in it.  Refused in words."""
+    target = chosen if not _holds_something(chosen) else chosen / "Codecoil"
+    if _is_inside(target, source):
+        raise ConfigError(f"{target} lies in the present data folder.", "Choose a folder outside of it.")
+    if _holds_something(target):
+        raise ConfigError(f"{target} is not empty.", "Choose an empty folder, or a new one.")
+    sizes = files_of(source)
+    plan = MovePlan(str(source), str(target), len(sizes), sum(size for size, _ in sizes.values()), _free(target))
+    if plan.free < plan.nbytes + SPARE:
+        raise ConfigError(
+            f"{target} has {plan.free / 1e6:,.0f} MB left, and {plan.nbytes / 1e6:,.0f} MB are to be moved.",
+            "Make room there, or choose another disk.",
+        )
+    return plan
+
+
+def files_of(folder: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of every file by its path in the folder; without notes of moving, and what is half written."""
+    found = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place, name)
+            relative = path.relative_to(folder).as_posix()
+            if relative in (NOTE, LIST) or path.is_symlink() or TEMPORARY.fullmatch(name):
+                continue
+            with contextlib.suppress(FileNotFoundError):  # a temporary file that is gone again
+                state = path.stat()
+                found[relative] = (state.st_size, state.st_mtime_ns)
+    return found
+
+
+# ---- copying
+
+
+def copy_all(usual: Path, plan: MovePlan, report: Report) -> Move:
+    """Copy, read everything again and compare, and note it.  Whatever ends it before that leaves nothing behind."""
+    source, target = Path(plan.source), Path(plan.target)
+    partial = target.with_name(target.name + PARTIAL)
+    shutil.rmtree(partial, ignore_errors=True)  # of an earlier try that was killed
+    files = files_of(source)
+    total, done = 2 * sum(size for size, _ in files.values()), 0  # written once, read once
+
+    def count(nbytes: int) -> None:
+        nonlocal done
+        done = min(total, done + nbytes)
+        report(done, total)
+
+    try:
+        partial.mkdir(parents=True)
+        hashes = {name: _copy(source / name, partial / name, count) for name in files}
+        for name, found in hashes.items():
+            if found and _hash(partial / name, count) != found:
+                raise ConfigError(f"{name} is not the same in {target} as it was written.", "Try another disk.")
+        if target.is_dir():
+            target.rmdir()  # empty, as the plan has seen
+        os.replace(partial, target)
+        _flush_folder(target.parent)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    usual.mkdir(parents=True, exist_ok=True)
+    _write_json(usual / LIST, sorted(name for name, found in hashes.items() if found))
+    move = Move(plan.source, plan.target, COPIED)
+    write_move(usual, move)
+    return move
+
+
+def undo_copy(usual: Path) -> None:
+    """Stay with the old folder, and take the copy away again."""
+    move = read_move(usual)
+    if move is not None and move.state == COPIED:
+        forget_move(usual)
+        shutil.rmtree(move.target, ignore_errors=True)
+
+
+# ---- the next start
+
+
+def finish_move(usual: Path) -> Move | None:
+    """Bring over what has changed since the copy and use the new folder from here on.
+
+    Only where nobody else uses the old folder.  Where it cannot be done (a disk that is not plugged in), the old one
+    stays in use and nothing is lost.
+    """
+    move = read_move(usual)
+    if move is None or move.state != COPIED:
+        return move
+    source, target = Path(move.source), Path(move.target)
+    if not target.is_dir():
+        return move
+    before, now = files_of(target), files_of(source)
+    for name, state in now.items():
+        if before.get(name) != state:
+            _copy(source / name, target / name, lambda _count: None)
+    for name in set(_copied(usual)) - now.keys():  # deleted since; what somebody else put there stays
+        (target / name).unlink(missing_ok=True)
+    _flush_folder(target)
+    move = replace(move, state=MOVED)
+    write_move(usual, move)
+    return move
+
+
+def old_folder(usual: Path) -> Path | None:
+    """The folder that was left and is still there; None where there is none."""
+    move = read_move(usual)
+    source = Path(move.source) if move is not None and move.state == MOVED and move.source else None
+    return source if source is not None and source.is_dir() and files_of(source) else None
+
+
+def delete_old(usual: Path, report: Report) -> None:
+    """Delete the folder that was left.  What another program has still put there since is brought over first."""
+    move, source = read_move(usual), old_folder(usual)
+    if move is None or source is None:
+        return
+    target, known = Path(move.target), set(_copied(usual))
+    left = files_of(source)
+    for name in left:
+        if name not in known and not (target / name).exists():
+            _copy(source / name, target / name, lambda _count: None)
+    for done, name in enumerate(left):
+        report(done, len(left))
+        (source / name).unlink(missing_ok=True)
+    for place, _, _ in os.walk(source, topdown=False):
+        with contextlib.suppress(OSError):  # not empty: it is the usual place, with its note
+            os.rmdir(place)
+    (usual / LIST).unlink(missing_ok=True)
+    write_move(usual, replace(move, source=""))
+
+
+# ---- inside
+
+
+def _copied(usual: Path) -> list[str]:
+    try:
+        content = json.loads((usual / LIST).read_bytes())
+    except (OSError, ValueError):
+        return []
+    names = [name for name in content if isinstance(name, str)]
+    return [name for name in names if ".." not in Path(name).parts and not Path(name).is_absolute()]
+
+
+def _copy(source: Path, target: Path, count: Callable[[int], None]) -> str:
+    """One file with its time, to a temporary place and renamed; its hash, or "" where it is gone meanwhile."""
+    partial = target.with_name(f"{target.name}.{os.getpid()}.part")
+    found = hashlib.sha256()
+    try:
+        with open(source, "rb") as reader:
+            state = os.fstat(reader.fileno())
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with open(partial, "wb") as writer:
+                while piece := reader.read(CHUNK):
+                    writer.write(piece)
+                    found.update(piece)
+                    count(len(piece))
+                writer.flush()
+                os.fsync(writer.fileno())
+    except FileNotFoundError:
+        return ""
+    os.utime(partial, ns=(state.st_atime_ns, state.st_mtime_ns))
+    os.replace(partial, target)
+    return found.hexdigest()
+
+
+def _hash(path: Path, count: Callable[[int], None]) -> str:
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(CHUNK):
+            found.update(piece)
+            count(len(piece))
+    return found.hexdigest()
+
+
+def _write_json(path: Path, content: object) -> None:
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with open(partial, "w", encoding="utf-8") as file:
+        json.dump(content, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, path)
+    _flush_folder(path.parent)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Have names that were changed in a folder on the disk; systems without that need no such call."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _holds_something(folder: Path) -> bool:
+    try:
+        return folder.is_file() or (folder.is_dir() and any(folder.iterdir()))
+    except OSError as error:
+        raise ConfigError(f"{folder} cannot be read: {error.strerror or error}.", "Choose another folder.") from error
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def _free(folder: Path) -> int:
+    """On the disk of a folder that may not be there yet; refused in words where nothing could be written."""
+    place = folder
+    while not place.exists() and place.parent != place:
+        place = place.parent
+    if not os.access(place, os.W_OK):
+        raise ConfigError(f"Nothing can be written to {place}.", "Choose another folder.")
+    return shutil.disk_usage(place).free

@@ -1,0 +1,122 @@
+"""Moving the data folder: what would be moved and how much, how far it is, and what is left to do about it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
+
+from app.events import Failure
+from app.state.storage import StorageController
+from app.window.parts import ErrorCard, InlineMessage, PlainButton, ProgressLine, label
+from app.words import counted, nbytes
+
+HERE = "Everything that Codecoil keeps is here, and nothing in your repository."
+WORKING = {
+    "planning": "Looking at what there is",
+    "undoing": "Deleting the copy",
+    "deleting": "Deleting the old folder",
+}
+
+
+class MovePart(QWidget):
+    """Under the path of the folder; `button` stands beside the path."""
+
+    moved = Signal()  # disk use has changed
+
+    def __init__(self, storage: StorageController) -> None:
+        super().__init__()
+        self._storage = storage
+        self.dialog: QFileDialog | None = None
+        self.button = PlainButton("Move it…", "Choose another folder; you see first what would be moved")
+        self.words = label("", "label", wrap=True)
+        self.offer = InlineMessage(closable=False)
+        self.copy_button = self.offer.add_button("Move", primary=True)
+        self.decline_button = self.offer.add_button("Not now")
+        self.progress = ProgressLine("Moving the data folder")
+        self.note = InlineMessage(closable=False)
+        self.undo_button = self.note.add_button("Undo", help_words="Stay with the present folder; the copy is deleted")
+        self.delete_button = self.note.add_button("Delete the old folder", help_words="For good")
+        self.error_card = ErrorCard()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(10)
+        for part in (self.words, self.offer, self.progress, self.note, self.error_card):
+            column.addWidget(part)
+        for signal, slot in (
+            (self.button.clicked, self.on_button_clicked),
+            (self.copy_button.clicked, storage.copy),
+            (self.decline_button.clicked, storage.decline),
+            (self.undo_button.clicked, storage.undo),
+            (self.delete_button.clicked, storage.delete_old),
+            (self.progress.cancelled, storage.cancel),
+            (storage.changed, self.refresh),
+            (storage.progressed, self.on_progressed),
+            (storage.failed, self.on_failed),
+        ):
+            signal.connect(slot)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what belongs to the phase."""
+        storage = self._storage
+        self.button.setEnabled(not storage.decided and not storage.busy and not storage.waiting)
+        self.words.setText(f"{HERE} {storage.decided}".rstrip())
+        if storage.busy:
+            self.error_card.put_away()
+            self.on_progressed()
+        else:
+            self.progress.put_away()
+            self.moved.emit()
+        self._show_offer()
+        self._show_note()
+
+    def _show_offer(self) -> None:
+        plan = self._storage.plan
+        if plan is None or self._storage.busy:
+            self.offer.put_away()
+            return
+        self.offer.say(
+            f"{counted(plan.files, 'file')} with {nbytes(plan.nbytes)} to {plan.target}, where {nbytes(plan.free)} are "
+            "free. They are copied and compared; the present folder stays until you delete it.",
+            "Move everything?",
+            "accent",
+        )
+
+    def _show_note(self) -> None:
+        storage = self._storage
+        self.undo_button.setVisible(storage.waiting)
+        self.delete_button.setVisible(bool(storage.old))
+        if storage.busy:
+            self.note.put_away()
+        elif storage.waiting:
+            until = "Codecoil uses it from its next start on, with all that changes until then."
+            words = storage.problem or f"A whole copy is in {storage.move.target}. {until}"
+            self.note.say(words, kind="warn" if storage.problem else "accent")
+        elif storage.old:
+            self.note.say(f"The folder that was used before is still there: {storage.old}")
+        else:
+            self.note.put_away()
+
+    @Slot()
+    def on_progressed(self) -> None:
+        done, total, what = self._storage.progress
+        words = what or WORKING.get(self._storage.phase, "Copying")
+        self.progress.show_progress(done, total, words, cancellable=self._storage.phase in ("copying", "deleting"))
+
+    @Slot(object)
+    def on_failed(self, failure: Failure) -> None:
+        self.error_card.show_failure(failure)
+
+    @Slot()
+    def on_button_clicked(self) -> None:
+        """Ask for a folder, without blocking the window."""
+        self.error_card.put_away()
+        dialog = QFileDialog(self, "Move the data folder to", str(self._storage.folder.parent))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.setLabelText(QFileDialog.DialogLabel.Accept, "Choose")
+        dialog.fileSelected.connect(self._storage.consider)
+        self.dialog = dialog
+        dialog.open()
