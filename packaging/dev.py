@@ -67,10 +67,14 @@ def check_python() -> None:
 
 
 def essential(missing: list[system.Library], command: str) -> list[system.Library]:
-    """Those that `command` cannot do without.  The program has a CPU device; the tests want Vulkan, but no screen."""
+    """Those that `command` cannot do without.
+
+    The program has a CPU device and computes in one thread at a time; the tests want Vulkan and Numba's own threads,
+    but no screen.
+    """
     purposes = {system.BASE, system.VENV}
     if command == "test":
-        purposes.add(system.VULKAN)
+        purposes |= {system.VULKAN, system.THREADS}
     elif command == "run" and has_screen():
         screens = system.screen_kinds()
         if screens <= {library.purpose for library in missing}:  # one kind of screen that works is enough

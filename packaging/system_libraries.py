@@ -1,6 +1,8 @@
-"""The shared libraries that Qt and Vulkan load on Linux and pip cannot install: which are missing, how to get them.
+"""The shared libraries that Qt, Vulkan and Numba load on Linux and pip cannot install: what is missing, how to get it.
 
-The list is what PySide6's libqoffscreen.so, libqxcb.so and libqwayland.so are linked against.  Standard library only.
+The list is what our Qt modules, libqoffscreen.so, libqxcb.so and libqwayland.so are linked against, and what Numba has
+its threads from: without that it takes others, which end the process when two threads of ours compute at the same
+time.  Standard library only.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import sys
 from typing import NamedTuple
 
 BASE, X11, WAYLAND, VULKAN, VENV = "Qt", "Qt on X11", "Qt on Wayland", "Vulkan", "virtual environments"
+THREADS = "Numba's threads"
 MANAGERS = {  # in the order they are looked for
     "apt": ("apt-get", "apt-get install -y --no-install-recommends"),
     "dnf": ("dnf", "dnf install -y"),
@@ -42,6 +45,8 @@ LIBRARIES = [
     Library("libfreetype.so.6", BASE, "libfreetype6", "freetype", "freetype2"),
     Library("libgthread-2.0.so.0", BASE, "libglib2.0-0", "glib2", "glib2"),
     Library("libzstd.so.1", BASE, "libzstd1", "libzstd", "zstd"),
+    Library("libbrotlidec.so.1", BASE, "libbrotli1", "libbrotli", "brotli"),
+    Library("libgssapi_krb5.so.2", BASE, "libgssapi-krb5-2", "krb5-libs", "krb5"),
     Library("libX11-xcb.so.1", X11, "libx11-xcb1", "libX11-xcb", "libx11"),
     Library("libxkbcommon-x11.so.0", X11, "libxkbcommon-x11-0", "libxkbcommon-x11", "libxkbcommon-x11"),
     Library("libxcb-cursor.so.0", X11, "libxcb-cursor0", "xcb-util-cursor", "xcb-util-cursor"),
@@ -59,6 +64,7 @@ LIBRARIES = [
     Library("libxcb-xkb.so.1", X11, "libxcb-xkb1", "libxcb", "libxcb"),
     Library("libwayland-client.so.0", WAYLAND, "libwayland-client0", "libwayland-client", "wayland"),
     Library("libwayland-cursor.so.0", WAYLAND, "libwayland-cursor0", "libwayland-cursor", "wayland"),
+    Library("libgomp.so.1.0.0", THREADS, "libgomp1", "libgomp", "gcc-libs"),
     Library("libvulkan.so.1", VULKAN, "libvulkan1", "vulkan-loader", "vulkan-icd-loader"),
 ]
 DRIVER = Library("a Vulkan driver", VULKAN, "mesa-vulkan-drivers", "mesa-vulkan-drivers", "vulkan-swrast")
@@ -85,10 +91,10 @@ def has_vulkan_driver() -> bool:
 
 
 def missing_libraries() -> list[Library]:
-    """What Qt (offscreen, and on the screens there are) and Vulkan would not find; nothing where this is not Linux."""
+    """What Qt (offscreen, and on the screens there are), Vulkan and Numba would not find; nothing on other systems."""
     if not sys.platform.startswith("linux"):
         return []
-    wanted = {BASE, VULKAN} | screen_kinds()
+    wanted = {BASE, THREADS, VULKAN} | screen_kinds()
     missing = [library for library in LIBRARIES if library.purpose in wanted and not loads(library.file)]
     return missing if has_vulkan_driver() else [*missing, DRIVER]
 

@@ -118,9 +118,10 @@ def test_an_unknown_package_manager_still_gets_the_names_of_the_files(dev):
 def test_libraries_of_a_screen_are_only_wanted_where_there_is_one(dev, monkeypatch):
     monkeypatch.setattr(dev.system, "loads", lambda file: False)
     purposes = lambda: {library.purpose for library in dev.system.missing_libraries()}  # noqa: E731
-    assert purposes() == {dev.system.BASE, dev.system.VULKAN}
+    always = {dev.system.BASE, dev.system.THREADS, dev.system.VULKAN}
+    assert purposes() == always
     monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-    assert purposes() == {dev.system.BASE, dev.system.VULKAN, dev.system.WAYLAND}
+    assert purposes() == {*always, dev.system.WAYLAND}
     monkeypatch.setattr(sys, "platform", "darwin")
     assert purposes() == set()
 
@@ -131,14 +132,16 @@ def test_a_loader_without_a_driver_is_noticed(dev, monkeypatch):
 
 
 @pytest.mark.parametrize(("command", "stops"), [("test", True), ("run", False), ("setup", False)])
-def test_only_the_tests_need_vulkan(dev, monkeypatch, capsys, command, stops):
-    monkeypatch.setattr(dev.system, "has_vulkan_driver", lambda: False)
+@pytest.mark.parametrize(("missing", "package"), [("driver", "mesa-vulkan-drivers"), ("libgomp.so.1.0.0", "libgomp1")])
+def test_only_the_tests_need_vulkan_and_threads(dev, monkeypatch, capsys, command, stops, missing, package):
+    monkeypatch.setattr(dev.system, "has_vulkan_driver", lambda: missing != "driver")
+    monkeypatch.setattr(dev.system, "loads", lambda file: file != missing)
     if stops:
         with pytest.raises(SystemExit, match="2"):
             dev.check_system(command, keep=True, fresh=False)
     else:
         dev.check_system(command, keep=True, fresh=False)
-    assert "sudo apt-get install -y --no-install-recommends mesa-vulkan-drivers" in capsys.readouterr().out
+    assert f"sudo apt-get install -y --no-install-recommends {package}" in capsys.readouterr().out
 
 
 def test_one_kind_of_screen_that_works_is_enough(dev, monkeypatch):

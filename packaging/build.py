@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Builds the program as one folder that needs no Python, and tries it:  python3 packaging/build.py [--out FOLDER]
+
+    --out FOLDER   where the folder (on macOS the bundle) goes; default: dist
+    --no-checks    build only
+    --only-checks  try what was built before
+
+The environment for building is made in build/environment, apart from .venv: what is not installed there cannot get
+into the program by accident.  What is built is for this kind of system; a Linux build runs where the C library is as
+new as here or newer, so it is best built on an old one.  Standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+import licences
+import program_facts as facts
+from checks import CheckFailed, Program, check
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+BUILD = ROOT / "build"
+ENVIRONMENT = BUILD / "environment"
+MOST_BYTES = 600 * 10**6  # installed, with everything
+WINDOWS, MACOS = sys.platform == "win32", sys.platform == "darwin"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], add_help=True)
+    parser.add_argument("--out", type=Path, default=ROOT / "dist", metavar="FOLDER")
+    parser.add_argument("--no-checks", action="store_true")
+    parser.add_argument("--only-checks", action="store_true")
+    arguments = parser.parse_args()
+    out = arguments.out.absolute()
+    try:
+        if not arguments.only_checks:
+            build(out)
+        report_size(built_folder(out))
+        if not arguments.no_checks:
+            try_elsewhere(built_folder(out))
+    except (CheckFailed, subprocess.CalledProcessError) as problem:
+        print(f"Failed: {problem}", file=sys.stderr)
+        return 1
+    print(f"Codecoil {facts.VERSION} is in {built_folder(out)}")
+    return 0
+
+
+def built_folder(out: Path) -> Path:
+    """What is handed on as a whole."""
+    return out / f"{facts.NAME}.app" if MACOS else out / facts.COMMAND
+
+
+def executable(folder: Path, desktop: bool = False) -> Path:
+    """The program in it; on Windows the desktop has one of its own."""
+    if MACOS:
+        return folder / "Contents" / "MacOS" / facts.COMMAND
+    return folder / (f"{facts.COMMAND}{'-desktop' if desktop else ''}.exe" if WINDOWS else facts.COMMAND)
+
+
+# ---- building
+
+
+def build(out: Path) -> None:
+    """The environment, the icons, PyInstaller, and what lies beside the program."""
+    python = make_environment()
+    icons = BUILD / "icons"
+    run(python, HERE / "icons.py", icons)
+    say("Building with PyInstaller (some minutes)…")
+    run(
+        *(python, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"),
+        *("--distpath", out, "--workpath", BUILD / "pyinstaller", HERE / "codecoil.spec"),
+        CODECOIL_ICONS=str(icons),
+    )
+    folder = built_folder(out)
+    notes = folder / "Contents" / "Resources" if MACOS else folder
+    shutil.copy(ROOT / "LICENSE", notes / "LICENSE.txt")
+    run(python, HERE / "licences.py", notes / licences.FOLDER, notes)
+    if not WINDOWS and not MACOS:
+        place_desktop_files(folder, icons)
+
+
+def make_environment() -> Path:
+    """A virtual environment with the program's libraries and the tools for building; gives its Python."""
+    python = ENVIRONMENT / ("Scripts/python.exe" if WINDOWS else "bin/python")
+    if not python.exists():
+        say("Making an environment for building in build/environment…")
+        venv.create(ENVIRONMENT, clear=True, with_pip=True)
+    say("Installing the program's libraries and the tools for building…")
+    pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    run(*pip, "pip>=25.1")  # the first to know --group
+    run(*pip, "--upgrade", ROOT, "--group", f"{ROOT / 'pyproject.toml'}:build")
+    return python
+
+
+def place_desktop_files(folder: Path, icons: Path) -> None:
+    """Menu entry, description and icons in the folders that desktops know, and the script that puts them there."""
+    share = folder / "share"
+    shutil.rmtree(share, ignore_errors=True)
+    for source, target in (
+        ("codecoil.desktop", "applications/codecoil.desktop"),
+        ("codecoil.metainfo.xml", f"metainfo/{facts.IDENTIFIER}.metainfo.xml"),
+    ):
+        (share / target).parent.mkdir(parents=True)
+        shutil.copyfile(HERE / "linux" / source, share / target)
+    for drawn in [*icons.glob("*/codecoil.png"), icons / "scalable" / "codecoil.svg"]:
+        target = share / "icons" / "hicolor" / drawn.parent.name / "apps" / drawn.name
+        target.parent.mkdir(parents=True)
+        shutil.copyfile(drawn, target)
+    shutil.copy(HERE / "linux" / "add-to-menu.sh", folder / "add-to-menu.sh")
+
+
+# ---- trying
+
+
+def report_size(folder: Path) -> None:
+    """How much it takes on disk; too much is a failure."""
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    say(f"{size / 1e6:.0f} MB on disk (at most {MOST_BYTES / 1e6:.0f})")
+    if size > MOST_BYTES:
+        raise CheckFailed("it is larger than it may be")
+
+
+def try_elsewhere(folder: Path) -> None:
+    """All checks on a copy in another place: nothing may depend on where it was built."""
+    with tempfile.TemporaryDirectory(prefix="codecoil-built-") as place:
+        began = time.monotonic()
+        copy = Path(place) / folder.name
+        shutil.copytree(folder, copy, symlinks=True)
+        say(f"Trying a copy in {copy} with an empty environment:")
+        command = str(executable(copy))
+        check(Program((command,), (str(executable(copy, desktop=True)),), facts.VERSION))
+        say(f"Everything holds ({time.monotonic() - began:.0f} s).")
+
+
+def run(*command: str | Path, **variables: str) -> None:
+    subprocess.run([str(word) for word in command], cwd=ROOT, env={**os.environ, **variables}, check=True)
+
+
+def say(words: str) -> None:
+    print(words, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

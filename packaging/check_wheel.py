@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Builds the wheel, installs it into an environment of its own, and tries it:  python3 packaging/check_wheel.py
+
+    --keep FOLDER   leave the wheel there
+    --no-tour       without the tour, which takes some minutes
+
+The wheel must hold every file of the packages and nothing else; then each of the three ways to start the program is
+tried from another folder, with an empty environment.  Standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+import program_facts as facts
+from checks import CheckFailed, Checks, Program, check, check_desktop
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("app", "engine", "shaders", "resources")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--keep", type=Path, metavar="FOLDER")
+    parser.add_argument("--no-tour", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="codecoil-wheel-") as place:
+        try:
+            try_wheel(Path(place), arguments.keep, not arguments.no_tour)
+        except (CheckFailed, subprocess.CalledProcessError) as problem:
+            print(f"Failed: {problem}", file=sys.stderr)
+            return 1
+    print("The wheel is whole and works.")
+    return 0
+
+
+def try_wheel(place: Path, keep: Path | None, with_tour: bool) -> None:
+    """Build, compare, install, run."""
+    environment = place / "environment"
+    venv.create(environment, with_pip=True)
+    scripts = environment / ("Scripts" if sys.platform == "win32" else "bin")
+    suffix = ".exe" if sys.platform == "win32" else ""
+    python = str(scripts / f"python{suffix}")
+    pip = (python, "-m", "pip", "--quiet", "--disable-pip-version-check")
+    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", str(place), str(ROOT)], check=True)
+    wheel = next(place.glob("*.whl"))
+    if difference := sorted(files_in(wheel) ^ files_of(ROOT)):
+        raise CheckFailed(f"The wheel's files are not those of the packages; only in one of them: {difference}")
+    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, {len(files_in(wheel))} files", flush=True)
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        shutil.copy(wheel, keep)
+    subprocess.run([*pip, "install", str(wheel)], check=True)
+
+    command, desktop = (str(scripts / f"{name}{suffix}") for name in ("codecoil", "codecoil-desktop"))
+    module = (python, "-m", "app")
+    print("As a command:", flush=True)
+    check(Program((command,), (desktop,), facts.VERSION), with_tour, with_webgpu=with_tour)
+    print("As a module:", flush=True)
+    with tempfile.TemporaryDirectory(prefix="codecoil-check-") as folder:
+        checks = Checks(Program(module, module, facts.VERSION), Path(folder))
+        for part in ("elsewhere", "data"):
+            (checks.place / part).mkdir()
+        with checks.timed("selftest"):
+            checks.run("selftest", "--device", "cpu")
+        check_desktop(checks)
+
+
+def files_of(root: Path) -> set[str]:
+    """What the wheel has to hold: every file of the four packages."""
+    return {
+        path.relative_to(root).as_posix()
+        for package in PACKAGES
+        for path in (root / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def files_in(wheel: Path) -> set[str]:
+    """What a wheel holds, without what it says about itself."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if ".dist-info/" not in name}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,198 @@
+"""Tries a Codecoil that was installed or built: from another folder, with an empty environment, as a user would.
+
+build.py runs this on a frozen build and check_wheel.py on an installed wheel.  Every check is a line with its time; the
+first that fails ends it with the words of the program.  Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SAMPLE = Path(__file__).resolve().parent.parent / "resources" / "sample_repository"
+SHORT_RUN = ("--steps", "24", "--batch-size", "2", "--sequence-length", "64", "--mode", "full")
+KEPT, NOT_BETTER = 0, 1  # exit codes of a run that came to its end
+PATIENCE = 3600.0  # seconds for one command; kernels are compiled at the first, and machines are busy
+LOG = "codecoil.log"
+READY = "Codecoil "  # the log's first line, written when the window is shown
+LEAVING = "The window was closed"
+STARTS = 3
+
+
+class CheckFailed(Exception):
+    """A check did not hold; the words say what was seen instead."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """How a Codecoil is started: its command line, and its desktop."""
+
+    command: tuple[str, ...]
+    desktop: tuple[str, ...]
+    version: str
+
+
+@dataclass
+class Checks:
+    """One program, a folder that it is started from, and one for its data."""
+
+    program: Program
+    place: Path
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def data(self) -> Path:
+        return self.place / "data"
+
+    @property
+    def sample(self) -> Path:
+        return self.place / "tidewater"
+
+    def run(self, *arguments: str, codes: Sequence[int] = (0,)) -> str:
+        """What a command prints; fails if it exits otherwise than with one of `codes`."""
+        done = subprocess.run(
+            [*self.program.command, "--data-dir", str(self.data), *arguments],
+            cwd=self.place / "elsewhere",
+            env=empty_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=PATIENCE,
+            check=False,
+        )
+        if done.returncode not in codes:
+            last = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
+            raise CheckFailed(f"codecoil {' '.join(arguments)} exited with {done.returncode}:\n{last}")
+        return done.stdout
+
+    @contextlib.contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """A check by name; says how long it took."""
+        began = time.monotonic()
+        yield
+        self.seconds[name] = time.monotonic() - began
+        print(f"{self.seconds[name]:8.1f} s  {name}", flush=True)
+
+
+def empty_environment() -> dict[str, str]:
+    """Nothing, or on Windows the one thing that no program starts without."""
+    return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
+
+
+def check(program: Program, with_tour: bool = True, with_webgpu: bool = True) -> dict[str, float]:
+    """All checks; the seconds of each by name.  Raises CheckFailed at the first that does not hold."""
+    with tempfile.TemporaryDirectory(prefix="codecoil-check-") as place:
+        checks = Checks(program, Path(place))
+        (checks.place / "elsewhere").mkdir()
+        shutil.copytree(SAMPLE, checks.sample, ignore=shutil.ignore_patterns("__pycache__"))
+        before = listing(checks.sample)
+        check_command_line(checks, with_webgpu)
+        check_training(checks)
+        check_desktop(checks)
+        if with_tour:
+            check_tour(checks)
+        if listing(checks.sample) != before:
+            raise CheckFailed(f"The repository was written to: {sorted(listing(checks.sample) ^ before)}")
+        if left := [path.name for path in (checks.place / "elsewhere").iterdir() if path.name != "tour"]:
+            raise CheckFailed(f"The folder that it was started from was written to: {left}")
+        return checks.seconds
+
+
+def listing(folder: Path) -> set[tuple[str, int]]:
+    """Every file of a folder with its size."""
+    return {(str(path.relative_to(folder)), path.stat().st_size) for path in folder.rglob("*") if path.is_file()}
+
+
+def check_command_line(checks: Checks, with_webgpu: bool) -> None:
+    """Version, devices, and every kernel of each; the kernels are compiled once and for all."""
+    with checks.timed("version"):
+        said = checks.run("--version").strip()
+        if said != f"codecoil {checks.program.version}":
+            raise CheckFailed(f"It says that it is {said!r}, not codecoil {checks.program.version}")
+    with checks.timed("devices"):
+        devices = [device["name"] for device in json.loads(checks.run("devices", "--json"))["devices"]]
+    with checks.timed("selftest, first time"):
+        checks.run("selftest", "--device", "cpu")
+    with checks.timed("selftest, again"):
+        checks.run("selftest", "--device", "cpu")
+    adapters = [name for name in devices if name.startswith("webgpu")]
+    if not adapters:
+        print("            no WebGPU adapter on this machine: its kernels were not tried", flush=True)
+    elif with_webgpu:
+        with checks.timed(f"selftest on {adapters[0]}"):
+            checks.run("selftest", "--device", adapters[0])
+
+
+def check_training(checks: Checks) -> None:
+    """From a folder to a completion, on the sample project."""
+    with checks.timed("scan"):
+        files = json.loads(checks.run("scan", str(checks.sample), "--json"))["files"]
+        known = {Path(file["path"]).name for file in files}
+        if missing := {".gitignore", "harbour.py", "board.ts", "tides.md"} - known:
+            raise CheckFailed(f"The scan of the sample does not tell of {', '.join(sorted(missing))}")
+    with checks.timed("train"):
+        checks.run("train", str(checks.sample), *SHORT_RUN, codes=(KEPT, NOT_BETTER))
+    with checks.timed("complete"):
+        harbour = checks.sample / "tidewater" / "harbour.py"
+        checks.run("complete", "--file", str(harbour), "--line", "20", "--max-tokens", "8")
+    with checks.timed("checkpoints list, base list"):
+        checks.run("checkpoints", "list")
+        checks.run("base", "list")
+
+
+def check_desktop(checks: Checks) -> None:
+    """The desktop opens its window and leaves when it is told to; a few times, for the time from start to window."""
+    for number in range(STARTS):
+        data = checks.place / f"desktop-{number}"
+        shutil.copytree(checks.data, data, ignore=shutil.ignore_patterns(LOG))
+        log = data / LOG
+        began = time.monotonic()
+        desktop = subprocess.Popen(
+            [*checks.program.desktop, "--data-dir", str(data)],
+            cwd=checks.place / "elsewhere",
+            env=empty_environment() | {"QT_QPA_PLATFORM": "offscreen"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            wait_for(desktop, log, READY)
+            checks.seconds[f"window, start {number + 1}"] = time.monotonic() - began
+            print(f"{time.monotonic() - began:8.1f} s  window, start {number + 1}", flush=True)
+            desktop.send_signal(signal.SIGTERM)
+            desktop.communicate(timeout=PATIENCE)
+        finally:
+            if desktop.poll() is None:
+                desktop.kill()
+                desktop.communicate()
+        if sys.platform != "win32" and LEAVING not in log.read_text(encoding="utf-8"):
+            raise CheckFailed(f"The desktop did not leave in good order (exit code {desktop.returncode})")
+
+
+def wait_for(process: subprocess.Popen, log: Path, words: str) -> None:
+    """Until the log has `words`; fails where the process ends before."""
+    deadline = time.monotonic() + PATIENCE
+    while not (log.is_file() and words in log.read_text(encoding="utf-8")):
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            said = process.communicate()[0].decode(errors="replace")
+            raise CheckFailed(f"The desktop opened no window (exit code {process.returncode}):\n{said}")
+        time.sleep(0.01)
+
+
+def check_tour(checks: Checks) -> None:
+    """The whole story in the real window, offscreen where there is no screen."""
+    with checks.timed("tour"):
+        checks.run("tour", "--brief", "--out", "tour")
+        if not list((checks.place / "elsewhere" / "tour").glob("*.png")):
+            raise CheckFailed("The tour left no picture")

@@ -1,0 +1,98 @@
+"""The checks of a built program, on a stand-in that answers as Codecoil does and can be told to do one thing wrong."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGING = Path(__file__).resolve().parents[2] / "packaging"
+STAND_IN = """
+import json, os, signal, sys, time
+fault, data, *words = sys.argv[1], sys.argv[3] if sys.argv[2] == "--data-dir" else "", *sys.argv[4:]
+os.makedirs(data, exist_ok=True)
+what = words[0] if words else "desktop"
+assert "HOME" not in os.environ and "PATH" not in os.environ
+if what == fault:
+    sys.exit("it does not work")
+if what == "--version":
+    print("codecoil 9.9" if fault == "old" else "codecoil 1.2.3")
+elif what == "devices":
+    print(json.dumps({"devices": [{"name": "cpu"}, {"name": "webgpu:0"}]}))
+elif what == "scan":
+    names = ["tidewater/harbour.py", "board/src/board.ts", "docs/tides.md"] + [".gitignore"] * (fault != "lost")
+    print(json.dumps({"files": [{"path": name} for name in names]}))
+elif what == "train":
+    if fault == "untidy":
+        open("core", "w").close()
+    if fault == "meddling":
+        open(os.path.join(words[1], "harbour.pyc"), "w").close()
+    sys.exit(1)  # nothing was better: no fault of the program's
+elif what == "tour" and fault != "blind":
+    os.mkdir("tour")
+    open("tour/one.png", "w").close()
+elif what == "desktop":
+    def leave(*_):
+        if fault != "abrupt":
+            print("The window was closed", file=log, flush=True)
+        os._exit(143)
+    signal.signal(signal.SIGTERM, leave)
+    log = open(os.path.join(data, "codecoil.log"), "w")
+    print("Codecoil 1.2.3, Python", file=log, flush=True)
+    time.sleep(30)
+"""
+
+
+@pytest.fixture
+def checks(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(PACKAGING))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    module = importlib.import_module("checks")
+    monkeypatch.setattr(module, "STARTS", 1)
+    return module
+
+
+@pytest.fixture
+def try_out(checks, tmp_path):
+    """All checks on the stand-in with this fault."""
+    script = tmp_path / "stand_in.py"
+    script.write_text(STAND_IN)
+
+    def try_out(fault: str):
+        command = (sys.executable, "-I", "-S", str(script), fault)
+        return checks.check(checks.Program(command, command, "1.2.3"))
+
+    return try_out
+
+
+def test_a_program_that_works_passes_every_check(try_out):
+    assert {
+        "version",
+        "selftest, again",
+        "selftest on webgpu:0",
+        "train",
+        "complete",
+        "window, start 1",
+        "tour",
+    } <= set(try_out("none"))
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("selftest", "selftest --device cpu exited with 1:\nit does not work"),
+        ("old", "codecoil 9.9"),
+        ("lost", "does not tell of .gitignore"),
+        ("complete", "exited with 1"),
+        ("untidy", "was written to: \\['core'\\]"),
+        ("meddling", "The repository was written to.*harbour.pyc"),
+        ("desktop", "opened no window.*\nit does not work"),
+        ("abrupt", "did not leave in good order"),
+        ("blind", "left no picture"),
+    ],
+)
+def test_a_fault_is_told_in_words(checks, try_out, fault, words):
+    with pytest.raises(checks.CheckFailed, match=words):
+        try_out(fault)
