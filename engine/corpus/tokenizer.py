@@ -117,6 +117,11 @@ class Tokenizer:
         """How the vocabulary writes an id; "" where the id stands for nothing."""
         return self._names.get(number, "")
 
+    @property
+    def token_bytes(self) -> Sequence[bytes]:
+        """The bytes of text that each id stands for; none for special tokens."""
+        return self._bytes
+
     @cached_property
     def byte_lengths(self) -> np.ndarray:
         """(vocab_size,) int32: how many bytes of text each id stands for; 0 for special tokens."""

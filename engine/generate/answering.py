@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.corpus.tokenizer import IncrementalDecoder, Tokenizer
 from engine.generate import stops as reasons
+from engine.generate.blanks import BlankTokens
 from engine.generate.decoder import Cancelled, Decoder
 from engine.generate.prefix_states import PrefixState, PrefixStates
 from engine.generate.prompt import Prompt
@@ -28,9 +29,9 @@ class Shown:
         self._join = SuffixWatch(request.prefix, request.suffix)
         self.text = ""
 
-    def feed(self, token: int) -> str:
-        """What may be shown now and was not yet."""
-        piece = self._join.feed(self._stops.feed(self._characters.feed(token)))
+    def feed(self, token: int, hidden: int = 0) -> str:
+        """What may be shown now and was not yet; the first `hidden` characters of the token never are."""
+        piece = self._join.feed(self._stops.feed(self._characters.feed(token)[hidden:]))
         self.text += piece
         return piece
 
@@ -55,6 +56,7 @@ class Answering:
         decoder: Decoder,
         states: PrefixStates,
         tokenizer: Tokenizer,
+        blanks: BlankTokens,
         prompt: Prompt,
         request: CompletionRequest,
         cancelled: Callable[[], bool] | None,
@@ -63,11 +65,12 @@ class Answering:
     ) -> None:
         """`began`: when the request came, by `time.perf_counter`."""
         self._decoder, self._states, self._tokenizer = decoder, states, tokenizer
-        self._prompt, self._request = prompt, request
+        self._blanks, self._prompt, self._request = blanks, prompt, request
         self._cancelled, self._progress, self._began = cancelled, progress, began
         self._tokens: list[int] = []
         self._reused = self._read = 0
         self._first = 0.0  # when the first token was known
+        self._hidden = 0  # characters of that token that stand before the cursor already
 
     def __iter__(self) -> Iterator[Piece | Completion]:
         shown = Shown(self._tokenizer, self._request)
@@ -82,7 +85,7 @@ class Answering:
                 reason = reasons.END_OF_TEXT
                 break
             self._tokens.append(token)
-            if piece := shown.feed(token):
+            if piece := shown.feed(token, 0 if len(self._tokens) > 1 else self._hidden):
                 yield Piece(piece)
             reason = shown.reason or self._exhausted()
             if reason:
@@ -126,7 +129,7 @@ class Answering:
     def _following(self, scores: np.ndarray) -> Iterator[int]:
         """Tokens one after the other, without end; the one that was given last is not read yet."""
         sampling, recent = self._request.sampling, self._prompt.ids.tolist() if self._request.sampling.penalises else []
-        token = choose(Candidates(scores), sampling, recent, 0)
+        token = self._first_token(scores, recent)
         self._first = time.perf_counter()
         for drawn in itertools.count(1):
             yield token
@@ -135,6 +138,22 @@ class Answering:
                 (token,) = self._decoder.greedy(1, token).tolist()
             else:
                 token = choose(self._candidates(token, recent), sampling, recent, drawn)
+
+    def _first_token(self, scores: np.ndarray, recent: list[int]) -> int:
+        """The first token that goes beyond the blanks before the cursor; those that only write them are read."""
+        blanks = self._prompt.blanks
+        while blanks:
+            ids = self._blanks.allowed(blanks)
+            if not len(ids):
+                break
+            token = choose(Candidates(scores[ids], ids), self._request.sampling, recent, 0)
+            left = self._blanks.left_after(blanks, token)
+            if not left and len(self._tokenizer.token_bytes[token]) > len(blanks):
+                self._hidden = len(blanks)
+                return token
+            scores = self._decoder.step(token)
+            blanks = left
+        return choose(Candidates(scores), self._request.sampling, recent, 0)
 
     def _candidates(self, token: int, recent: list[int]) -> Candidates:
         """What may follow `token`, which is read now; `recent` ends with it."""

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from engine.corpus.tokenizer import Tokenizer
 from engine.errors import InputError
 from engine.generate.answering import Answering
+from engine.generate.blanks import BlankTokens
 from engine.generate.decoder import Decoder
 from engine.generate.prefix_states import PrefixStates
 from engine.generate.prompt import PromptBuilder, PromptLimits
@@ -50,6 +51,7 @@ class Completer:
             )
         self.model, self.tokenizer = model, tokenizer
         self._prompts = PromptBuilder(tokenizer, limits)
+        self._blanks = BlankTokens(tokenizer)
         self._states = PrefixStates(cache_bytes)
         self._decoder = Decoder(model, precision=precision)
         self._lock, self._thread = threading.Lock(), 0
@@ -73,6 +75,7 @@ class Completer:
                 self._decoder,
                 self._states,
                 self.tokenizer,
+                self._blanks,
                 prompt,
                 request,
                 cancelled,

@@ -3,10 +3,10 @@
     [<|file|> path newline chunk <|endoftext|> ...]  <|file|> path newline prefix
     [...]  <|file|> path newline <|fim_suffix|> suffix <|fim_prefix|> prefix <|fim_middle|>
 
-The text after the cursor comes first, so that typing only appends: what was read before can be kept. `marks` are the
-places whose state is worth keeping; the last word is left out of them, because its tokens may merge with what is typed
-next. A long prefix is cut at its beginning, in large steps and at line ends, so that the beginning does not move with
-every key.
+Blanks that end the prefix are left to the model (`blanks`). The text after the cursor comes first, so that typing only
+appends: what was read before can be kept. `marks` are the places whose state is worth keeping; the last word is left
+out of them, because its tokens may merge with what is typed next. A long prefix is cut at its beginning, in large steps
+and at line ends, so that the beginning does not move with every key.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from engine.corpus.framing import Framing
 from engine.corpus.tokenizer import Tokenizer
+from engine.generate.blanks import without_blanks
 from engine.generate.context import ContextChunk
 from engine.generate.sampling import check_number
 
@@ -43,12 +44,16 @@ class PromptLimits:
 
 @dataclass(frozen=True)
 class Prompt:
-    """ids (t,) int32, t >= 1; `marks`: positions, ascending, the last one t; `note`: what the user should know."""
+    """ids (t,) int32, t >= 1; `marks`: positions, ascending, the last one t; `note`: what the user should know.
+
+    `blanks`: what stands between the prompt and the cursor, and must be written first.
+    """
 
     ids: np.ndarray
     marks: tuple[int, ...]
     fim_used: bool
     note: str
+    blanks: bytes = b""
 
 
 class PromptBuilder:
@@ -62,6 +67,7 @@ class PromptBuilder:
     def build(self, prefix: str, suffix: str = "", path: str = "", context: tuple[ContextChunk, ...] = ()) -> Prompt:
         """The prompt at a cursor between `prefix` and `suffix`."""
         prefix = last_characters(prefix, self.limits.prefix_characters)
+        prefix, blanks = without_blanks(prefix)
         suffix = first_characters(suffix, self.limits.suffix_characters)
         fill_in = bool(suffix.strip())
         fim_used = fill_in and self.tokenizer.has_fim
@@ -72,7 +78,7 @@ class PromptBuilder:
             asked, after = np.concatenate([self._header(path), prefix_ids]), 0
         ids = np.concatenate([*self._documents(context), asked]).astype(np.int32)
         marks = self._marks(prefix, prefix_ids, len(ids) - after - len(prefix_ids), len(ids))
-        return Prompt(ids, marks, fim_used, NO_FIM if fill_in and not fim_used else "")
+        return Prompt(ids, marks, fim_used, NO_FIM if fill_in and not fim_used else "", blanks.encode())
 
     def _header(self, path: str) -> np.ndarray:
         """Never empty: without a separator for files a document begins after the end of another one."""

@@ -172,12 +172,12 @@ def test_a_stop_string_over_the_border_of_tokens(says):
     ],
 )
 def test_lines_and_blocks(says, stops, text, reason):
-    _, completion = whole(says("a = 1\n    b = 2\n\nc = 3\n"), CompletionRequest("def f():\n    ", stops=stops))
+    _, completion = whole(says("\n    a = 1\n    b = 2\n\nc = 3\n"), CompletionRequest("def f():\n    ", stops=stops))
     assert (completion.text, completion.reason) == (text, reason)
 
 
 def test_what_stands_after_the_cursor_ends_it(says):
-    completer = says("total += 1\n    return total\n\n\nclass B:\n    pass\n")
+    completer = says("\n    total += 1\n    return total\n\n\nclass B:\n    pass\n")
     request = CompletionRequest("def f():\n    ", "\n    return total\n", stops=Stops(max_tokens=500))
     _, completion = whole(completer, request)
     assert (completion.text, completion.reason) == ("total += 1", reasons.JOINED)

@@ -28,7 +28,8 @@ def test_a_prompt_is_the_beginning_of_a_document_of_training():
     tokens = tokenizer()
     prompt = build(SOURCE[:200], path="shop/basket.py")
     document = Framing(tokens).document("shop/basket.py", tokens.encode(SOURCE[:200]))
-    assert prompt.ids.tolist() == document[:-1].tolist()
+    assert prompt.ids.tolist() == document[: len(prompt.ids)].tolist()
+    assert tokens.decode(document[len(prompt.ids) : -1]).encode() == prompt.blanks == b"\n"
     assert not prompt.fim_used and prompt.note == ""
 
 
@@ -85,7 +86,8 @@ def test_marks_are_ascending_within_the_prompt_and_never_far_apart():
     prompt = build(text, limits=PromptLimits(prefix_characters=1 << 20))
     assert list(prompt.marks) == sorted(set(prompt.marks)) and prompt.marks[-1] == len(prompt.ids)
     assert prompt.marks[0] > 0 and max(np.diff([0, *prompt.marks])) <= 256
-    assert len(build(text[: text.rfind("\n") + 1]).ids) in prompt.marks
+    line = build(text[: text.rfind("\n") + 1])
+    assert len(line.ids) + len(tokenizer().encode(line.blanks.decode())) in prompt.marks
 
 
 def test_a_long_prefix_is_cut_at_a_line_and_the_cut_stays_while_somebody_types():

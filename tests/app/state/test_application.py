@@ -29,7 +29,7 @@ def test_a_folder_is_read_adapted_and_completed(program, repository, tiny):
     one.until(lambda: state.checkpoints.row(finished.checkpoint) is not None)
     one.until(lambda: state.training.after is not None)
     assert state.training.after.loss < state.training.before.loss
-    assert set(state.repository.losses) == {row.path for row in corpus.files if row.held_out}
+    one.until(lambda: set(state.repository.losses) == {row.path for row in corpus.files if row.held_out})
     state.training.use()
     assert state.completion.model == finished.checkpoint
     with one.qtbot.waitSignal(state.completion.completed, timeout=PATIENCE) as answered:
@@ -113,7 +113,7 @@ def test_a_run_that_was_killed_is_found_and_goes_on(program, repository, tiny, f
     one = program()
     state = one.state
     one.open(repository)
-    one.small_options(tiny, steps=40)
+    one.small_options(tiny, steps=1_000)  # enough that it is not over before this thread looks
     state.training.start()
     one.until(lambda: state.training.step > 3 and list((folder / "runs").glob("*.safetensors")))
     saved = {path: path.read_bytes() for path in (folder / "runs").glob("*.safetensors")}
