@@ -6,11 +6,11 @@
              ▼   │
           recurrent state: for each layer the last inputs of its convolution and the state of its scan
 
-    decoder         one sequence's state, and what moves it on: read, step, greedy
-    programs        the passes over some tokens as kernel calls: the forward pass, from a state to a state
-    quantised       the weights that they read: the model's own, or copies in 16 or 8 bits
+    decoder                         one sequence's state, and what moves it on: read, step, greedy
+    programs                        the forward pass over some tokens as kernel calls, from a state to a state
+    quantised                       the weights that they read: the model's own, or copies in 16 or 8 bits
     prompt, context, blanks         from a cursor to tokens, framed as in training
-    prefix_states           states along what was read, so that typing costs only the new tokens
+    prefix_states                   states along what was read, so that typing costs only the new tokens
     sampling, stops, trimming       which token, when to end, and what the text after the cursor has already
     completer, answering, requests  all of these together: a request in, a stream of text out
 
