@@ -224,7 +224,7 @@ class FilesWorker(QObject):
         from engine.checkpoints.formats.importing import import_checkpoint
 
         with self._writing("Importing", size_of_model(Path(path))):
-            manifest = import_checkpoint(self._store, Path(path))
+            manifest = import_checkpoint(self._store, Path(path), told=self._bytes)
         self._list()
         names = {each.id: checkpoint_rows.shown_name(each) for each in self._store.list()}
         return checkpoint_rows.row_of(manifest, names)

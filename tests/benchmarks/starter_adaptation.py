@@ -1,7 +1,7 @@
 """What adapting the starter model gains on packages that it never saw, with settings chosen on others.
 
     python tests/benchmarks/starter_adaptation.py speeds   --work FOLDER    tokens a second of each mode, alone
-    python tests/benchmarks/starter_adaptation.py tune     --work FOLDER    every mode x the same rates x three seeds
+    python tests/benchmarks/starter_adaptation.py tune     --work FOLDER    every mode x the same rates x three seeds, each on a package
     python tests/benchmarks/starter_adaptation.py rank     --work FOLDER    the rank of LoRA, with the rate chosen
     python tests/benchmarks/starter_adaptation.py evaluate --work FOLDER    the reported packages, with what was chosen
 
@@ -36,11 +36,10 @@ from engine.scorecard import ScoreOptions, Subject, held_out_material, score
 from engine.session import Session
 from engine.train.options import TrainingOptions, preset
 
-RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
-SEEDS = (0, 1, 2)
+RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 RANKS = (4, 8, 16, 32)
-TUNED_ON = ("invoke", "mistune")  # of the tuning list; the speeds are measured on the first
-TUNING_STEPS, TUNING_LENGTH = 100, 256
+TUNED_ON = ("invoke", "mistune", "cmd2")  # of the tuning list, each with a seed of its own
+TUNING_STEPS, TUNING_EVALUATIONS = 120, 4
 SPEED_STEPS = 24
 MINUTES = 10.0
 EVALUATIONS, PATIENCE = 20, 5  # of the long runs: one that has stopped getting better ends, with its best weights
@@ -113,7 +112,7 @@ def tune(bench: Bench, arguments: argparse.Namespace) -> None:
     for mode in arguments.modes:
         gains: dict[float, list[Run]] = {}
         for rate in RATES:
-            gains[rate] = [bench.run(name, tuning_options(mode, rate, seed)) for name in packages for seed in SEEDS]
+            gains[rate] = [bench.run(name, tuning_options(mode, rate, seed)) for seed, name in enumerate(packages)]
             report(f"{mode}.{rate:g}.gain", mean_gain(gains[rate]))
         best = max(gains, key=lambda rate: mean_gain(gains[rate]))
         chosen[mode] = best
@@ -132,8 +131,7 @@ def rank(bench: Bench, arguments: argparse.Namespace) -> None:
     for size in RANKS:
         runs = [
             bench.run(name, tuning_options("lora", rate, seed).changed(rank=size))
-            for name in packages
-            for seed in SEEDS
+            for seed, name in enumerate(packages)
         ]
         gains[size] = mean_gain(runs)
         megabytes = statistics.mean(run.nbytes for run in runs) / 2**20
@@ -182,8 +180,8 @@ def evaluate(bench: Bench, arguments: argparse.Namespace) -> None:
 
 
 def tuning_options(mode: str, rate: float, seed: int) -> TrainingOptions:
-    quick = preset("quick")
-    return quick.changed(mode=mode, learning_rate=rate, seed=seed, steps=TUNING_STEPS, sequence_length=TUNING_LENGTH)
+    shorter = preset("quick").changed(steps=TUNING_STEPS, evaluations=TUNING_EVALUATIONS)
+    return shorter.changed(mode=mode, learning_rate=rate, seed=seed)
 
 
 def evaluation_options(work: Path, choices: Choices, mode: str, budget: str) -> TrainingOptions:

@@ -70,12 +70,12 @@ def is_bundle(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def unpacked(path: Path, beside: Path, disk: Disk | None = None) -> Iterator[tuple[Path, Manifest]]:
+def unpacked(path: Path, beside: Path, report: Report | None = None) -> Iterator[tuple[Path, Manifest]]:
     """A bundle as a folder, and its manifest, until the end of the `with`.  `beside`: where the folder is made.
 
     All names, sizes and the manifest are checked before the first file is written, all hashes before anything is given.
     """
-    disk = disk or Disk()
+    disk = Disk()
     descriptor = open_plain(path)
     try:
         entries = ZipEntries(descriptor, str(path), plain_name)
@@ -86,7 +86,7 @@ def unpacked(path: Path, beside: Path, disk: Disk | None = None) -> Iterator[tup
             lock = folder.with_name(f"{folder.name}.lock")  # tells a clean-up of the store that this is in use
             held = hold(disk, lock)
             try:
-                _unpack(entries, manifest, folder, disk, path)
+                _unpack(entries, manifest, folder, disk, path, report)
                 yield folder, manifest
             finally:
                 remove_tree(disk, folder)
@@ -117,7 +117,10 @@ def _manifest(entries: ZipEntries, where: str) -> Manifest:
     return manifest
 
 
-def _unpack(entries: ZipEntries, manifest: Manifest, folder: Path, disk: Disk, path: Path) -> None:
+def _unpack(
+    entries: ZipEntries, manifest: Manifest, folder: Path, disk: Disk, path: Path, report: Report | None
+) -> None:
+    tally = Tally(sum(record.size for record in manifest.files.values()), report)
     disk.make_folder(folder)
     for name, record in manifest.files.items():
         found = hashlib.sha256()
@@ -128,6 +131,7 @@ def _unpack(entries: ZipEntries, manifest: Manifest, folder: Path, disk: Disk, p
                 view = memoryview(chunk)
                 while view:
                     view = view[disk.write(descriptor, view) :]
+                tally.add(len(chunk))
         finally:
             os.close(descriptor)
         if found.hexdigest() != record.sha256:

@@ -6,11 +6,13 @@ Safe to repeat: what has been imported before and is still here is given back.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 from engine.checkpoints.formats import bundle, hugging_face, mbjs
 from engine.checkpoints.formats.imported import Imported
 from engine.checkpoints.manifest import MANIFEST_FILE, MAX_BYTES, Facts, Manifest, read_manifest
+from engine.checkpoints.progress import Report, Tally
 from engine.checkpoints.safe_reading import check_name, open_plain, read_plain
 from engine.checkpoints.store import CheckpointStore
 from engine.checkpoints.survey import WORK
@@ -20,47 +22,54 @@ from engine.model.files import CONFIG_FILE, INDEX_FILE
 
 SOURCE_HASH = "source_sha256"  # the option by which an import is known again
 CHUNK = 4 << 20
+Told = Callable[[str], Report | None]  # a part of an import begins, by its name: who is told how far it is?
 
 
 def import_checkpoint(
-    store: CheckpointStore, path: Path, name: str | None = None, tokenizer: Path | None = None
+    store: CheckpointStore,
+    path: Path,
+    name: str | None = None,
+    tokenizer: Path | None = None,
+    told: Told = lambda part: None,
 ) -> Manifest:
     """Import `path`; `tokenizer` is where the tokenizer of a model is that came without one."""
     if name is not None:
         check_name(name, "The checkpoint's name")
     try:
-        return _import(store, path, name, tokenizer)
+        return _import(store, path, name, tokenizer, told)
     except OSError as error:  # what the store cannot write is told by the store; this is about reading
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.", "Choose another one.") from error
 
 
-def _import(store: CheckpointStore, path: Path, name: str | None, tokenizer: Path | None) -> Manifest:
+def _import(store: CheckpointStore, path: Path, name: str | None, tokenizer: Path | None, told: Told) -> Manifest:
     if not path.exists():
         raise CheckpointError(f"{path} does not exist.", "Choose a folder or a file.")
     if path.is_dir():
         if (path / MANIFEST_FILE).exists():
             manifest = read_manifest(read_plain(path / MANIFEST_FILE, MAX_BYTES), str(path / MANIFEST_FILE))
-            return _adopt(store, path, manifest, name)
-        return _save(store, path, name, tokenizer, "hugging face")
+            return _adopt(store, path, manifest, name, told)
+        return _save(store, path, name, tokenizer, "hugging face", told)
     if path.is_file() and bundle.is_bundle(path):
         with in_words(f"{path} cannot be unpacked"):
             (store.folder / WORK).mkdir(parents=True, exist_ok=True)
-        with bundle.unpacked(path, store.folder / WORK) as (folder, manifest):
-            return _adopt(store, folder, manifest, name)
+        with bundle.unpacked(path, store.folder / WORK, told("Unpacking")) as (folder, manifest):
+            return _adopt(store, folder, manifest, name, told)
     if path.is_file() and mbjs.is_mbjs(path):
-        return _save(store, path, name, tokenizer, "mbjs")
+        return _save(store, path, name, tokenizer, "mbjs", told)
     if path.suffix in (".safetensors", ".json") and (path.parent / CONFIG_FILE).exists():
-        return _import(store, path.parent, name, tokenizer)
+        return _import(store, path.parent, name, tokenizer, told)
     raise CheckpointError(
         f"{path} is of no kind that can be imported.",
         "Choose a folder in Hugging Face format, a .coil file or an MBJS .bin file (pickled files are never read).",
     )
 
 
-def _save(store: CheckpointStore, path: Path, name: str | None, tokenizer: Path | None, kind: str) -> Manifest:
+def _save(
+    store: CheckpointStore, path: Path, name: str | None, tokenizer: Path | None, kind: str, told: Told
+) -> Manifest:
     read = mbjs.read_mbjs if kind == "mbjs" else hugging_face.read_folder
     imported: Imported = read(path, tokenizer)
-    source = _source_hash(path, imported)
+    source = _source_hash(path, imported, told("Reading"))
     for known in store.list():
         if known.options.get(SOURCE_HASH) == source and name in (None, known.name):
             return known
@@ -79,8 +88,8 @@ def _save(store: CheckpointStore, path: Path, name: str | None, tokenizer: Path 
     )
 
 
-def _adopt(store: CheckpointStore, folder: Path, manifest: Manifest, name: str | None) -> Manifest:
-    """A checkpoint as it is; one that turns out not to be whole is taken out again."""
+def _adopt(store: CheckpointStore, folder: Path, manifest: Manifest, name: str | None, told: Told) -> Manifest:
+    """A checkpoint as it is; one that turns out not to be whole, or was not looked through, is taken out again."""
     base = manifest.base
     if base is not None and not store.has_base(base):
         raise CheckpointError(
@@ -89,26 +98,35 @@ def _adopt(store: CheckpointStore, folder: Path, manifest: Manifest, name: str |
         )
     known = {one.id for one in store.list()}
     adopted = store.adopt(folder, manifest)
-    if adopted.id not in known and (findings := store.verify(adopted.id)):
-        store.empty_trash([store.delete(adopted.id, force=True).key], force=True)
-        words = "; ".join(f"{finding.file}: {finding.words}".removeprefix(": ") for finding in findings[:3])
-        raise CheckpointError(f"{manifest.name} is not whole: {words}", "Ask for it to be exported again.")
+    if adopted.id not in known:
+        try:
+            _need_whole(store, adopted, told("Verifying"))
+        except BaseException:
+            store.empty_trash([store.delete(adopted.id, force=True).key], force=True)
+            raise
     return store.rename(adopted.id, name) if name is not None else adopted
 
 
-def _source_hash(path: Path, imported: Imported) -> str:
+def _need_whole(store: CheckpointStore, manifest: Manifest, report: Report | None) -> None:
+    if findings := store.verify(manifest.id, report):
+        words = "; ".join(f"{finding.file}: {finding.words}".removeprefix(": ") for finding in findings[:3])
+        raise CheckpointError(f"{manifest.name} is not whole: {words}", "Ask for it to be exported again.")
+
+
+def _source_hash(path: Path, imported: Imported, report: Report | None) -> str:
     """What an import was made of: weights, configuration and tokenizer."""
     found = hashlib.sha256()
     files = [path]
     if path.is_dir():
         files = [path / CONFIG_FILE, path / INDEX_FILE, *sorted(path.glob("*.safetensors"))]
+    files = [file for file in files if file.exists()]
+    tally = Tally(sum(file.stat().st_size for file in files), report)
     for file in files:
-        if not file.exists():
-            continue
         descriptor = open_plain(file.resolve())
         with open(descriptor, "rb") as stream:
             while chunk := stream.read(CHUNK):
                 found.update(chunk)
+                tally.add(len(chunk))
     found.update(imported.tokenizer or b"")
     return found.hexdigest()
 

@@ -88,6 +88,29 @@ def test_gguf_and_adapters(tmp_path, store, deltas):
         export_checkpoint(store, "base", "adapter", tmp_path / "c")
 
 
+@pytest.mark.parametrize(
+    ("format", "parts"), [("coil", ["Unpacking", "Verifying"]), ("hf", ["Reading"])], ids=["bundle", "folder"]
+)
+def test_an_import_tells_how_far_it_is_and_can_be_ended_in_every_part(tmp_path, store, base, other, format, parts):
+    path = export_checkpoint(store, "base", format, tmp_path / f"x.{format}").path
+    for part in parts:
+
+        def ends(begun, part=part):
+            def report(done, total):
+                if begun == part and done:
+                    raise KeyboardInterrupt
+
+            return report
+
+        with pytest.raises(KeyboardInterrupt):
+            import_checkpoint(other, path, told=ends)
+        assert other.list() == [] and other.disk_use().leftovers == 0 and other.disk_use().trash == 0
+
+    said = {}
+    import_checkpoint(other, path, told=lambda part: lambda done, total: said.__setitem__(part, (done, total)))
+    assert list(said) == parts and all(done == total > 0 for done, total in said.values())
+
+
 def test_what_cannot_be_asked_for(tmp_path, store, base):
     with pytest.raises(CheckpointError, match="no format 'onnx'"):
         export_checkpoint(store, "base", "onnx", tmp_path / "x")
