@@ -11,7 +11,7 @@ from app.command_line.held_out import HeldOutMeasure
 
 def merge_checkpoints(store, arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """The JSON and the lines of what was found and saved."""
-    from engine.checkpoints.sides import side_of
+    from engine.checkpoints.comparison_side import side_of
 
     first, second = store.get(arguments.first), store.get(arguments.second)
     sides = side_of(store, first.id), side_of(store, second.id)

@@ -171,7 +171,7 @@ class _Counted(Mapping):
 def comparison_of(store, first: str, second: str, told: Callable[[int, int], None]) -> ComparisonView:
     """How far two are apart; `told` how many of how many tensors were looked at."""
     from engine.checkpoints.compare import MEASURES, compare
-    from engine.checkpoints.sides import side_of
+    from engine.checkpoints.comparison_side import side_of
 
     names = {each.id: shown_name(each) for each in store.list()}
     side = side_of(store, first)

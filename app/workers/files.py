@@ -156,7 +156,7 @@ class FilesWorker(QObject):
         return checkpoint_rows.export_formats()
 
     def _disk_use(self) -> DiskUseView:
-        from engine.checkpoints.survey import size_of
+        from engine.checkpoints.store_contents import size_of
 
         use = self._store.disk_use()
         tokens = size_of(self._data_folder / "tokens")
@@ -167,8 +167,8 @@ class FilesWorker(QObject):
     # ---- changing
 
     def _merge(self, first: str, second: str, weight: float, name: str) -> MergeView:
+        from engine.checkpoints.comparison_side import side_of
         from engine.checkpoints.merge import merge
-        from engine.checkpoints.sides import side_of
 
         self.progressed.emit(0, 0, "Merging")
         sides = side_of(self._store, first), side_of(self._store, second)

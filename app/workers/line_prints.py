@@ -20,7 +20,7 @@ KEPT = 3  # checkpoints of a repository whose prints are kept
 
 def prints_of(path: Path) -> np.ndarray:
     """uint32, one for each line that is not blank; none if the file cannot be read."""
-    from engine.corpus.opening import read_file
+    from engine.corpus.safe_opening import read_file
 
     try:
         data = read_file(path, MOST_BYTES)

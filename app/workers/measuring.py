@@ -180,8 +180,8 @@ class MeasuringWorker(QObject):
         self.answered.emit("merge", MergeView(first, second, weight, child.id, child.name, *losses))
 
     def _blended(self, first: str, second: str, weight: float, repository: str):
+        from engine.checkpoints.comparison_side import side_of
         from engine.checkpoints.merge import merge, try_blend
-        from engine.checkpoints.sides import side_of
 
         store = self._workbench.store
         sides = side_of(store, first), side_of(store, second)
@@ -208,8 +208,8 @@ class _HeldOutLoss:
 
     def __init__(self, workbench: Workbench, id: str, repository: str, progress, look: Callable[[], bool]) -> None:
         from engine.corpus.repository import Repository
+        from engine.corpus.scan_progress import ScanCancelledError
         from engine.corpus.tokenizer import Tokenizer
-        from engine.corpus.watch import ScanCancelledError
         from engine.corpus.windows import HeldOutWindows
         from engine.model.model import Model
 

@@ -63,7 +63,7 @@ def plan_view(event) -> PlanView:
 
 def _plan(workbench: Workbench, speeds: Speeds, config, options) -> PlanView:
     from engine.model.blueprint import estimate_training
-    from engine.train.fitting import fitting
+    from engine.train.memory_fitting import fitting
 
     device = workbench.device
     ceiling = device.ledger.ceiling

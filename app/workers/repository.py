@@ -190,7 +190,7 @@ class RepositoryWorker(QObject):
 
     def _read(self, reading) -> None:
         """Do `reading` and tell what came of it; whatever goes wrong is told, too."""
-        from engine.corpus.watch import ScanCancelledError
+        from engine.corpus.scan_progress import ScanCancelledError
 
         if self._root is None:
             return

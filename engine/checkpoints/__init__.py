@@ -3,15 +3,15 @@
     trainer, imports, merges                              completion, exports, comparisons
             │ save, save_delta, adopt                               ▲ load_parameters
             ▼                                                       │
-         store ──── survey     which checkpoints are there ──── loading      mapped tensors, deltas applied
-            │       manifest   what one says of itself           delta        rows and low-rank pairs on a base
-            ▼       card       the same, for a person            precision    packed numbers
-         workshop, writing     temporary, flushed, renamed    safe_reading    checked before anything is allocated
+    store, store_reading ── store_contents  which there are ── loading      mapped tensors, deltas applied
+            │               manifest   what one says of itself   delta        rows and low-rank pairs on a base
+            ▼               card       the same, for a person    precision    packed numbers
+    store_moves, writing    temporary, flushed, renamed       safe_reading    checked before anything is allocated
             │                                                       ▲
             └──────────────────────▶  folders on disk  ─────────────┘
 
     checking    verify: what is wrong with a checkpoint, in words
-    compare, merge                     seeing and combining
+    compare, merge                     seeing and combining (comparable: what can be, comparison_side: one of the two)
     formats/                           Hugging Face folders, GGUF, MBJS, one-file bundles
 
 A checkpoint is a folder; its `manifest.json` is the only truth about it, and there is no index. Nothing is changed once

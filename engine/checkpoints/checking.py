@@ -24,7 +24,7 @@ from engine.checkpoints.manifest import (
 )
 from engine.checkpoints.progress import Report, Tally
 from engine.checkpoints.safe_reading import TensorFile, open_plain, parse_json, read_config, read_plain
-from engine.checkpoints.survey import Survey
+from engine.checkpoints.store_contents import Survey
 from engine.errors import CheckpointError, CodecoilError
 from engine.model.config import ModelConfig
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.checkpoints.likeness import Side, refuse_unlike
+from engine.checkpoints.comparable import Side, refuse_unlike
 from engine.checkpoints.spans import CORES
 from engine.checkpoints.writing import as_float32
 from engine.errors import CheckpointError

@@ -15,7 +15,7 @@ from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
 
 if TYPE_CHECKING:
-    from engine.checkpoints.shelf import Shelf
+    from engine.checkpoints.store_reading import StoreReader
     from engine.corpus.tokenizer import Tokenizer
     from engine.devices import Device
     from engine.model.model import Model
@@ -99,7 +99,7 @@ def load(chain: list[Manifest], folder: Path) -> LoadedParameters:
     return LoadedParameters(config, files[-1], deltas[::-1])
 
 
-def load_checkpoint(store: Shelf, which: str, device: Device) -> tuple[Model, Tokenizer]:
+def load_checkpoint(store: StoreReader, which: str, device: Device) -> tuple[Model, Tokenizer]:
     """A checkpoint as a model on `device`, deltas applied, and its tokenizer.  The model is the caller's to close."""
     from engine.corpus.tokenizer import Tokenizer  # with the kernels, what takes longest: a listing needs none of it
     from engine.model.model import Model

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.checkpoints.comparable import Side, refuse_unlike
 from engine.checkpoints.compare import layer_and_kind
-from engine.checkpoints.likeness import Side, refuse_unlike
 from engine.checkpoints.spans import by_rows
 from engine.checkpoints.writing import as_float32
 from engine.errors import CheckpointError

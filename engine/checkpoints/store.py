@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.checkpoints import survey
+from engine.checkpoints import store_contents
 from engine.checkpoints.card import model_card
 from engine.checkpoints.checking import Finding, history_lines
 from engine.checkpoints.delta import Delta, check_part
@@ -41,9 +41,9 @@ from engine.checkpoints.manifest import (
     plain_value,
 )
 from engine.checkpoints.safe_reading import MAX_NAME, MAX_NAME_BYTES
-from engine.checkpoints.shelf import DiskUse, Shelf
-from engine.checkpoints.survey import TRASH, WORK, Retention, Trashed, Unreadable, pick
-from engine.checkpoints.workshop import Workshop
+from engine.checkpoints.store_contents import TRASH, WORK, Retention, Trashed, Unreadable, pick
+from engine.checkpoints.store_moves import StoreMoves
+from engine.checkpoints.store_reading import DiskUse, StoreReader
 from engine.checkpoints.writing import Disk, FolderWriter, in_words, need_space
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
@@ -55,12 +55,12 @@ METADATA = {"format": "pt"}  # transformers reads no file without it
 PLACEHOLDER = FileRecord("0" * 64, 0)
 
 
-class CheckpointStore(Shelf):
+class CheckpointStore(StoreReader):
     """All checkpoints in one folder.  Any number of programs may use it at once."""
 
     def __init__(self, folder: Path | str, disk: Disk | None = None) -> None:
         super().__init__(folder)
-        self._work = Workshop(self.folder, disk or Disk())
+        self._work = StoreMoves(self.folder, disk or Disk())
 
     # ---- writing
 
@@ -201,7 +201,7 @@ class CheckpointStore(Shelf):
 
     def trash(self) -> list[Trashed]:
         """What was deleted, the latest first."""
-        return survey.trashed(self.folder)
+        return store_contents.trashed(self.folder)
 
     def restore(self, which: str) -> Manifest:
         """Back from the trash, by key, id, name or the beginning of one."""
@@ -219,7 +219,7 @@ class CheckpointStore(Shelf):
         gone: list[Path] = []
         with in_words("The trash cannot be emptied"), self._work.locked():
             items = self.trash() if which is None else [self._find_trashed(word) for word in which]
-            for item in items if force else survey.not_needed(items, self.survey(), self.trash()):
+            for item in items if force else store_contents.not_needed(items, self.survey(), self.trash()):
                 self._work.ensure(self.folder / WORK)
                 gone.append(self.folder / WORK / uuid.uuid4().hex)
                 self._work.move(self.folder / TRASH / item.key, gone[-1])
@@ -228,9 +228,9 @@ class CheckpointStore(Shelf):
     def apply_retention(self, rule: Retention, run: str | None = None, dry_run: bool = False) -> list[Manifest]:
         """Move to the trash what the rule does not keep, run by run; what has no run stays.  Gives what was moved."""
         if dry_run:
-            return survey.beyond(rule, self.survey(), run)
+            return store_contents.beyond(rule, self.survey(), run)
         with in_words("Old checkpoints cannot be deleted"), self._work.locked():
-            going = survey.beyond(rule, self.survey(), run)
+            going = store_contents.beyond(rule, self.survey(), run)
             for manifest in going:
                 self._to_trash(manifest.id, manifest)
         return going

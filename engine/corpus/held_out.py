@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from engine.corpus.duplicate_candidates import Resemblance
 from engine.corpus.overrides import Choice, Overrides
-from engine.corpus.resemblance import Resemblance
 from engine.corpus.rules import HeldOutBy, ScanSettings
 from engine.corpus.split import (
     Candidate,

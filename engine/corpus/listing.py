@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 
+from engine.corpus.duplicate_candidates import Resemblance
 from engine.corpus.overrides import Overrides, load_overrides, repository_folder
-from engine.corpus.resemblance import Resemblance
 from engine.corpus.rules import Reading, ScanSettings, decide_by_path, read, read_all, settle_duplicates
+from engine.corpus.scan_progress import Watch
 from engine.corpus.verdict import FileVerdict, Reason
 from engine.corpus.verdict_cache import VerdictCache, stamp_of
 from engine.corpus.walk import Entry, walk, walk_some
-from engine.corpus.watch import Watch
 from engine.errors import CorpusError
 
 IGNORE_FILES = (".gitignore", ".codecoilignore")

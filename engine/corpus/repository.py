@@ -18,12 +18,12 @@ from engine.corpus.held_out import HeldOut
 from engine.corpus.listing import Change, Listing
 from engine.corpus.overrides import Overrides, save_overrides
 from engine.corpus.rules import Reading, ScanSettings
+from engine.corpus.scan_progress import Progress, Watch
 from engine.corpus.split import Portion
 from engine.corpus.token_cache import TokenCache
 from engine.corpus.tokenising import Parts, parts_of, texts_of, tokenise
 from engine.corpus.tokenizer import Tokenizer
 from engine.corpus.verdict import FileVerdict
-from engine.corpus.watch import Progress, Watch
 from engine.errors import CorpusError
 
 MOST_ROUNDS = 5  # of tokenising, when files change meanwhile

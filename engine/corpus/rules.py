@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.corpus import languages, secrets
-from engine.corpus.opening import read_file
+from engine.corpus.byte_passes import Swept, sweep
+from engine.corpus.near_duplicates import near_duplicates
 from engine.corpus.overrides import Choice, Overrides
+from engine.corpus.safe_opening import read_file
 from engine.corpus.settings import HeldOutBy, ScanSettings, SecretPolicy
-from engine.corpus.similarity import near_duplicates
-from engine.corpus.sweep import Swept, sweep
 from engine.corpus.text import Decoded, decode, notebook_code
 from engine.corpus.verdict import FileVerdict, Reason, SecretFinding
 from engine.corpus.walk import Entry
@@ -156,7 +156,7 @@ def decide(
 ) -> Reading:
     """The verdict by content (before duplicates), for an entry for which decide_by_path gave None.
 
-    `swept` is what `sweep` found in these bytes, if it was asked before.
+    `swept` is what `byte_passes` found in these bytes, if it was asked before.
     """
     by_path, lifted = None, False  # what is known already, unless the size is another one or the user had a say
     if len(data) != entry.size or overrides.paths or overrides.folders:

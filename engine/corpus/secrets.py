@@ -1,8 +1,8 @@
 """Secrets in a repository, found by file name and by content, so that no model learns them.
 
-Content is searched in two steps. One pass over the bytes (`sweep`: compiled, without the GIL) runs an automaton of all
-the literals by which a secret can be known and notes the lines that hold one; only those lines are looked at with
-regular expressions and judged (`secret_patterns`). Never keeps or shows the secret itself.
+Content is searched in two steps. One pass over the bytes (`byte_passes`: compiled, without the GIL) runs an automaton
+of all the literals by which a secret can be known and notes the lines that hold one; only those lines are looked at
+with regular expressions and judged (`secret_patterns`). Never keeps or shows the secret itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cache
 import numpy as np
 
 from engine.corpus import secret_patterns as patterns
-from engine.corpus.sweep import ADDRESS, NAME, ROW, Automaton, sweep
+from engine.corpus.byte_passes import ADDRESS, NAME, ROW, Automaton, sweep
 
 # What a literal is a sign of; bits from FIRST_FORMAT on stand for the formats, one each.
 JWT, KEY_BLOCK, FIRST_FORMAT = 1, 2, 4
@@ -85,7 +85,7 @@ def mask_lines(text: str, lines: list[int] | tuple[int, ...]) -> str:
 
 
 def scan(path: str, data: bytes, marked: list[list[int]] | None = None) -> list[Found]:
-    """The secrets in a text given as UTF-8, in order, at most one a line; `marked` is what `sweep` found, if known."""
+    """The secrets in a text given as UTF-8, in order, at most one a line; `marked`: what `sweep` found, if known."""
     if marked is None:
         marked = sweep([data], automaton())[0].marked
     found: list[Found] = []

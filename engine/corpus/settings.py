@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from enum import StrEnum
 
-from engine.corpus.similarity import THRESHOLD
+from engine.corpus.near_duplicates import THRESHOLD
 
 
 class SecretPolicy(StrEnum):

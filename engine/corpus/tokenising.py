@@ -9,11 +9,11 @@ from hashlib import blake2b
 
 import numpy as np
 
+from engine.corpus.scan_progress import Watch
 from engine.corpus.split import Portion, line_to_split_at
 from engine.corpus.token_cache import KEY_BYTES, TokenCache
 from engine.corpus.tokenizer import Tokenizer
 from engine.corpus.verdict import FileVerdict
-from engine.corpus.watch import Watch
 
 BATCH_CHARACTERS = 2 << 20  # several of what the tokenizer gives one core, and a tenth of a second
 

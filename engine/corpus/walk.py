@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.corpus.gitignore import IgnoreFile, as_bytes_text
-from engine.corpus.opening import read_file
+from engine.corpus.safe_opening import read_file
 from engine.errors import CorpusError
 
 ANY_CASE = sys.platform in ("win32", "darwin")

@@ -21,11 +21,11 @@ from engine.errors import CodecoilError, CorpusError, DeviceError, DeviceLostErr
 from engine.session.bases import find_base, new_base, tokenizer_of
 from engine.session.batches import measured_windows, occurring_tokens, steps_for_epochs, training_windows
 from engine.session.changes import changed_since
-from engine.session.known import Selection, select_changed
 from engine.session.origin import Origin
 from engine.session.plan import SessionPlan, repository_name
 from engine.session.results import Results, without_memory
 from engine.session.saving import BackgroundWriter
+from engine.session.worth_learning import Selection, select_changed
 from engine.train.events import CheckpointEvent, EvaluationEvent, Event, FinishedEvent, NoteEvent, PlanEvent
 from engine.train.options import TrainingOptions
 from engine.train.saved_run import SavedRun, forget_run, load_run, run_path, save_run

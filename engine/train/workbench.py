@@ -15,7 +15,7 @@ from engine.graph.tensor import Kind
 from engine.model.model import Model
 from engine.model.step import AdamW, StepResult, TrainingStep
 from engine.train.evaluation import TokenBatch
-from engine.train.fitting import Fit, fitting, smaller
+from engine.train.memory_fitting import Fit, fitting, smaller
 from engine.train.moments import moment_sizes, read_moments, write_moments
 from engine.train.options import TrainingOptions
 

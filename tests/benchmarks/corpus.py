@@ -140,7 +140,7 @@ def stops(root: Path, data: Path) -> None:
 
     from engine.corpus.own_tokenizer import own_tokenizer
     from engine.corpus.repository import Repository
-    from engine.corpus.watch import ScanCancelledError
+    from engine.corpus.scan_progress import ScanCancelledError
 
     tokenizer = own_tokenizer(opened(root, data))
     delays = []

@@ -1,7 +1,7 @@
 """What adapting the starter model gains on packages that it never saw, with settings chosen on others.
 
     python tests/benchmarks/starter_adaptation.py speeds   --work FOLDER    tokens a second of each mode, alone
-    python tests/benchmarks/starter_adaptation.py tune     --work FOLDER    every mode x the same rates x three seeds, each on a package
+    python tests/benchmarks/starter_adaptation.py tune     --work FOLDER    every mode x the same rates x 3 seeds
     python tests/benchmarks/starter_adaptation.py rank     --work FOLDER    the rank of LoRA, with the rate chosen
     python tests/benchmarks/starter_adaptation.py evaluate --work FOLDER    the reported packages, with what was chosen
 
@@ -130,8 +130,7 @@ def rank(bench: Bench, arguments: argparse.Namespace) -> None:
     rows, gains = [], {}
     for size in RANKS:
         runs = [
-            bench.run(name, tuning_options("lora", rate, seed).changed(rank=size))
-            for seed, name in enumerate(packages)
+            bench.run(name, tuning_options("lora", rate, seed).changed(rank=size)) for seed, name in enumerate(packages)
         ]
         gains[size] = mean_gain(runs)
         megabytes = statistics.mean(run.nbytes for run in runs) / 2**20

@@ -8,7 +8,7 @@ from engine.corpus.framing import Framing
 from engine.corpus.repository import Repository
 from engine.corpus.tokenizer import Tokenizer
 from engine.errors import CorpusError
-from engine.session import Session, SessionPlan, changed_since, known
+from engine.session import Session, SessionPlan, changed_since, worth_learning
 from engine.session.batches import MixedWindows, file_losses, training_windows
 from engine.train.events import CheckpointEvent, EvaluationEvent, FinishedEvent, NoteEvent, PlanEvent
 from tests.session.small_repository import OPTIONS, write_file
@@ -111,7 +111,7 @@ def test_files_that_are_predicted_well_are_skipped(repository, data_folder, lear
 
 def test_nothing_new_ends_at_once_and_says_so(repository, data_folder, learned, cpu, monkeypatch):
     write_file(repository, "pace")
-    monkeypatch.setattr(known, "file_losses", lambda model, corpus, documents, *more: {d.path: 0.1 for d in documents})
+    monkeypatch.setattr(worth_learning, "file_losses", lambda model, corpus, docs, *more: {d.path: 0.1 for d in docs})
     path = corpus_of(repository, data_folder, learned).learned_documents[0].path
     events = ran(Session(SessionPlan(repository, data_folder, OPTIONS, learned.id, (path,)), cpu))
     finished = only(events, FinishedEvent)

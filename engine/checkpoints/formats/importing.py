@@ -15,7 +15,7 @@ from engine.checkpoints.manifest import MANIFEST_FILE, MAX_BYTES, Facts, Manifes
 from engine.checkpoints.progress import Report, Tally
 from engine.checkpoints.safe_reading import check_name, open_plain, read_plain
 from engine.checkpoints.store import CheckpointStore
-from engine.checkpoints.survey import WORK
+from engine.checkpoints.store_contents import WORK
 from engine.checkpoints.writing import in_words
 from engine.errors import CheckpointError
 from engine.model.files import CONFIG_FILE, INDEX_FILE

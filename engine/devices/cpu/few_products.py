@@ -8,8 +8,8 @@ order whatever the number of tokens, so a token has the same bits alone and amon
 from __future__ import annotations
 
 from engine.devices.cpu.memory import byte_at, byte_lanes_at, float_at, half_at, half_lanes_at, lanes_at, put_float
+from engine.devices.cpu.program_table import STEP, address, columns_of, few, rows_of, stride_of
 from engine.devices.cpu.simd import LANES, spread, total
-from engine.devices.cpu.table import STEP, address, columns_of, few, rows_of, stride_of
 from engine.devices.cpu.vector_math import ZERO, f32
 from engine.graph.kernels import SCALE_BLOCK
 

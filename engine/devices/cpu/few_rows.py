@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from engine.devices.cpu.memory import float_at, int_at, lanes_at, put_float, put_int, put_lanes
+from engine.devices.cpu.program_table import STEP, address, columns_of, few, rows_of, stride_of
 from engine.devices.cpu.simd import LANES, spread, total
-from engine.devices.cpu.table import STEP, address, columns_of, few, rows_of, stride_of
 from engine.devices.cpu.vector_math import LOG2_E, ZERO, decay, exp, f32, sigmoid, softplus
 
 WIDTH = 4 * LANES  # bytes of a float32 vector

@@ -17,7 +17,6 @@ from queue import SimpleQueue
 import numpy as np
 
 from engine.compiling import compiled
-from engine.devices.cpu.claims import STALE, add_to_word, claim, wait_for
 from engine.devices.cpu.few_products import product_float16, product_float32, product_int8
 from engine.devices.cpu.few_rows import (
     best_few,
@@ -30,7 +29,8 @@ from engine.devices.cpu.few_rows import (
     norm,
     scan,
 )
-from engine.devices.cpu.table import CODE, OPERANDS, ROW_WORDS, STEP, TASKS, WORDS
+from engine.devices.cpu.program_table import CODE, OPERANDS, ROW_WORDS, STEP, TASKS, WORDS
+from engine.devices.cpu.task_sharing import STALE, add_to_word, claim, wait_for
 from engine.graph.kernels import FEW_TOKENS, KERNELS
 from engine.graph.tensor import DTYPE_BYTES, KernelCall
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from engine.checkpoints.compare import compare
+from engine.checkpoints.comparison_side import side_of
 from engine.checkpoints.delta import make_delta
 from engine.checkpoints.manifest import Facts
 from engine.checkpoints.merge import merge
 from engine.checkpoints.precision import PRECISIONS, pack_model
-from engine.checkpoints.sides import side_of
 from engine.checkpoints.store import CheckpointStore
 from tests.checkpoints.combining.samples import CONFIG, LAYER, parameters
 

@@ -18,9 +18,9 @@ from engine.corpus.corpus import Corpus
 from engine.corpus.overrides import Choice
 from engine.corpus.repository import Repository
 from engine.corpus.rules import ScanSettings, SecretPolicy
+from engine.corpus.scan_progress import ScanCancelledError
 from engine.corpus.tokenizer import Tokenizer
 from engine.corpus.verdict import Reason
-from engine.corpus.watch import ScanCancelledError
 from engine.corpus.windows import HeldOutWindows, Windows
 from engine.errors import CorpusError
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.corpus.sweep import BINS, FEWEST_SHINGLES, compiled, fill_bins
+from engine.corpus.byte_passes import BINS, FEWEST_SHINGLES, compiled, fill_bins
 
 SIGNATURE_BYTES = 2 * BINS
 BAND = 8  # bins a band: at 85 % the chance that none of the 32 bands agrees is 4 in 100,000

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from engine.checkpoints.manifest import MANIFEST_FILE, RESUME_FOLDER, Manifest
-from engine.checkpoints.survey import LOCK, WORK, Survey, size_of
+from engine.checkpoints.store_contents import LOCK, WORK, Survey, size_of
 from engine.checkpoints.writing import Disk, FolderWriter, hold, in_words, is_held, locked, remove_tree, write_file
 from engine.errors import CheckpointError
 
 
-class Workshop:
+class StoreMoves:
     """The changes that can be made to a store's folder."""
 
     def __init__(self, folder: Path, disk: Disk) -> None:

@@ -26,7 +26,7 @@ from engine.checkpoints.manifest import (
 )
 from engine.checkpoints.progress import Report
 from engine.checkpoints.safe_reading import TensorFile, read_config
-from engine.checkpoints.survey import (
+from engine.checkpoints.store_contents import (
     TRASH,
     WORK,
     Survey,
@@ -52,7 +52,7 @@ class DiskUse:
     free: int
 
 
-class Shelf:
+class StoreReader:
     """Checkpoints in a folder, to be looked at.  `which` is always what `get` understands."""
 
     def __init__(self, folder: Path | str) -> None:

@@ -1,7 +1,7 @@
 """The passes over every byte of a repository, compiled, many texts a call, without the GIL.
 
 Two questions are asked of each text: which of its lines hold a literal that may belong to a secret (`secrets` has the
-automaton and judges the lines), and what is its MinHash signature (`similarity` has what it means).
+automaton and judges the lines), and what is its MinHash signature (`near_duplicates` has what it means).
 """
 
 from __future__ import annotations

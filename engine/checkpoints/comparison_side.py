@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.checkpoints.likeness import Side
+from engine.checkpoints.comparable import Side
 from engine.checkpoints.manifest import TOKENIZER_FILE, Manifest
 from engine.checkpoints.store import CheckpointStore
 from engine.errors import CheckpointError

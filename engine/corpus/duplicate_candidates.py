@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from engine.corpus.similarity import BINS, SIGNATURE_BYTES
+from engine.corpus.near_duplicates import BINS, SIGNATURE_BYTES
 
 
 class Resemblance:

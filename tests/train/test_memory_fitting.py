@@ -6,7 +6,7 @@ import pytest
 from engine.errors import MemoryCeilingError
 from engine.model.step import TrainingStep
 from engine.train.events import FinishedEvent, NoteEvent, StepEvent
-from engine.train.fitting import Fit, choices, fitting, smaller
+from engine.train.memory_fitting import Fit, choices, fitting, smaller
 from engine.train.options import TrainingOptions
 from engine.train.trainer import Trainer
 from engine.train.workbench import Workbench
