@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
@@ -40,13 +41,13 @@ class ChoosingChip(Chip):
         self._group.triggered.connect(self.on_picked)
         self.fill()
 
+    @abstractmethod
     def fill(self) -> None:
         """Add the entries; every chip has its own."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pick(self, key: str) -> None:
         """Take the entry of that key."""
-        raise NotImplementedError
 
     @Slot(QAction)
     def on_picked(self, action: QAction) -> None:

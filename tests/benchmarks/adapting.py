@@ -105,10 +105,14 @@ class Bench:
         self.base = self._tiny() if base == "tiny" else base
         self._other = folder_of(other) if other else library(work / "unseen", UNSEEN)
 
-    def run(self, repository: str, options: TrainingOptions, judge: Judge | None = None) -> Run:
-        """One adaptation of the base; its checkpoint is deleted when it has been weighed and `judge` has seen it."""
+    def run(self, repository: str, options: TrainingOptions, judge: Judge | None = None, variant: str = "") -> Run:
+        """One adaptation of the base; its checkpoint is deleted when it has been weighed and `judge` has seen it.
+
+        `variant`: in what it differs from an ordinary run with these options, if the caller has seen to that.
+        """
         root = folder_of(repository)
-        key = json.dumps([str(root), self._base_name, asdict(options), judge is not None], sort_keys=True)
+        facts = [str(root), self._base_name, asdict(options), judge is not None]
+        key = json.dumps([*facts, variant] if variant else facts, sort_keys=True)
         kept = self._work / "runs.jsonl"
         for line in kept.read_text().splitlines() if kept.is_file() else []:
             if (known := json.loads(line))["key"] == key:

@@ -3,6 +3,7 @@
     python tests/benchmarks/starter_adaptation.py speeds   --work FOLDER    tokens a second of each mode, alone
     python tests/benchmarks/starter_adaptation.py tune     --work FOLDER    every mode x the same rates x 3 seeds
     python tests/benchmarks/starter_adaptation.py rank     --work FOLDER    the rank of LoRA, with the rate chosen
+    python tests/benchmarks/starter_adaptation.py wsla     --work FOLDER    what limits WSLA: layers, rows, steps
     python tests/benchmarks/starter_adaptation.py evaluate --work FOLDER    the reported packages, with what was chosen
 
 FOLDER is the work folder of `packaging/starter_model.py`, which names three lists of packages: `tune` sees the tuning
@@ -15,9 +16,11 @@ the work folder and not done again. Prints name=value lines, and tables in Markd
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import statistics
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -30,6 +33,8 @@ from measure import report
 
 from engine.corpus.repository import Repository
 from engine.corpus.tokenizer import Tokenizer
+from engine.model import blueprint
+from engine.model.files import read_config
 from engine.model.model import load_model
 from engine.model.starter import starter_place
 from engine.scorecard import ScoreOptions, Subject, held_out_material, score
@@ -42,7 +47,7 @@ TUNED_ON = ("invoke", "mistune", "cmd2")  # of the tuning list, each with a seed
 TUNING_STEPS, TUNING_EVALUATIONS = 120, 4
 SPEED_STEPS = 24
 MINUTES = 10.0
-EVALUATIONS, PATIENCE = 20, 5  # of the long runs: one that has stopped getting better ends, with its best weights
+EVALUATIONS, PATIENCE = 20, 3  # of the long runs: one that has stopped getting better ends, with its best weights
 QUICK, LONG = "quick", "10 minutes"
 CURSORS = 200
 SCORES = {
@@ -69,7 +74,7 @@ class Choices:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("speeds", "tune", "rank", "evaluate"))
+    parser.add_argument("part", choices=tuple(PARTS))
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--model", type=Path, default=starter_place())
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
@@ -79,7 +84,7 @@ def main() -> None:
     own = arguments.work / "adaptation"
     own.mkdir(parents=True, exist_ok=True)
     bench = Bench(own, str(arguments.model.resolve()), str(arguments.work / "packages" / "watch"))
-    {"speeds": speeds, "tune": tune, "rank": rank, "evaluate": evaluate}[arguments.part](bench, arguments)
+    PARTS[arguments.part](bench, arguments)
 
 
 def folders(work: Path, role: str, names: list[str] | tuple[str, ...] | None = None) -> list[str]:
@@ -141,6 +146,43 @@ def rank(bench: Bench, arguments: argparse.Namespace) -> None:
     print("\n".join(table(["rank", "gain", "forgotten", "checkpoint"], rows)))
 
 
+def wsla(bench: Bench, arguments: argparse.Namespace) -> None:
+    """What limits WSLA: which layers it trains, which of its rows, for how long."""
+    packages, rate = folders(arguments.work, "tuning", TUNED_ON), Choices.read(arguments.work).rates["wsla"]
+    config = read_config(arguments.model)
+    layers, states = range(config.num_hidden_layers), config.state_size
+    middle, first = len(layers) // 2, config.time_step_rank
+    both, reading = (first, first + 2 * states), (first + states, first + 2 * states)
+    cases = {
+        "all": (layers, both, 1),
+        "first half of the layers": (layers[:middle], both, 1),
+        "second half of the layers": (layers[middle:], both, 1),
+        "only B": (layers, (first, first + states), 1),
+        "only C": (layers, reading, 1),
+        "four times the steps": (layers, both, 4),
+    }
+    rows = []
+    for name, (chosen, trained, times) in cases.items():
+        with only_rows({f"backbone.layers.{layer}.mixer.x_proj.weight": trained for layer in chosen}):
+            runs = []
+            for seed, package in enumerate(packages):
+                options = tuning_options("wsla", rate, seed).changed(steps=times * TUNING_STEPS)
+                runs.append(bench.run(package, options, variant="" if name == "all" or times > 1 else name))
+        report(f"wsla.{name.replace(' ', '_')}.gain", mean_gain(runs))
+        rows.append([name, gain_cell(runs), f"{statistics.mean(run.forgotten for run in runs):+.3f}"])
+    print("\n".join(table(["what WSLA trains", "gain", "forgotten"], rows)))
+
+
+@contextlib.contextmanager
+def only_rows(rows: dict[str, tuple[int, int]]) -> Iterator[None]:
+    """Every mode trains these rows, first and past-the-last by parameter, until the end of the `with`."""
+    usual, blueprint.selected_rows = blueprint.selected_rows, lambda *_: rows
+    try:
+        yield
+    finally:
+        blueprint.selected_rows = usual
+
+
 def evaluate(bench: Bench, arguments: argparse.Namespace) -> None:
     """Every mode on every package after each budget, and the base: once, with what was chosen."""
     choices = Choices.read(arguments.work)
@@ -173,6 +215,9 @@ def evaluate(bench: Bench, arguments: argparse.Namespace) -> None:
             ]
         )
     print("\n".join(table(["mode", "after", *SCORES.values(), "fewer bits", "forgotten, nats a token"], rows)))
+
+
+PARTS = {"speeds": speeds, "tune": tune, "rank": rank, "wsla": wsla, "evaluate": evaluate}
 
 
 # ---- what they share

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable
 
 import numba
@@ -20,6 +21,9 @@ from engine.graph.tensor import KernelCall, Tensor, View
 
 _CACHE_LINE = 64
 _NOTHING = np.empty(0, np.float32)
+_TURNS = threading.Lock()
+"""Kernels of several threads take turns: without OpenMP (a Mac, a bare Linux) Numba has a thread pool of its own, and
+that one ends the process when two threads come at once."""
 
 
 def _find(name: str) -> Callable:
@@ -149,7 +153,8 @@ class CpuExecutable(Executable):
         for name, array in inputs.items():
             self._tensor(name, self.plan.program.inputs)[...] = array
         for function, arguments in self.bound:
-            function(*arguments)
+            with _TURNS:
+                function(*arguments)
 
     def _tensor(self, name: str, tensors: dict[str, Tensor]) -> np.ndarray:
         return _as_array(*self.locate(tensors[name]), tensors[name])

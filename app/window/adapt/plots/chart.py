@@ -7,6 +7,7 @@ a switch of the theme needs no code in the subclasses.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -98,17 +99,17 @@ class Chart(PlotView):
 
     # ---- for subclasses
 
+    @abstractmethod
     def draw(self, history: RunHistory, low: float, high: float, columns: int) -> tuple[float, float]:
         """Fill the curves from step `low` to `high` with about two points a column; tell the range of values."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(self, history: RunHistory, index: int) -> Iterable[Reading]:
         """What the curves are at the step of that index."""
-        raise NotImplementedError
 
+    @abstractmethod
     def table(self, history: RunHistory) -> tuple[tuple[str, ...], list[np.ndarray]]:
         """Headings and columns, for CSV."""
-        raise NotImplementedError
 
     def line(self, token: str, width: float = 1.5, share: float = 1.0, dashed: bool = False) -> Curve:
         """A new curve in a token's colour.  Noise is drawn thin and without smoothed edges: four times faster."""
