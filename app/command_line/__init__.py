@@ -2,7 +2,7 @@
 
 Every command is a module with `run(arguments) -> exit code`, imported only when it is asked for: `--version` answers
 at once, and a command that needs no window never loads Qt.  Exit codes: 0 good, 1 a check failed, 2 the request cannot
-be met (message and remedy on standard error), 130 interrupted.
+be met (message and remedy on standard error), 3 a run failed and can go on, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     # They need this module: imported when it is ready.
-    from app.command_line import base, checkpoints, complete, score, train
+    from app.command_line import base, checkpoints, complete, score, train_options
 
     base.add_parser(commands)
     checkpoints.add_parser(commands)
@@ -55,7 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     selftest.set_defaults(handler="app.command_line.selftest")
 
-    train.add_parser(commands)
+    train_options.add_parser(commands)
 
     tour = commands.add_parser("tour", help="take the real window through the whole story, with pictures")
     tour.add_argument(

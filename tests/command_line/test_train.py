@@ -16,9 +16,7 @@ from engine.errors import DeviceError
 from engine.model.step import TrainingStep
 from engine.session import interrupted_runs, resume_session
 from engine.train.events import StepEvent
-from engine.train.options import PRESETS
 
-QUICK = PRESETS["quick"].steps
 ROOT = Path(__file__).parents[2]
 SHORT = ["--device", "cpu", "--batch-size", "2", "--sequence-length", "32", "--learning-rate", "0.01"]
 
@@ -33,17 +31,47 @@ def lines_of(capsys):
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
+def only(lines, event):
+    (line,) = [line for line in lines if line["event"] == event]
+    return line
+
+
+def interrupt_at(monkeypatch, wanted) -> None:
+    """Ctrl-C, as it were, when the first event that is `wanted` has been printed."""
+    plain, sent = train.JsonLines.__call__, []
+
+    def show(self, event):
+        plain(self, event)
+        if not sent and wanted(event):
+            sent.append(event)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(train.JsonLines, "__call__", show)
+
+
 def test_the_command_prints_one_event_a_line(repository, tiny_base, capsys):
-    assert main(["train", str(repository), *SHORT, "--base", "tiny", "--mode", "lora", "--steps", "12", "--json"]) == 0
+    options = ["--mode", "lora", "--steps", "12", "--insight-interval", "5", "--json"]
+    assert main(["train", str(repository), *SHORT, "--base", "tiny", *options]) == 0
     lines = lines_of(capsys)
-    assert [line for line in lines if line["event"] == "note"] == []
     kinds = [line["event"] for line in lines]
-    assert kinds[0] == "plan" and lines[0]["run"] and lines[0]["base"] == "tiny" and kinds[-1] == "checkpoint"
-    assert set(kinds) == {"plan", "step", "evaluation", "finished", "checkpoint"}
+    assert kinds[0] == "plan" and lines[0]["run"] and lines[0]["base"] == "tiny"
+    assert set(kinds) == {"plan", "step", "evaluation", "layers", "finished", "checkpoint"}
     step = next(line for line in lines if line["event"] == "step")
     assert {"step", "loss", "tokens_per_second", "memory", "seconds_left", "progress"} <= step.keys()
     assert all("held_out_loss" in line for line in lines if line["event"] == "evaluation")
     assert kinds.count("evaluation") >= 11
+    assert [line["step"] for line in lines if line["event"] == "layers"] == [5, 10]
+
+
+def test_the_last_event_tells_the_loss_and_what_was_kept(repository, tiny_base, data_folder, capsys):
+    options = ["--mode", "full", "--steps", "10", "--timeline", "2", "--json"]
+    assert main(["train", str(repository), *SHORT, "--base", "tiny", *options]) == 0
+    lines = lines_of(capsys)
+    last, kept = lines[-1], [line for line in lines if line["event"] == "checkpoint"]
+    assert last["event"] == "finished" and [line["timeline"] for line in kept] == [True, False]
+    assert last["checkpoint"] == kept[-1]["checkpoint"] != kept[0]["checkpoint"]
+    assert last["held_out_loss"] == last["held_out_after"] == kept[-1]["held_out_loss"] < last["held_out_before"]
+    assert CheckpointStore(data_folder / "checkpoints").get(last["checkpoint"]).name == kept[-1]["name"]
 
 
 def test_words_for_people_end_with_what_was_kept(repository, tiny_base, capsys):
@@ -53,26 +81,6 @@ def test_words_for_people_end_with_what_was_kept(repository, tiny_base, capsys):
     assert "before," in out and "Saved as shop #1" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "limits"),
-    [
-        (["--steps", "7"], (7, 0, 0)),
-        (["--minutes", "0.5"], (0, 0, 0.5)),
-        (["--epochs", "2"], (0, 2, 0)),
-        (["--steps", "7", "--minutes", "1"], (7, 0, 1)),
-        ([], (QUICK, 0, 0)),
-        (["--changed-since", "tiny"], (QUICK, 4, 0)),
-    ],
-)
-def test_a_length_that_is_given_takes_the_place_of_the_presets(arguments, limits, repository, tiny_base, monkeypatch):
-    plans = []
-    monkeypatch.setattr("engine.session.Session", lambda plan, *more: plans.append(plan))
-    monkeypatch.setattr(train, "train", lambda session, show: 0)
-    assert main(["train", str(repository), "--device", "cpu", "--base", "tiny", *arguments]) == 0
-    options = plans[0].options
-    assert (options.steps, options.epochs, options.minutes) == limits
-
-
 def test_a_new_model_is_trained_in_full(repository, capsys):
     assert main(["train", str(repository), *SHORT, "--steps", "3", "--json"]) in (0, 1)
     assert lines_of(capsys)[0]["mode"] == "full"
@@ -80,13 +88,12 @@ def test_a_new_model_is_trained_in_full(repository, capsys):
 
 def test_what_changed_is_learned_alone(repository, tiny_base, capsys):
     assert main(["train", str(repository), *SHORT, "--base", "tiny", "--mode", "full", "--steps", "10", "--json"]) == 0
-    first = lines_of(capsys)[-1]["name"]
+    first = only(lines_of(capsys), "checkpoint")["name"]
     (repository / "new.py").write_text("".join(f"class C{i}:\n    depth = {i}\n\n\n" for i in range(60)))
     code = main(
         ["train", str(repository), *SHORT, "--changed-since", first, "--mode", "full", "--steps", "10", "--json"]
     )
-    lines = lines_of(capsys)
-    finished = next(line for line in lines if line["event"] == "finished")
+    finished = only(lines_of(capsys), "finished")
     assert code in (0, 1) and finished["changed_files"] == 1
     assert finished["changed_before"] >= finished["changed_after"]
     assert finished["held_out_after"] <= finished["held_out_before"]
@@ -100,13 +107,20 @@ def test_what_changed_is_learned_alone(repository, tiny_base, capsys):
         (["--preset", "slow"], "no preset 'slow'"),
         (["--base", "nothing"], "nothing"),
         (["--duty-cycle", "0.01"], "duty_cycle is 0.01; it must be a number from 0.1 to 1"),
-        (["--resume", "abc"], "no interrupted run abc"),
+        (["--warm-up", "-1"], "warm_up is -1; it must be a whole number from 0"),
+        (["--schedule", "steep"], "schedule is 'steep'; it must be one of: constant, linear, cosine"),
         (["--changed-since", "nothing"], "nothing"),
     ],
 )
 def test_what_cannot_be_is_refused_in_words(arguments, words, repository, capsys):
     assert main(["train", str(repository), "--device", "cpu", *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("run", ["abc", ""])
+def test_a_run_that_is_not_there_cannot_go_on(run, capsys):
+    assert main(["train", "--resume", run, "--device", "cpu"]) == 2
+    assert run in capsys.readouterr().err
 
 
 def test_no_folder_and_an_empty_one_say_what_to_do(tmp_path, capsys):
@@ -125,22 +139,42 @@ def test_a_run_that_makes_things_worse_keeps_nothing_and_has_a_code(repository, 
 
 
 def test_ctrl_c_stops_and_keeps(repository, tiny_base, capsys, monkeypatch):
-    def interrupt(plain):
-        def show(event):
-            plain(event)
-            if isinstance(event, StepEvent) and event.step == 5:
-                os.kill(os.getpid(), signal.SIGINT)
-
-        return show
-
-    monkeypatch.setattr(train, "print_json", interrupt(train.print_json))
+    interrupt_at(monkeypatch, lambda event: isinstance(event, StepEvent) and event.step == 5)
     before = signal.getsignal(signal.SIGINT)
     arguments = [*SHORT, "--base", "tiny", "--mode", "full", "--steps", "1000", "--json"]
     assert main(["train", str(repository), *arguments]) == 0
     lines = lines_of(capsys)
-    finished = next(line for line in lines if line["event"] == "finished")
-    assert finished["reason"] == "stopped" and 5 <= finished["step"] <= 7 and lines[-1]["event"] == "checkpoint"
+    finished = lines[-1]
+    assert finished["reason"] == "stopped" and 5 <= finished["step"] <= 7
+    assert finished["checkpoint"] == only(lines, "checkpoint")["checkpoint"]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("event", ["plan", "evaluation"])  # before the first measurement, and after it
+def test_ctrl_c_before_the_first_step_keeps_nothing_and_says_so(
+    event, repository, tiny_base, data_folder, capsys, monkeypatch
+):
+    interrupt_at(monkeypatch, lambda each: each.event == event)
+    arguments = [*SHORT, "--base", "tiny", "--mode", "full", "--steps", "1000", "--json"]
+    assert main(["train", str(repository), *arguments]) == 130
+    out, said = capsys.readouterr()
+    assert "nothing was kept. There is nothing to resume." in said
+    finished = json.loads(out.splitlines()[-1])
+    assert finished["event"] == "finished" and finished["step"] == 0 and finished["checkpoint"] is None
+    assert interrupted_runs(data_folder / "runs") == []
+    assert len(CheckpointStore(data_folder / "checkpoints").list()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), [(["."], "nothing was kept"), (["--resume", "abc"], "codecoil train --resume abc")]
+)
+def test_ctrl_c_while_it_gets_ready_says_where_things_are(arguments, words, capsys, monkeypatch):
+    def interrupted(device, report):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("engine.devices.single_kernel.warm_up", interrupted)
+    assert main(["train", "--device", "cpu", *arguments]) == 130
+    assert words in capsys.readouterr().err
 
 
 TWICE = """
@@ -194,10 +228,3 @@ def test_a_device_that_fails_says_how_to_go_on(repository, tiny_base, data_folde
     assert main(["train", "--resume", info.run, "--device", "cpu"]) == 0
     assert "Saved as shop #1" in capsys.readouterr().out
     assert interrupted_runs(data_folder / "runs") == []
-
-
-def test_the_help_names_every_exit_code(capsys):
-    with pytest.raises(SystemExit):
-        main(["train", "--help"])
-    out = capsys.readouterr().out
-    assert all(f"  {code}  " in out for code in (0, 1, 2, 3, 130)) and "--changed-since" in out
