@@ -63,6 +63,7 @@ def plan_view(event) -> PlanView:
 
 def _plan(workbench: Workbench, speeds: Speeds, config, options) -> PlanView:
     from engine.model.blueprint import estimate_training
+    from engine.session.batches import HELD_OUT_BATCH
     from engine.train.memory_fitting import fitting
 
     device = workbench.device
@@ -71,7 +72,8 @@ def _plan(workbench: Workbench, speeds: Speeds, config, options) -> PlanView:
 
     def estimate(fit) -> dict:
         shape = (fit.micro_batch, options.sequence_length, fit.micro_batches, options.rank)
-        return estimate_training(config, device, options.mode, *shape, token_ids=token_ids, recompute=fit.recompute)
+        more = {"token_ids": token_ids, "recompute": fit.recompute, "measured_rows": HELD_OUT_BATCH}
+        return estimate_training(config, device, options.mode, *shape, **more)
 
     fit = fitting(options, config.num_hidden_layers, estimate, ceiling)
     memory = {str(kind): count for kind, count in estimate(fit).items()}

@@ -123,7 +123,7 @@ class TrainingWorker(QObject):
 
         mode = self._workbench.store.get(changes.checkpoint).mode
         known = mode if mode in MODES else plan.options.mode
-        options = plan.options.changed(mode=known, steps=0, minutes=0.0, epochs=CHANGE_PASSES, evaluations=4)
+        options = plan.options.changed(mode=known, steps=0, minutes=0.0, epochs=CHANGE_PASSES)
         return replace(plan, options=options, changed=changes.paths, changed_since=changes.checkpoint, timeline=0)
 
     # ---- during
@@ -171,8 +171,7 @@ class TrainingWorker(QObject):
     def set_duty_cycle(self, share: float) -> None:
         """How much of the time the run may work, from the next step on."""
         if self._session is not None:
-            trainer = self._session.trainer
-            trainer.options = trainer.options.changed(duty_cycle=share)
+            self._session.set_duty_cycle(share)
 
     @Slot()
     def stop(self) -> None:

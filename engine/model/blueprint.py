@@ -26,7 +26,7 @@ from engine.model.selection import (
     selected_rows,
     selected_tokens,
 )
-from engine.model.step import step_programs
+from engine.model.step import loss_program, step_programs
 from engine.model.trained import TrainedSet
 
 
@@ -94,11 +94,18 @@ class Blueprint:
         *,
         token_ids: np.ndarray | None = None,
         recompute: int = 0,
+        measured_rows: int = 0,
     ) -> dict[Kind, int]:
-        """Bytes by kind that training would hold, weights included, from the same plan that would allocate them."""
+        """Bytes by kind that training would hold, weights included, from the same plan that would allocate them.
+
+        `measured_rows`: windows of held-out code that are measured at once; the memory for that is kept beside.
+        """
         trained = self.trained_set(mode, token_ids)
         programs = step_programs(self.network, device, trained, batch, length, micro_batches, recompute)
         _, by_kind = shared_arena([device.plan(program) for program in programs.values()])
+        if measured_rows:
+            _, measuring = shared_arena([device.plan(loss_program(self.network, device, measured_rows, length))])
+            by_kind = {kind: by_kind.get(kind, 0) + measuring.get(kind, 0) for kind in {**by_kind, **measuring}}
         for slab in (*self.slabs, *trained.slabs):
             by_kind[slab.kind] = by_kind.get(slab.kind, 0) + slab.nbytes
         return by_kind
@@ -115,9 +122,14 @@ def estimate_training(
     *,
     token_ids: np.ndarray | None = None,
     recompute: int = 0,
+    measured_rows: int = 0,
 ) -> dict[Kind, int]:
-    """Bytes by kind that training `config` by `mode` would hold on `device`; nothing is allocated."""
+    """Bytes by kind that training `config` by `mode` would hold on `device`; nothing is allocated.
+
+    `measured_rows`: windows of held-out code that are measured at once, 0 if none are.
+    """
     blueprint = Blueprint(config, device)
     if mode in ADAPTER_MODES:
         blueprint.add_adapters(rank, 1.0)
-    return blueprint.estimate(device, mode, batch, length, micro_batches, token_ids=token_ids, recompute=recompute)
+    more = {"token_ids": token_ids, "recompute": recompute, "measured_rows": measured_rows}
+    return blueprint.estimate(device, mode, batch, length, micro_batches, **more)

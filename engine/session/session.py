@@ -28,9 +28,11 @@ from engine.session.saving import BackgroundWriter
 from engine.session.worth_learning import Selection, select_changed
 from engine.train.events import CheckpointEvent, EvaluationEvent, Event, FinishedEvent, NoteEvent, PlanEvent
 from engine.train.options import TrainingOptions
-from engine.train.saved_run import SavedRun, forget_run, load_run, run_path, save_run
-from engine.train.trainer import Trainer, TrainerState
+from engine.train.saved_run import SavedRun, forget_run, load_run, require_room, run_path, save_run
+from engine.train.trainer import Trainer
+from engine.train.trainer_state import TrainerState
 
+KEPT_COPIES = 5  # of what is trained: in a saved run now, best and two moments, and in the result
 SAVE_SECONDS = 45.0  # between two savings: with the time that writing takes, a crash costs less than a minute
 TOKEN_IDS = "token_ids"
 
@@ -78,6 +80,7 @@ class Session:
             self._windows = training_windows(self.corpus, self.options, self._selection.learned)
             self.trainer = self._trainer()
             opened.callback(self.trainer.close)
+            require_room(self._runs, KEPT_COPIES * self.trainer.trained_bytes)
             self._results = Results(
                 self._store, origin, plan.root, self.run_id, self.options, self.corpus, self._selection.unseen
             )
@@ -107,13 +110,16 @@ class Session:
         events: list[Event] = [NoteEvent(self.trainer.step, note) for note in self._notes if note]
         self._notes = []
         events += self._writer.collect()
-        if self._ended is None:
-            events += self._train()
-        self._history += [without_memory(event.to_json()) for event in events]
-        if self._ended is None:
-            self._save_when_due(events)
-        else:
-            events += self._finish(self._ended)
+        try:
+            if self._ended is None:
+                events += self._train()
+            self._history += [without_memory(event.to_json()) for event in events]
+            if self._ended is None:
+                self._save_when_due(events)
+            else:
+                events += self._finish(self._ended)
+        except DeviceError as error:
+            raise self._interrupted(error) from error
         return events
 
     def pause(self) -> None:
@@ -127,6 +133,10 @@ class Session:
     def stop(self) -> None:
         """End soon, with the best weights so far.  From any thread."""
         self.trainer.stop()
+
+    def set_duty_cycle(self, share: float) -> None:
+        """How much of the time the run may work, from the next step on and after a resume."""
+        self.options = self.trainer.options = self.trainer.options.changed(duty_cycle=share)
 
     @property
     def can_resume(self) -> bool:
@@ -149,23 +159,23 @@ class Session:
 
     def _train(self) -> list[Event]:
         events: list[Event] = []
-        try:
-            for event in self.trainer.advance():
-                if isinstance(event, PlanEvent):
-                    event = self._with_names(event)
-                elif isinstance(event, FinishedEvent):
-                    event = self._ended = self._with_counts(event)
-                events.append(event)
-                if isinstance(event, EvaluationEvent) and self._ended is None:
-                    self._snapshot_when_due(event)
-        except DeviceError as error:
-            raise self._interrupted(error) from error
+        for event in self.trainer.advance():
+            if isinstance(event, PlanEvent):
+                event = self._with_names(event)
+            elif isinstance(event, FinishedEvent):
+                event = self._ended = self._with_counts(event)
+            events.append(event)
+            if isinstance(event, EvaluationEvent) and self._ended is None:
+                self._snapshot_when_due(event)
         return events
 
     def _save_when_due(self, events: list[Event]) -> None:
         """The first evaluation makes a run worth resuming; after that the time decides."""
+        if self._writer.busy or not self.trainer.between_steps:
+            return
         first = self._saved_step < 0 and any(isinstance(event, EvaluationEvent) for event in events)
-        if (first or time.monotonic() - self._saved_at >= SAVE_SECONDS) and not self._writer.busy:
+        moved = self.trainer.step != self._saved_step
+        if first or (moved and time.monotonic() - self._saved_at >= SAVE_SECONDS):
             self._save_in_background()
 
     def _finish(self, ended: FinishedEvent) -> list[Event]:
@@ -199,9 +209,14 @@ class Session:
 
     def _save_in_background(self) -> None:
         """A copy is taken now; the disk is another thread's business."""
-        saved = self._saved_run()
-        self._writer.submit(self.trainer.step, lambda: save_run(self._runs, saved))
-        self._saved_at, self._saved_step = time.monotonic(), self.trainer.step
+        saved, step = self._saved_run(), self.trainer.step
+
+        def write() -> None:
+            save_run(self._runs, saved)
+            self._saved_step = step
+
+        self._saved_at = time.monotonic()
+        self._writer.submit(step, write)
 
     def _saved_run(self) -> SavedRun:
         state = self.trainer.state()

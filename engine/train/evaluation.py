@@ -56,6 +56,11 @@ class Evaluation:
         self._waiting: tuple[int, TokenBatch] | None = None
         self.seconds = 0.0
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether a batch of every source was measured."""
+        return all(measured.counts for measured in self.measured)
+
     def advance(self) -> bool:
         """Measure one batch; True when there is none left.  One that fails (memory) is tried again the next time."""
         if self._waiting is None:

@@ -10,6 +10,8 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
+import tempfile
 import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -21,7 +23,7 @@ from safetensors import SafetensorError, safe_open
 
 from engine.errors import CheckpointError, ConfigError
 from engine.train.options import TrainingOptions
-from engine.train.trainer import TrainerState
+from engine.train.trainer_state import TrainerState
 
 VERSION = "2"
 SUFFIX = ".safetensors"
@@ -97,6 +99,25 @@ def save_run(folder: Path, saved: SavedRun) -> None:
             f"The progress of the run cannot be saved in {folder}: {error.strerror or error}.",
             "Make room or choose another data folder; what was saved before is still there.",
         ) from error
+
+
+def require_room(folder: Path, nbytes: int) -> None:
+    """Refuse a folder that cannot be written or has not `nbytes` left: better before hours of training than after."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"a trial")
+            file.flush()
+    except OSError as error:
+        raise CheckpointError(
+            f"Nothing can be saved in {folder}: {error.strerror or error}.", "Make room or choose another data folder."
+        ) from error
+    if free < nbytes:
+        raise CheckpointError(
+            f"{folder} has {free / 2**20:,.0f} MiB left; the run needs {nbytes / 2**20:,.0f} MiB to be kept.",
+            "Make room or choose another data folder.",
+        )
 
 
 def load_run(folder: Path, run: str) -> SavedRun:

@@ -16,7 +16,6 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,34 +30,12 @@ from engine.train.health import Finding, Health
 from engine.train.options import TrainingOptions
 from engine.train.pace import Pace
 from engine.train.schedule import learning_rate
+from engine.train.trainer_state import KEPT_NUMBERS, OTHER_NUMBERS, TrainerState
 from engine.train.workbench import OUT_OF_MEMORY, Workbench
 
 MOST_FAILURES = 3  # skipped steps in a row after which a run rolls back
-STOP_SECONDS = 0.8  # that a stopped run may still measure
+STOP_SECONDS = 0.5  # after a stop, in which another batch may still be measured
 REST = 0.05  # seconds asleep at a time, between two looks at what other threads want
-
-_KEPT_NUMBERS = {
-    "step": "step",
-    "rate_factor": "_rate_factor",
-    "failures": "_failures",
-    "evaluated_at": "_evaluated_at",
-    "evaluated_share": "_evaluated_share",
-    "held_out_before": "_begin_loss",
-    "held_out_best": "_best_loss",
-    "changed_before": "_begin_changed",
-    "changed_best": "_best_changed",
-    "best_step": "_best_step",
-    "not_better": "_not_better",
-}
-_OTHER_NUMBERS = {"elapsed", "micro_batch", "recompute", "best_measured", "health"}
-
-
-@dataclass(frozen=True)
-class TrainerState:
-    """Where a run is: arrays by name, and what JSON can hold."""
-
-    arrays: dict[str, np.ndarray]
-    numbers: dict[str, Any]
 
 
 class Trainer:
@@ -105,7 +82,7 @@ class Trainer:
         self._best = self._bench.read_weights()
         self._batch: TokenBatch | None = None  # one that is to be tried again
         self._rest = 0.0  # seconds that the duty cycle still wants
-        self._hurry: float | None = None  # when a stopped run ends its last evaluation
+        self._stopped_at: float | None = None  # when somebody asked for the end
         self._reason = ""  # why the run ends, once it does
         self._pause, self._stop, self._wake = threading.Event(), threading.Event(), threading.Event()
         self._planned = False
@@ -123,6 +100,8 @@ class Trainer:
 
     def stop(self) -> None:
         """End the run after the step that is running, with the best weights so far."""
+        if self._stopped_at is None:
+            self._stopped_at = self._clock()
         self._stop.set()
         self._wake.set()
 
@@ -137,6 +116,11 @@ class Trainer:
     @property
     def paused(self) -> bool:
         return self._pause.is_set() and not self._stop.is_set()
+
+    @property
+    def between_steps(self) -> bool:
+        """Whether `state` tells all: not where a batch that was taken is still to be learned."""
+        return self._batch is None
 
     @property
     def progress(self) -> float:
@@ -193,9 +177,9 @@ class Trainer:
         arrays = {f"now.{name}": array for name, array in self._bench.read_weights().items()}
         arrays |= {f"best.{name}": array for name, array in self._best.items()}
         arrays |= {f"moment.{name}": array for name, array in self._bench.read_moments().items()}
-        numbers: dict[str, Any] = {name: getattr(self, attribute) for name, attribute in _KEPT_NUMBERS.items()}
+        numbers: dict[str, Any] = {name: getattr(self, attribute) for name, attribute in KEPT_NUMBERS.items()}
         numbers = {name: value if math.isfinite(value) else None for name, value in numbers.items()}
-        numbers["elapsed"] = self._pace.worked
+        numbers["elapsed"], numbers["evaluation_seconds"] = self._pace.worked, self._pace.evaluation_seconds
         numbers["micro_batch"], numbers["recompute"] = self._bench.fit.micro_batch, self._bench.fit.recompute
         numbers["best_measured"] = [[list(each.sums), list(each.counts)] for each in self._best_measured]
         numbers["health"] = self._health.state()
@@ -206,7 +190,7 @@ class Trainer:
         names, moments = list(self._best), self._bench.moment_names()
         wanted = {f"{part}.{name}" for part in ("now", "best") for name in names}
         wanted |= {f"moment.{name}" for name in moments}
-        odd = sorted(wanted ^ set(state.arrays)) or sorted({*_KEPT_NUMBERS, *_OTHER_NUMBERS} ^ set(state.numbers))
+        odd = sorted(wanted ^ set(state.arrays)) or sorted({*KEPT_NUMBERS, *OTHER_NUMBERS} ^ set(state.numbers))
         odd = odd or [f"best.{name}" for name in names if state.arrays[f"best.{name}"].shape != self._best[name].shape]
         if odd:
             raise InputError(
@@ -217,11 +201,13 @@ class Trainer:
         self._best = {name: state.arrays[f"best.{name}"] for name in names}
         self._bench.write_weights({name: state.arrays[f"now.{name}"] for name in names})
         self._bench.write_moments({name: state.arrays[f"moment.{name}"] for name in moments})
-        for name, attribute in _KEPT_NUMBERS.items():
+        for name, attribute in KEPT_NUMBERS.items():
             setattr(self, attribute, math.inf if numbers[name] is None else numbers[name])
         self._best_measured = [Measured(tuple(sums), tuple(counts)) for sums, counts in numbers["best_measured"]]
         self._health.restore(numbers["health"])
         self._pace.worked = numbers["elapsed"]
+        if numbers["evaluation_seconds"]:
+            self._pace.note_evaluation(numbers["evaluation_seconds"])
         self._planned = False
 
     def close(self) -> None:
@@ -258,12 +244,12 @@ class Trainer:
 
     def _measure(self, evaluation: Evaluation) -> list[Event]:
         """Measure one batch; at the end of the evaluation, or when a stopped run has waited enough, judge."""
-        if self.stopping and self._hurry is None:
-            self._hurry = self._clock() + STOP_SECONDS
         began = self._clock()
-        if self._hurry is None or began < self._hurry:
+        if not self._in_a_hurry(evaluation, began):
             done = evaluation.advance()
-            evaluation.seconds += self._clock() - began
+            took = self._clock() - began
+            self._rest = took * (1.0 / self.options.duty_cycle - 1.0)
+            evaluation.seconds += took + self._rest
             if not done:
                 return []
             self._pace.note_evaluation(evaluation.seconds)
@@ -278,6 +264,14 @@ class Trainer:
         self._evaluated_share = math.floor(self._pace.progress(self.step) * self.options.evaluations + 1e-9)
         self._evaluated_share /= self.options.evaluations
         return self._judge(evaluation, losses, partial=not done)
+
+    def _in_a_hurry(self, evaluation: Evaluation, now: float) -> bool:
+        """Whether a stopped run measures no further: one batch at least, unless nothing can be held against it."""
+        if self._stopped_at is None:
+            return False
+        if not self._best_measured:
+            return True
+        return now >= self._stopped_at + STOP_SECONDS and evaluation.has_begun
 
     def _judge(self, evaluation: Evaluation, losses: list[float], partial: bool) -> list[Event]:
         """Keep the weights if they are the best so far."""
@@ -368,6 +362,11 @@ class Trainer:
             self._best_changed if incremental else None,
         )
         return [*events, self.finished]
+
+    @property
+    def trained_bytes(self) -> int:
+        """Of one copy of everything that is trained."""
+        return sum(array.nbytes for array in self._best.values())
 
     # ---- inside
 

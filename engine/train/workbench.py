@@ -6,7 +6,7 @@ and weights stay as they are, so nothing but the time of a step changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -29,9 +29,13 @@ class Workbench:
         """`token_ids`: the tokens whose embedding rows mode "vocabulary" trains."""
         self.model, self._options, self._token_ids = model, options, token_ids
         self._layers = model.config.num_hidden_layers
-        self.fit = fitting(options, self._layers, self.estimate, self._room())
         self._moments: dict[str, np.ndarray] = {}  # while there is no training step that holds them
-        self._step: TrainingStep | None = self._new_step(self.fit)
+        self.fit = fitting(options, self._layers, self.estimate, self._room())
+        self._step: TrainingStep | None = None
+        try:
+            self._step = self._new_step(self.fit)
+        except OUT_OF_MEMORY as error:
+            self._first_smaller_step(error)
 
     @property
     def step(self) -> TrainingStep:
@@ -77,9 +81,8 @@ class Workbench:
         return self.model.estimate(o.mode, fit.micro_batch, o.sequence_length, fit.micro_batches, **more)
 
     def shrink(self, error: BaseException) -> str:
-        """An allocation failed: cut the batch smaller, or recompute more.  Gives that in words, or raises `error`."""
-        fit: Fit | None = self.fit
-        while (fit := smaller(fit, self._options, self._layers)) is not None:
+        """An allocation failed: cut the batch smaller, or recompute more.  Gives that in words, or raises."""
+        for fit in self._smaller_ones():
             try:
                 self._replace(fit)
             except OUT_OF_MEMORY:
@@ -89,7 +92,7 @@ class Workbench:
                 f"Memory ran short: the batch is now computed in {fit.micro_batches} parts{again}. "
                 "That is slower; what is learned is the same."
             )
-        raise error
+        raise _in_words(error) from error
 
     def cut_as(self, micro_batch: int, recompute: int) -> None:
         """Cut the batch as an earlier process did, if that fits: the same parts give the same bits."""
@@ -114,6 +117,21 @@ class Workbench:
         self.write_moments(self._moments)
         self.fit, self._moments = fit, {}
 
+    def _first_smaller_step(self, error: BaseException) -> None:
+        """Less memory was to be had than the ceiling allows: begin with the largest part that does fit."""
+        for fit in self._smaller_ones():
+            try:
+                self._step, self.fit = self._new_step(fit), fit
+            except OUT_OF_MEMORY:
+                continue
+            return
+        raise _in_words(error) from error
+
+    def _smaller_ones(self) -> Iterator[Fit]:
+        fit: Fit | None = self.fit
+        while (fit := smaller(fit, self._options, self._layers)) is not None:
+            yield fit
+
     def _new_step(self, fit: Fit) -> TrainingStep:
         o = self._options
         more = {"token_ids": self._token_ids, "recompute": fit.recompute}
@@ -130,3 +148,13 @@ class Workbench:
 
     def _weight_bytes(self) -> int:
         return sum(slab.nbytes for slab in self.model.weight_slabs)
+
+
+def _in_words(error: BaseException) -> MemoryCeilingError:
+    """What to tell where even the smallest part does not fit."""
+    if isinstance(error, MemoryCeilingError):
+        return MemoryCeilingError(error.message, error.remedy)
+    return MemoryCeilingError(
+        "The system has not enough memory for this run, not even for one window at a time.",
+        "Close other programs, or choose a smaller model, shorter windows or another mode.",
+    )

@@ -100,6 +100,30 @@ def test_a_data_folder_that_cannot_be_written_refuses_before_training(repository
     assert cpu.ledger.total == 0
 
 
+def test_a_data_folder_that_became_read_only_refuses_before_training(
+    repository, data_folder, tiny_base, cpu, monkeypatch
+):
+    """Where the base is in the store already, nothing needs to be written before the first step."""
+
+    def refuse(*arguments, **more):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(saved_run.tempfile, "TemporaryFile", refuse)
+    with pytest.raises(CheckpointError, match="Read-only file system") as refused:
+        Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    assert refused.value.remedy and cpu.ledger.total == 0
+
+
+def test_a_disk_without_room_for_the_result_refuses_before_training(
+    repository, data_folder, tiny_base, cpu, monkeypatch
+):
+    usage = shutil.disk_usage(data_folder)
+    monkeypatch.setattr(saved_run.shutil, "disk_usage", lambda folder: usage._replace(free=1000))
+    with pytest.raises(CheckpointError, match="0 MiB left; the run needs"):
+        Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    assert cpu.ledger.total == 0 and not any((data_folder / "runs").iterdir())
+
+
 # ---- the repository
 
 
@@ -172,10 +196,15 @@ def test_a_damaged_run_is_refused_by_name_and_listed_with_its_problem(repository
 # ---- the device
 
 
-@pytest.mark.parametrize("kind", [DeviceError, DeviceLostError])
+@pytest.mark.parametrize(
+    ("kind", "fails", "goes_on"),
+    [(DeviceError, "cpu", "cpu"), (DeviceLostError, "cpu", "webgpu"), (DeviceLostError, "webgpu", "cpu")],
+)
 def test_a_device_that_fails_ends_the_run_saved_and_it_goes_on_on_the_other(
-    kind, repository, data_folder, tiny_base, cpu, webgpu, monkeypatch
+    kind, fails, goes_on, repository, data_folder, tiny_base, cpu, webgpu, monkeypatch
 ):
+    devices = {"cpu": cpu, "webgpu": webgpu}
+    held = {name: device.ledger.total for name, device in devices.items()}
     whole = ran(Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu))
     plain = TrainingStep.run
 
@@ -185,7 +214,7 @@ def test_a_device_that_fails_ends_the_run_saved_and_it_goes_on_on_the_other(
         return plain(self, ids, optimiser, step, *more)
 
     monkeypatch.setattr(TrainingStep, "run", fail)
-    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), devices[fails])
     events = []
     with pytest.raises(kind, match=r"went away\. The run stopped at step 4 and is saved as of step 3"):
         for event in session.run():
@@ -194,15 +223,33 @@ def test_a_device_that_fails_ends_the_run_saved_and_it_goes_on_on_the_other(
                 session.save_progress()
     assert session.can_resume
     session.close()
-    assert cpu.ledger.total == 0
+    assert devices[fails].ledger.total == held[fails]
     monkeypatch.setattr(TrainingStep, "run", plain)
-    device = webgpu if kind is DeviceLostError else cpu
-    second = ran(resume_session(session.run_id, data_folder, lambda: device))
+    second = ran(resume_session(session.run_id, data_folder, lambda: devices[goes_on]))
     found = {e.step: e.loss for e in [*events, *second] if isinstance(e, StepEvent)}
     expected = {e.step: e.loss for e in whole if isinstance(e, StepEvent)}
     assert found.keys() == expected.keys()
     np.testing.assert_allclose([found[s] for s in expected], list(expected.values()), rtol=1e-4)
     assert isinstance(second[-1], CheckpointEvent)
+
+
+def test_a_device_that_fails_says_only_what_is_on_disk(repository, data_folder, tiny_base, cpu, monkeypatch):
+    """A saving that was begun and refused by the disk is none."""
+    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    while session.trainer.step < 1:
+        session.advance()
+    session.save_progress()
+
+    def refuse(*arguments):
+        raise CheckpointError("The disk is full.", "Make room.")
+
+    monkeypatch.setattr(session_module, "SAVE_SECONDS", 0.0)
+    monkeypatch.setattr(session_module, "save_run", refuse)
+    while session.trainer.step < 4:
+        session.advance()
+    monkeypatch.setattr(TrainingStep, "run", lambda *_: (_ for _ in ()).throw(DeviceError("It went away.")))
+    with pytest.raises(DeviceError, match="saved as of step 1"):
+        ran(session)
 
 
 def test_nothing_held_out_is_told(repository, data_folder, tiny_base, cpu):

@@ -3,17 +3,19 @@
 import os
 import threading
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from engine.checkpoints.store import CheckpointStore
-from engine.errors import CheckpointError
+from engine.errors import CheckpointError, MemoryCeilingError
+from engine.model.step import TrainingStep
 from engine.session import Session, SessionPlan, interrupted_runs, resume_session
 from engine.session import session as session_module
 from engine.train.events import CheckpointEvent, EvaluationEvent, FinishedEvent, NoteEvent, StepEvent
 from engine.train.saved_run import SavedRun, load_run, save_run
-from engine.train.trainer import TrainerState
+from engine.train.trainer_state import TrainerState
 from tests.session.small_repository import OPTIONS
 
 
@@ -74,6 +76,84 @@ def test_training_does_not_wait_for_the_disk(repository, data_folder, tiny_base,
     assert len(calls) == 1
     hang.set()
     session.close()
+
+
+class PlayedTime:
+    """The session's clock, moved by the test."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def monotonic(self):
+        return self.now
+
+
+def test_progress_is_saved_at_least_every_60_seconds(repository, data_folder, tiny_base, cpu, monkeypatch):
+    """With steps of two seconds and a disk that takes five."""
+    clock, begun, plain = PlayedTime(), [], session_module.save_run
+    monkeypatch.setattr(session_module, "time", clock)
+    monkeypatch.setattr(session_module, "save_run", lambda *saved: (begun.append(clock.now), plain(*saved))[1])
+    options = OPTIONS.changed(steps=100, evaluations=2)
+    session = Session(SessionPlan(repository, data_folder, options, tiny_base.id), cpu)
+    while not session.finished:
+        at = session.trainer.step
+        session.advance()
+        session._writer.wait()
+        clock.now += 2.0 * (session.trainer.step - at)
+    session.close()
+    on_disk = [moment + 5.0 for moment in begun]
+    assert len(on_disk) >= 4 and all(b - a <= 60.0 for a, b in pairwise([*on_disk, 200.0]))
+
+
+def test_a_run_that_stands_still_is_not_written_again(repository, data_folder, tiny_base, cpu, always, monkeypatch):
+    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    while session.trainer.step < 2:
+        session.advance()
+    session.save_progress()
+    monkeypatch.setattr(session_module, "save_run", lambda *saved: pytest.fail("nothing has changed"))
+    session.pause()
+    for _ in range(3):
+        session.advance()
+    session._writer.wait()
+    session.close()
+    assert session._writer.collect() == []
+
+
+def test_a_batch_that_is_tried_again_is_not_lost_by_a_saving_between(
+    repository, data_folder, tiny_base, cpu, always, monkeypatch
+):
+    """Memory runs short at step 4: what is saved then and gone on with gives the same losses."""
+    plain, calls = TrainingStep.run, []
+
+    def short_once(self, *arguments, **more):
+        calls.append(1)
+        if len(calls) == 4:
+            raise MemoryCeilingError("No memory.", "")
+        return plain(self, *arguments, **more)
+
+    monkeypatch.setattr(TrainingStep, "run", short_once)
+    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    first = []
+    while not any(isinstance(event, NoteEvent) and event.cause == "memory" for event in first):
+        first += session.advance()
+        session._writer.wait()
+    session.close()  # as if it had been killed right after that
+    second = ran(resume_session(session.run_id, data_folder, lambda: cpu))
+    monkeypatch.setattr(TrainingStep, "run", plain)
+    whole = ran(Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu))
+    found = {e.step: e.loss for e in [*first, *second] if isinstance(e, StepEvent)}
+    expected = {e.step: e.loss for e in whole if isinstance(e, StepEvent)}
+    np.testing.assert_allclose([found[step] for step in expected], list(expected.values()), rtol=1e-4)
+
+
+def test_a_changed_duty_cycle_is_kept(repository, data_folder, tiny_base, cpu):
+    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    session.set_duty_cycle(0.3)
+    session.save_progress()
+    session.close()
+    again = resume_session(session.run_id, data_folder, lambda: cpu)
+    assert again.options.duty_cycle == again.trainer.options.duty_cycle == 0.3
+    again.close()
 
 
 @pytest.mark.parametrize("mode", ["full", "lora", "vocabulary"])

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from engine.train import trainer as trainer_module
-from engine.train.events import EvaluationEvent, FinishedEvent, PlanEvent, StepEvent
+from engine.train.evaluation import Evaluation
+from engine.train.events import EvaluationEvent, FinishedEvent, PlanEvent
 from engine.train.trainer import Trainer
+from engine.train.workbench import Workbench
 from tests.model.tiny import open_model
 from tests.train.test_trainer import OPTIONS, of, tokens
 
@@ -96,16 +98,61 @@ def test_a_rest_is_left_for_a_stop(cpu):
         assert events[-1].reason == "stopped" and events[-1].step == 1
 
 
-def test_a_duty_cycle_rests_between_steps(cpu):
+class PlayedClock:
+    """Work takes as long as it is told to, rest as long as it lasts."""
+
+    def __init__(self, monkeypatch, step, batch):
+        self.now = self.rested = 0.0
+        plain_step, plain_batch = Workbench.run, Evaluation.advance
+
+        def run(bench, *arguments):
+            self.now += step
+            return plain_step(bench, *arguments)
+
+        def advance(evaluation):
+            self.now += batch
+            return plain_batch(evaluation)
+
+        monkeypatch.setattr(Workbench, "run", run)
+        monkeypatch.setattr(Evaluation, "advance", advance)
+
+    def __call__(self):
+        return self.now
+
+    def wait(self, seconds):
+        self.now += seconds
+        self.rested += seconds
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+def test_a_duty_cycle_leaves_the_machine_to_others_for_its_share(share, cpu, monkeypatch):
+    """Over the whole run, evaluations counted in."""
+    clock = PlayedClock(monkeypatch, step=0.4, batch=0.2)
     with open_model(cpu) as model:
-        trainer = trainer_of(model, OPTIONS.changed(duty_cycle=0.5, steps=3))
-        rested = 0
-        while trainer.finished is None:
-            wanted = trainer._rest > 0
-            rested += wanted and not of(trainer.advance(), StepEvent)
-            trainer.advance()
+        trainer = trainer_of(model, OPTIONS.changed(duty_cycle=share, steps=8), clock=clock)
+        monkeypatch.setattr(trainer._wake, "wait", clock.wait)
+        list(trainer.run())
         trainer.close()
-        assert rested >= 2
+    assert 1 - clock.rested / clock.now == pytest.approx(share, rel=0.05)
+
+
+@pytest.mark.parametrize("during", ["a step", "an evaluation"])
+def test_a_stop_ends_the_run_within_a_second(during, cpu, monkeypatch):
+    """With steps and batches as long as the starter has them: a step may be running, and one batch is measured."""
+    clock = PlayedClock(monkeypatch, step=0.6, batch=0.3)
+    with open_model(cpu) as model:
+        trainer = trainer_of(model, OPTIONS.changed(evaluations=2), clock=clock, batches=20)
+        while trainer.step < (3 if during == "a step" else 6) or (during != "a step" and not trainer._evaluation):
+            trainer.advance()
+        trainer.stop()
+        asked = clock.now
+        if during == "a step":
+            asked -= 0.6  # it came when the step had just begun
+            trainer._stopped_at = asked
+        events = list(trainer.run())
+        trainer.close()
+    assert clock.now - asked < 1.0
+    assert events[-1].reason == "stopped" and of(events, EvaluationEvent)[-1].partial
 
 
 def test_insight_comes_every_so_many_steps(device):

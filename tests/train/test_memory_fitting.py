@@ -2,14 +2,15 @@
 
 import numpy as np
 import pytest
+import wgpu
 
-from engine.errors import MemoryCeilingError
+from engine.errors import DeviceError, MemoryCeilingError
+from engine.model.blueprint import estimate_training
 from engine.model.step import TrainingStep
-from engine.train.events import FinishedEvent, NoteEvent, StepEvent
+from engine.train.events import FinishedEvent, NoteEvent, PlanEvent, StepEvent
 from engine.train.memory_fitting import Fit, choices, fitting, smaller
 from engine.train.options import TrainingOptions
 from engine.train.trainer import Trainer
-from engine.train.workbench import Workbench
 from tests.model.tiny import open_model
 from tests.train.test_trainer import LENGTH, OPTIONS, of, tokens
 
@@ -41,27 +42,75 @@ def test_a_smaller_cut_halves_the_parts_then_recomputes():
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("batch", "parts", "recompute"), [(2, 1, 0), (4, 2, 1), (4, 4, 2)])
-def test_the_estimate_is_the_peak_of_a_run_within_10_percent(mode, batch, parts, recompute, cpu):
-    with open_model(cpu) as model:
-        options = OPTIONS.changed(
-            mode=mode, rank=2, batch_size=batch, micro_batch=batch // parts, recompute=recompute, steps=3
-        )
-        if mode in ("lora", "vocabulary"):
-            model.attach_adapters(2)
-        bench = Workbench(model, options, IDS)
-        estimate = sum(bench.estimate(bench.fit).values())
-        assert (bench.fit.micro_batches, bench.fit.recompute) == (parts, recompute)
-        bench.close()
-        model.losses(tokens(model).tokens, tokens(model).counted)
-        weights = sum(slab.nbytes for slab in model.weight_slabs)
-        evaluation = cpu.ledger.total - weights
-        rows = tokens(model, rows=batch)
-        options = options.changed(insight_interval=1)
-        trainer = Trainer(model, lambda: rows, [tokens(model)], options, token_ids=IDS)
+@pytest.mark.parametrize(
+    ("batch", "parts", "recompute", "length", "measured"),
+    [(2, 1, 0, LENGTH, 2), (4, 2, 1, 33, 8), (4, 4, 2, 70, 8)],
+)
+def test_the_estimate_is_the_peak_of_a_run_within_10_percent(
+    mode, batch, parts, recompute, length, measured, fresh_device
+):
+    """Given before anything is allocated, evaluations counted in; the last two with more measured than trained."""
+    with open_model(fresh_device) as model:
+        more = {"token_ids": IDS, "recompute": recompute, "measured_rows": measured}
+        shape = (batch // parts, length, parts, 2)
+        estimate = estimate_training(model.config, fresh_device, mode, *shape, **more)
+        options = OPTIONS.changed(mode=mode, rank=2, batch_size=batch, micro_batch=batch // parts, recompute=recompute)
+        options = options.changed(steps=3, sequence_length=length, insight_interval=1)
+        rows, held_out = tokens(model, rows=batch, length=length), tokens(model, 1, measured, length)
+        trainer = Trainer(model, lambda: rows, [held_out], options, token_ids=IDS)
         list(trainer.run())
         trainer.close()
-        assert cpu.ledger.snapshot().peak == pytest.approx(estimate + evaluation, rel=0.1)
+        assert fresh_device.ledger.snapshot().peak == pytest.approx(sum(estimate.values()), rel=0.1)
+
+
+@pytest.mark.parametrize("error", [MemoryCeilingError("No memory.", ""), MemoryError()], ids=["ceiling", "system"])
+def test_memory_that_is_short_from_the_start_begins_with_smaller_parts(error, cpu, monkeypatch):
+    plain, asked = TrainingStep.__init__, []
+
+    def refuse_large(self, network, device, trained, batch, *more):
+        asked.append(batch)
+        if batch > 1:
+            raise error
+        plain(self, network, device, trained, batch, *more)
+
+    monkeypatch.setattr(TrainingStep, "__init__", refuse_large)
+    with open_model(cpu) as model:
+        trainer = Trainer(model, lambda: tokens(model, rows=4), [tokens(model)], OPTIONS.changed(batch_size=4))
+        events = list(trainer.run())
+        trainer.close()
+    assert asked == [4, 2, 1] and isinstance(events[-1], FinishedEvent)
+    assert of(events, PlanEvent)[0].micro_batches == 4
+
+
+@pytest.mark.parametrize("error", [MemoryCeilingError("No memory.", "Buy some."), MemoryError()])
+def test_memory_for_nothing_at_all_is_told_in_words(error, cpu, monkeypatch):
+    """At the start, and on the way."""
+
+    def refuse(self, *arguments, **more):
+        raise error
+
+    with open_model(cpu) as model:
+        trainer = Trainer(model, lambda: tokens(model), [tokens(model)], OPTIONS)
+        monkeypatch.setattr(TrainingStep, "__init__", refuse)
+        with pytest.raises(MemoryCeilingError) as begun:
+            Trainer(model, lambda: tokens(model), [tokens(model)], OPTIONS)
+        monkeypatch.setattr(TrainingStep, "run", refuse)
+        with pytest.raises(MemoryCeilingError) as on_the_way:
+            list(trainer.run())
+        trainer.close()
+    assert begun.value.remedy and on_the_way.value.message == begun.value.message
+
+
+def test_a_gpu_without_memory_is_told_apart_from_one_that_fails(fresh_webgpu, monkeypatch):
+    """The trainer makes room for the one and ends with the other."""
+    for error, kind in ((wgpu.GPUOutOfMemoryError("no room"), MemoryCeilingError), (wgpu.GPUError("odd"), DeviceError)):
+
+        def refuse(*arguments, error=error, **more):
+            raise error
+
+        with monkeypatch.context() as patch, pytest.raises(kind, match="gives no"):
+            patch.setattr(fresh_webgpu, "_raw_buffer", refuse)
+            open_model(fresh_webgpu).__enter__()
 
 
 def failing(monkeypatch, at, error):

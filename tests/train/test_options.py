@@ -72,6 +72,11 @@ def test_evaluations_are_as_many_as_promised(steps, more):
         assert options.evaluations_from(step) == sum(each >= step for each in at)
 
 
+def test_an_interval_holds_where_only_the_time_ends_the_run():
+    options = TrainingOptions(steps=0, minutes=5.0, evaluate_every=50)
+    assert [step for step in range(1, 201) if options.evaluates_at(step)] == [50, 100, 150, 200]
+
+
 def test_presets_evaluate_at_least_ten_times():
     assert all(options.evaluations >= 10 and options.steps >= 100 for options in PRESETS.values())
 

@@ -8,7 +8,8 @@ import pytest
 
 from engine.errors import InputError
 from engine.train.events import EvaluationEvent, StepEvent
-from engine.train.trainer import Trainer, TrainerState
+from engine.train.trainer import Trainer
+from engine.train.trainer_state import TrainerState
 from tests.model.tiny import open_model
 from tests.train.test_trainer import OPTIONS, tokens
 
@@ -128,3 +129,17 @@ def test_a_state_goes_on_on_another_device(cpu, webgpu):
         found = [event.loss for event in trainer.run() if isinstance(event, StepEvent)]
         trainer.close()
     np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_the_time_of_evaluations_is_still_known_after_an_interruption(cpu):
+    """Otherwise the time left would leave them out until the next one."""
+    with open_model(cpu) as model:
+        trainer = Trainer(model, batches(model, 0), [tokens(model, 99)], OPTIONS)
+        while trainer.step < 2:
+            trainer.advance()
+        state, seconds = trainer.state(), trainer._pace.evaluation_seconds
+        trainer.close()
+        trainer = Trainer(model, batches(model, 2), [tokens(model, 99)], OPTIONS)
+        trainer.restore(state)
+        trainer.close()
+    assert trainer._pace.evaluation_seconds == seconds > 0

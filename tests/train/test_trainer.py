@@ -25,9 +25,9 @@ class Tokens:
     counted: np.ndarray
 
 
-def tokens(model, seed: int = 0, rows: int = BATCH) -> Tokens:
-    drawn = np.random.default_rng(seed).integers(0, model.config.vocab_size, (rows, LENGTH + 1), dtype=np.int32)
-    return Tokens(drawn, np.full(rows, LENGTH))
+def tokens(model, seed: int = 0, rows: int = BATCH, length: int = LENGTH) -> Tokens:
+    drawn = np.random.default_rng(seed).integers(0, model.config.vocab_size, (rows, length + 1), dtype=np.int32)
+    return Tokens(drawn, np.full(rows, length))
 
 
 def trained(model, options, train_on=0, measure_on=0):

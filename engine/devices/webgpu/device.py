@@ -24,7 +24,7 @@ from engine.devices.webgpu.executable import WebGpuExecutable, race
 from engine.devices.webgpu.launch import AdapterTraits
 from engine.devices.webgpu.launches import scan
 from engine.devices.webgpu.pipelines import Pipelines
-from engine.errors import DeviceError, DeviceLostError
+from engine.errors import DeviceError, DeviceLostError, MemoryCeilingError
 from engine.graph.plan import Plan
 from engine.graph.tensor import Tensor, aligned
 
@@ -84,7 +84,8 @@ class WebGpuDevice(Device):
         except wgpu.GPUError as error:
             if "lost" in str(error).lower():
                 raise self.failure("allocating", error) from error
-            raise DeviceError(
+            kind = MemoryCeilingError if isinstance(error, wgpu.GPUOutOfMemoryError) else DeviceError
+            raise kind(
                 f"{self.description} gives no {nbytes / 2**20:.0f} MiB for {label}: {error}.",
                 "Lower the memory ceiling.",
             ) from error
