@@ -17,7 +17,7 @@ from engine.corpus.corpus import Corpus
 from engine.corpus.own_tokenizer import own_tokenizer
 from engine.corpus.repository import Repository
 from engine.devices import Device
-from engine.errors import CodecoilError, CorpusError, DeviceError, DeviceLostError
+from engine.errors import CheckpointError, CodecoilError, CorpusError, DeviceError, DeviceLostError
 from engine.session.bases import find_base, new_base, tokenizer_of
 from engine.session.batches import measured_windows, occurring_tokens, steps_for_epochs, training_windows
 from engine.session.changes import changed_since
@@ -306,6 +306,11 @@ class Session:
 
     def _go_on(self, saved: SavedRun) -> str:
         """Put everything where the saved run was; gives a note where the files have changed since."""
+        if saved.cursor.get("tokenizer") != self.corpus.tokenizer.digest:
+            raise CheckpointError(
+                f"Run {saved.run} was begun with another vocabulary than that of {self.base.name} ({self.base.id[:8]}).",
+                "Start a new run.",
+            )
         arrays = {name: array for name, array in saved.state.arrays.items() if name != TOKEN_IDS}
         self.trainer.restore(TrainerState(arrays, saved.state.numbers))
         return self._windows.restore(saved.cursor)

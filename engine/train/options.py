@@ -14,7 +14,7 @@ from engine.model.selection import MODES
 
 SCHEDULES = ("constant", "linear", "cosine")
 RATES = {"wsla": 3e-3, "lora": 1e-2, "vocabulary": 1e-3, "full": 1e-3}
-"""The learning rate that suits each mode: the best of one grid for all (`tests/benchmarks/starter_adaptation.py tune`)."""
+"""The learning rate that suits each mode: the best of one grid for all (`tests/benchmarks/starter_adaptation.py`)."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""What adapting to a repository gains, and what it costs: `python tests/benchmarks/adaptation.py FOLDER_OR_PACKAGE...`
+"""What adapting to a repository gains, and what it costs: `python tests/benchmarks/adaptation.py [FOLDER_OR_PACKAGE...]`
 
-By default every mode trains for the same time (`--minutes`) on each folder: held-out loss before and after, tokens/s,
-peak memory, size of the checkpoint.
+By default every mode trains for the same time (`--minutes`) on each folder (the sample project and an installed package
+that the starter has not seen): held-out loss before and after, tokens/s, peak memory, size of the checkpoint.  With
+`--preset quick` it is a preset instead of a time, and `seconds` tells how long that took.
 
 With `--compare`, modes x learning rates x repositories x seeds at the same number of steps (`--steps`): the rate of
 each mode is chosen on the repositories that `--tune` names, and what is reported are the others, with their spread:
@@ -31,7 +32,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from adapting import MODES, Bench, Run, spread, table
 from measure import report
 
-from engine.train.options import TrainingOptions
+from engine.train.options import PRESETS, TrainingOptions, preset
+
+SAMPLE = Path(__file__).parents[2] / "resources" / "sample_repository"
+UNSEEN_PACKAGE = "pyqtgraph"  # installed with the program, and not among what the starter was trained on
 
 
 def main() -> None:
@@ -48,11 +52,12 @@ def main() -> None:
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("repositories", nargs="*", help="folders, or names of installed packages")
+    parser.add_argument("repositories", nargs="*", default=[str(SAMPLE), UNSEEN_PACKAGE], help="folders, or packages")
     parser.add_argument("--base", default="starter", help="starter, tiny, or a folder (default: starter)")
     parser.add_argument("--base-minutes", type=float, default=3.0, help="how long `tiny` is trained")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--minutes", type=float, default=1.0, help="of each run at equal time")
+    parser.add_argument("--preset", choices=tuple(PRESETS), help="instead of minutes")
     parser.add_argument("--rate", type=float, default=0.0, help="learning rate at equal time (default: the preset's)")
     parser.add_argument("--compare", action="store_true", help="modes x rates x repositories x seeds")
     parser.add_argument("--tune", nargs="+", default=[], help="repositories that the rates are chosen on")
@@ -71,20 +76,11 @@ def parsed() -> argparse.Namespace:
 
 
 def equal_time(bench: Bench, arguments: argparse.Namespace) -> None:
-    """Every mode for the same minutes, folder by folder."""
+    """Every mode for the same minutes, or by the same preset, folder by folder."""
     rows = []
     for repository in arguments.repositories:
         for mode in arguments.modes:
-            options = TrainingOptions(
-                mode,
-                steps=0,
-                minutes=arguments.minutes,
-                batch_size=arguments.batch_size,
-                sequence_length=arguments.sequence_length,
-            )
-            if arguments.rate:
-                options = options.changed(learning_rate=arguments.rate)
-            run = bench.run(repository, options)
+            run = bench.run(repository, one_run(arguments, mode))
             name = f"{Path(repository).name}.{mode}"
             report(f"{name}.held_out_before", run.before)
             report(f"{name}.held_out_after", run.after)
@@ -109,6 +105,14 @@ def equal_time(bench: Bench, arguments: argparse.Namespace) -> None:
             )
     heads = ["repository", "mode", "before", "after", "gain", "forgotten", "tokens/s", "peak memory", "checkpoint"]
     print("\n".join(table(heads, rows)))
+
+
+def one_run(arguments: argparse.Namespace, mode: str) -> TrainingOptions:
+    """A preset, or the same minutes for every mode."""
+    if arguments.preset:
+        return preset(arguments.preset).changed(mode=mode, learning_rate=arguments.rate)
+    shape = {"batch_size": arguments.batch_size, "sequence_length": arguments.sequence_length}
+    return TrainingOptions(mode, arguments.rate, steps=0, minutes=arguments.minutes, **shape)
 
 
 # ---- the comparison
