@@ -308,7 +308,7 @@ class Session:
         """Put everything where the saved run was; gives a note where the files have changed since."""
         if saved.cursor.get("tokenizer") != self.corpus.tokenizer.digest:
             raise CheckpointError(
-                f"Run {saved.run} was begun with another vocabulary than that of {self.base.name} ({self.base.id[:8]}).",
+                f"Run {saved.run} was begun with another vocabulary than {self.base.name} ({self.base.id[:8]}) has.",
                 "Start a new run.",
             )
         arrays = {name: array for name, array in saved.state.arrays.items() if name != TOKEN_IDS}

@@ -1,4 +1,4 @@
-"""What adapting to a repository gains, and what it costs: `python tests/benchmarks/adaptation.py [FOLDER_OR_PACKAGE...]`
+"""What adapting to a repository gains, and what it costs: `python tests/benchmarks/adaptation.py [FOLDER_OR_PACKAGE …]`
 
 By default every mode trains for the same time (`--minutes`) on each folder (the sample project and an installed package
 that the starter has not seen): held-out loss before and after, tokens/s, peak memory, size of the checkpoint.  With

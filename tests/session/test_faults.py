@@ -167,7 +167,7 @@ def test_a_run_whose_base_has_another_vocabulary_is_refused(repository, data_fol
     other = save_base(data_folder, Tokenizer.train(texts, 280), "other")
     saved = saved_run.load_run(data_folder / "runs", session.run_id)
     saved_run.save_run(data_folder / "runs", replace(saved, base=other.id))
-    with pytest.raises(CodecoilError, match=rf"{session.run_id} was begun with another vocabulary than that of other"):
+    with pytest.raises(CodecoilError, match=rf"{session.run_id} was begun with another vocabulary than other"):
         resume_session(session.run_id, data_folder, lambda: cpu)
     assert cpu.ledger.total == 0
 
