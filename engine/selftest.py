@@ -87,9 +87,9 @@ def run(device: str | Device, report: Callable[[KernelCheck], None] = lambda che
             each.close()
 
 
-def require(device: Device) -> None:
-    """Raise, naming the kernel, if the device gives wrong numbers."""
-    for check in run(device):
+def require(device: Device, report: Callable[[KernelCheck], None] = lambda check: None) -> None:
+    """Raise, naming the kernel, if the device gives wrong numbers; `report` hears of each and may raise to leave."""
+    for check in run(device, report):
         if not check.passed:
             raise KernelMismatchError(
                 check.kernel,

@@ -80,6 +80,7 @@ class TrainingWorker(QObject):
             self._workbench.tell("Preparing a run", 0.0)
             self._workbench.release_models()
             self._session = self._prepared(request)
+            self._look()
             self._workbench.training_began(self._session)
         except Exception as error:
             self._end()
@@ -90,6 +91,11 @@ class TrainingWorker(QObject):
             return
         self._again.emit()
 
+    def _look(self) -> None:
+        """Leave the preparation where that is asked for."""
+        if self._flag.is_raised():
+            raise Cancelled
+
     def _prepared(self, request: RunRequest):
         from engine.devices.single_kernel import warm_up
         from engine.session import Session, SessionPlan, resume_session
@@ -97,13 +103,13 @@ class TrainingWorker(QObject):
 
         def progress(done: int, total: int, what: str) -> None:
             self.preparing.emit(done, total, what)
-            if self._flag.is_raised():
-                raise Cancelled
+            self._look()
 
         device = self._workbench.device
         warm_up(device, lambda kernel, done, total: progress(done, total, "Preparing kernels"))
         progress(0, 0, "Checking the device")
-        self._workbench.require_right_numbers()
+        self._workbench.require_right_numbers(self._look)
+        self._look()
         data_folder = self._workbench.data_folder
         if request.resume:
             return resume_session(request.resume, data_folder, lambda: device, progress)
@@ -134,6 +140,8 @@ class TrainingWorker(QObject):
         session = self._session
         if session is None or self._paused:
             return
+        if self._flag.is_raised() and self._given_up():
+            return
         try:
             events = session.advance()
             if events:
@@ -151,6 +159,15 @@ class TrainingWorker(QObject):
         if time.monotonic() - self._sent >= SEND_EVERY:
             self._send()
         self._again.emit()
+
+    def _given_up(self) -> bool:
+        """Cancelled before the window heard that the run had begun: over, or stopped where it has steps to keep."""
+        if self._step_event is not None:
+            self._session.stop()
+            return False
+        self._end()
+        self.finished.emit(None)
+        return True
 
     @Slot()
     def pause(self) -> None:

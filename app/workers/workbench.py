@@ -78,14 +78,17 @@ class Workbench:
         use = self._device.ledger.snapshot()
         return MemoryState({str(kind): count for kind, count in use.by_kind.items()}, use.total, use.peak, use.ceiling)
 
-    def require_right_numbers(self) -> None:
-        """Check a device once before the first training on it; the CPU device is the measure itself."""
+    def require_right_numbers(self, look: Callable[[], None]) -> None:
+        """Check a device once before the first training on it; the CPU device is the measure itself.
+
+        `look` is called after each kernel and may raise.
+        """
         device = self.device
         if device.name == "cpu" or device.description in self._trusted:
             return
         from engine import selftest
 
-        selftest.require(device)
+        selftest.require(device, lambda check: look())
         self._trusted.add(device.description)
 
     # ---- models
