@@ -5,12 +5,15 @@
 Changes are gathered until it is quiet, but never for long: an editor writes a file in several steps, a branch switch
 thousands of files within a second.  More than can sensibly be named are told as "many": then the folder is read again
 as a whole.  Where the system cannot watch (its watches are used up, a network drive), `start` says so and the caller
-looks from time to time instead.
+looks from time to time instead.  watchdog passes over subfolders that it gets no watch for, so whether there are
+enough is found by asking for one more.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +24,7 @@ QUIET = 0.4  # seconds without a change after which they are told
 LONGEST = 3.0  # seconds after the first change after which they are told in any case
 MOST_NAMED = 500  # paths; beyond that the whole folder is read again
 UNSEEN = frozenset({".git", ".hg", ".svn", ".jj"})  # what version control does inside is no edit
+ONE_MORE = "codecoil-watch-"  # how the folder begins that one more watch is asked for
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,7 @@ class FolderWatch:
         self.gathering = Gathering()
         self._wake = wake
         self._observer = None
+        self._folders_came = False  # each takes a watch, and there may be none left
 
     def start(self) -> str:
         """Begin; "" or, in words, why the system cannot watch this folder."""
@@ -94,11 +99,23 @@ class FolderWatch:
             observer = Observer()
             observer.schedule(handler, self.root, recursive=True, event_filter=kinds)
             observer.start()
+            _watch_one_more(observer)
         except OSError as error:
             if observer is not None:
                 observer.stop()  # gives the watches back that it got
-            return f"the system cannot watch the folder ({error.strerror or error})"
+            return _cannot(error)
         self._observer = observer
+        return ""
+
+    def gap(self) -> str:
+        """Why new folders may go unwatched, in words; "" where none came or all are watched.  Asks at most once."""
+        if not self._folders_came or self._observer is None:
+            return ""
+        self._folders_came = False
+        try:
+            _watch_one_more(self._observer)
+        except OSError as error:
+            return _cannot(error)
         return ""
 
     def stop(self) -> None:
@@ -111,12 +128,28 @@ class FolderWatch:
     def notice(self, path: str) -> None:
         """A path has changed."""
         inner = os.path.relpath(path, self.root) if path != self.root else ""
-        if UNSEEN.intersection(Path(inner).parts):
+        parts = Path(inner).parts
+        if UNSEEN.intersection(parts) or any(part.startswith(ONE_MORE) for part in parts):
             return
         if self.gathering.add(path):
             self._wake()
 
     def _on_event(self, event) -> None:
+        self._folders_came |= event.is_directory and event.event_type != "deleted"
         for path in (event.src_path, event.dest_path):
             if path:
                 self.notice(os.fsdecode(path))
+
+
+def _watch_one_more(observer) -> None:
+    """Raise OSError where the system has no watch left; only Linux counts them."""
+    if not sys.platform.startswith("linux"):
+        return
+    from watchdog.events import FileSystemEventHandler
+
+    with tempfile.TemporaryDirectory(prefix=ONE_MORE) as folder:
+        observer.unschedule(observer.schedule(FileSystemEventHandler(), folder, recursive=False))
+
+
+def _cannot(error: OSError) -> str:
+    return f"the system cannot watch the folder ({error.strerror or error})"

@@ -311,7 +311,8 @@ class Application(QObject):
     def on_repository_changed(self) -> None:
         controller = self.repository
         usable = controller.phase == "ready" and controller.corpus is not None
-        self.training.on_repository(controller.root if usable else "", controller.changes)
+        reading = controller.phase == "reading"
+        self.training.on_repository(controller.root if usable else "", controller.changes, reading)
 
     @Slot()
     def on_checkpoints_changed(self) -> None:

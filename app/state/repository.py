@@ -49,13 +49,16 @@ class RepositoryController(QObject):
         self.scoring = (0, 0)  # files scored, files to score; (0, 0) when nothing is scored
         self.watcher = "off"  # off, watching, looking ("every 20 s", where the system cannot watch), failed
         self.watcher_words = ""
+        self._cancelling = False  # by the user; a reading that another folder ends has nothing to tell
         self.failure: Failure | None = None  # why the phase is "failed" or "gone"
         settings.changed.connect(self.on_setting_changed)
 
     # ---- what the panes ask for
 
     def open(self, folder: str | Path) -> None:
-        """Read this folder and watch it."""
+        """Read this folder and watch it; what is being read now is given up."""
+        self._cancelling = False
+        self.cancel_wanted.emit()
         self.root = str(Path(folder).expanduser().absolute())
         self.corpus, self.failure, self.changes = None, None, ChangesSince()
         self.losses = {}
@@ -90,6 +93,7 @@ class RepositoryController(QObject):
     def cancel(self) -> None:
         """End the running scan; what was read is kept."""
         if self.phase == "reading":
+            self._cancelling = True
             self.cancel_wanted.emit()
 
     def override(self, path: str, learn: bool | None) -> None:
@@ -155,6 +159,7 @@ class RepositoryController(QObject):
             return  # of a folder that was left meanwhile
         self.corpus, self.failure = corpus, None
         if final:
+            self._cancelling = False
             self._remember()
         self._enter("ready" if final else "reading")
 
@@ -166,6 +171,9 @@ class RepositoryController(QObject):
     @Slot()
     def on_cancelled(self) -> None:
         """A scan was ended: what was known before still holds."""
+        if not self._cancelling:
+            return
+        self._cancelling = False
         if self.corpus is not None and self.corpus.has_tokens:
             self._enter("ready")
         elif self.root:

@@ -50,6 +50,7 @@ class TrainingController(QObject):
         self._settings = settings
         self._options: TrainingOptions | None = None
         self._repository = ""
+        self._reading = False
         self._changes = ChangesSince()
         self.phase = "idle"  # idle, preparing, running, paused, stopping, finished, failed
         self.preset = settings.preset
@@ -148,7 +149,7 @@ class TrainingController(QObject):
         if self.active:
             return "A run is going on."
         if not self._repository:
-            return "Choose a folder first."
+            return "The folder is being read." if self._reading else "Choose a folder first."
         if self.plan is not None and self.plan.problem:
             return self.plan.problem
         return ""
@@ -223,6 +224,7 @@ class TrainingController(QObject):
     def discard(self) -> None:
         """Move what the run made to the trash."""
         if self.phase in ("finished", "failed"):
+            self.cancel_scoring()
             if self.finished is not None and self.finished.checkpoint:
                 self.discard_wanted.emit(self.finished.checkpoint, "")
             self.forget()
@@ -241,11 +243,11 @@ class TrainingController(QObject):
     # ---- what the workers answer
 
     @Slot(str, object)
-    def on_repository(self, root: str, changes: ChangesSince) -> None:
-        """The repository that a run would learn."""
+    def on_repository(self, root: str, changes: ChangesSince, reading: bool = False) -> None:
+        """The repository that a run would learn; "" while there is none or it is `reading`."""
         self._changes = changes
-        if root != self._repository:
-            self._repository = root
+        if (root, reading) != (self._repository, self._reading):
+            self._repository, self._reading = root, reading
             self._options_changed()
 
     @Slot(object)

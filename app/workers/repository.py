@@ -50,12 +50,14 @@ class RepositoryWorker(QObject):
         self._policy = "mask"
         self._watching = True
         self._watch: FolderWatch | None = None
+        self._looking = False  # in place of a watch
         self._counter: ChangeCounter | None = None
         self._left = frozenset()  # paths of an update that was stopped
         self._is_gone = False
         self._noticed.connect(self.on_noticed, Qt.ConnectionType.QueuedConnection)
         self._due = self._timer(self.on_due)
         self._look = self._timer(self.on_look)
+        self._look.setInterval(int(1000 * LOOK_EVERY))
         self._there = self._timer(self.on_there)  # a system does not tell that the folder itself was moved away
 
     def _timer(self, slot) -> QTimer:
@@ -212,6 +214,7 @@ class RepositoryWorker(QObject):
             return
         took = time.monotonic() - began
         self._look.setInterval(int(1000 * max(LOOK_EVERY, LOOK_SHARE * took)))
+        self._look_later()
         self.corpus_ready.emit(corpus)
         self.corpus_read.emit(corpus_view(corpus, self._repository.overrides, took), True)
         self.count_changes()
@@ -244,13 +247,24 @@ class RepositoryWorker(QObject):
         self._watch = FolderWatch(self._root, self._noticed.emit)
         problem = self._watch.start()
         if problem:
-            self._watch = None
-            self._look.start()
-            self.watcher_changed.emit("looking", f"Looking from time to time: {problem}")
+            self._look_instead(problem)
         else:
             self.watcher_changed.emit("watching", "Watching for changes")
 
+    def _look_instead(self, problem: str) -> None:
+        """Give the watch up: it would not see everything."""
+        self._stop_watch()
+        self._looking = True
+        self._look_later()
+        self.watcher_changed.emit("looking", f"Looking from time to time: {problem}")
+
+    def _look_later(self) -> None:
+        """Not before a reading came to its end: one that was stopped or failed is begun again by the user only."""
+        if self._looking and self._corpus is not None and not self._is_gone:
+            self._look.start()
+
     def _stop_watch(self) -> None:
+        self._looking = False
         for timer in (self._due, self._look):
             timer.stop()
         if self._watch is not None:
@@ -279,9 +293,12 @@ class RepositoryWorker(QObject):
             self._due.start(int(1000 * wait) + 1)
             return
         changes = watch.gathering.take()
+        gap = watch.gap()
+        if gap:
+            self._look_instead(gap)
         if not self._root.is_dir():
             self._went()
-        elif changes.many or self._corpus is None or not self._corpus.has_tokens:
+        elif changes.many or gap or self._corpus is None or not self._corpus.has_tokens:
             self._read(self._scanned)
         else:
             paths = self._left | changes.paths
@@ -299,8 +316,7 @@ class RepositoryWorker(QObject):
     def on_look(self) -> None:
         """Where nothing tells of changes: look at every file's time and size."""
         self._read(self._scanned)
-        if self._root is not None and not self._is_gone:
-            self._look.start()
+        self._look_later()
 
     def _went(self) -> None:
         """The folder is not there: say so, and wait for it to come back."""

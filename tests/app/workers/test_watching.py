@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import shutil
+import sys
 import threading
 
 import pytest
@@ -106,7 +109,136 @@ def test_a_system_that_cannot_watch_says_why(tmp_path, monkeypatch):
     watch.stop()
 
 
+@pytest.fixture
+def few_watches(monkeypatch):
+    """Let the system have so many watches and no more; gives how they are set."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("only Linux counts watches")
+    from watchdog.observers import inotify_c
+
+    plain, left = inotify_c.inotify_add_watch, [1_000_000]
+
+    def add(*arguments):
+        if left[0] <= 0:
+            ctypes.set_errno(errno.ENOSPC)
+            return -1
+        left[0] -= 1
+        return plain(*arguments)
+
+    monkeypatch.setattr(inotify_c, "inotify_add_watch", add)
+    return lambda count: left.__setitem__(0, count)
+
+
+def test_subfolders_that_get_no_watch_are_told(tmp_path, few_watches):
+    for n in range(20):
+        (tmp_path / f"folder_{n}").mkdir()
+    few_watches(4)
+    watch = FolderWatch(tmp_path, lambda: None)
+    try:
+        assert watch.start() == "the system cannot watch the folder (inotify watch limit reached)"
+    finally:
+        watch.stop()
+
+
+def test_a_folder_that_comes_later_and_gets_no_watch_is_told(tmp_path, few_watches):
+    watch, woken = watched(tmp_path)
+    try:
+        (tmp_path / "first").mkdir()
+        assert woken.wait(10) and watch.gap() == ""
+        few_watches(0)
+        watch.gathering.take()
+        woken.clear()
+        (tmp_path / "first" / "second").mkdir()
+        assert woken.wait(10) and "watch limit reached" in watch.gap()
+    finally:
+        watch.stop()
+
+
+def test_asking_for_one_more_watch_is_no_change(tmp_path, monkeypatch):
+    """The folder for temporary files may be inside the one that is watched."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    watch, woken = watched(tmp_path)
+    try:
+        watch._folders_came = True
+        assert watch.gap() == "" and not woken.wait(0.3)
+    finally:
+        watch.stop()
+
+
 # ---- the repository as the program sees it
+
+
+def test_it_looks_instead_once_watches_run_out(program, repository, few_watches, monkeypatch):
+    monkeypatch.setattr("app.workers.repository.LOOK_EVERY", 0.05)
+    monkeypatch.setattr("app.workers.repository.LOOK_SHARE", 0)
+    one = program()
+    controller = one.state.repository
+    one.open(repository)
+    one.until(lambda: controller.watcher == "watching")
+    few_watches(0)
+    deep = repository / "one" / "two"
+    deep.mkdir(parents=True)
+    one.until(lambda: controller.watcher == "looking")
+    (deep / "new.py").write_text("def new():\n    return 1\n")
+    one.until(lambda: any(row.path == "one/two/new.py" for row in controller.corpus.files))
+
+
+def unwatchable(monkeypatch, reading) -> list[int]:
+    """Nothing can be watched, and the first reading is `reading(worker)`; gives a list that grows with each."""
+    from app.workers.repository import RepositoryWorker
+
+    begun = []
+
+    def counted(worker):
+        begun.append(1)
+        return reading(worker)
+
+    monkeypatch.setattr("app.workers.repository.FolderWatch.start", lambda self: "the system cannot watch")
+    monkeypatch.setattr("app.workers.repository.LOOK_EVERY", 0.02)
+    monkeypatch.setattr("app.workers.repository.LOOK_SHARE", 0)
+    monkeypatch.setattr(RepositoryWorker, "_first_reading", counted)
+    return begun
+
+
+def test_a_reading_that_was_stopped_is_not_begun_again_by_itself(program, repository, monkeypatch):
+    from app.workers.repository import RepositoryWorker
+    from engine.corpus.scan_progress import ScanCancelledError
+
+    plain, stopped = RepositoryWorker._first_reading, threading.Event()
+
+    def reading(worker):
+        if stopped.is_set():
+            return plain(worker)
+        while not worker._flag.is_raised():
+            threading.Event().wait(0.01)
+        stopped.set()
+        raise ScanCancelledError
+
+    begun = unwatchable(monkeypatch, reading)
+    one = program()
+    controller = one.state.repository
+    controller.open(repository)
+    one.until(lambda: begun)
+    controller.cancel()
+    one.until(lambda: controller.phase == "failed" and controller.watcher == "looking")
+    one.qtbot.wait(300)
+    assert len(begun) == 1
+    controller.rescan()
+    one.until(lambda: controller.phase == "ready")
+    (repository / "new.py").write_text("def new():\n    return 1\n")
+    one.until(lambda: any(row.path == "new.py" for row in controller.corpus.files))
+
+
+def test_a_reading_that_fails_is_told_once(program, repository, monkeypatch):
+    def reading(worker):
+        raise PermissionError(13, "no")
+
+    begun = unwatchable(monkeypatch, reading)
+    one = program()
+    one.open(repository)
+    one.until(lambda: one.state.repository.watcher == "looking")
+    one.qtbot.wait(300)
+    assert len(begun) == len(one.failures) == 1
 
 
 def test_two_thousand_files_at_once_are_one_update(program, repository):
@@ -203,6 +335,38 @@ def test_another_folder_can_be_opened_while_one_is_read(program, repository, tmp
     one.until(lambda: one.state.repository.phase == "ready")
     assert one.state.repository.corpus.root == str(other) and one.state.repository.corpus.totals.all.files == 4
     assert one.failures == []
+
+
+def test_another_folder_ends_the_reading_of_the_one_before(program, repository, tmp_path, monkeypatch):
+    from app.workers.repository import RepositoryWorker
+    from engine.corpus.scan_progress import ScanCancelledError
+
+    plain, begun, ended = RepositoryWorker._first_reading, threading.Event(), []
+
+    def endless(worker):
+        if worker._root != repository:
+            return plain(worker)
+        begun.set()
+        for _ in range(500):
+            if worker._flag.is_raised():
+                ended.append("by the other")
+                raise ScanCancelledError
+            threading.Event().wait(0.01)
+        return plain(worker)
+
+    monkeypatch.setattr(RepositoryWorker, "_first_reading", endless)
+    other = write_repository(tmp_path / "other", 4)
+    one = program()
+    controller = one.state.repository
+    controller.open(repository)
+    assert one.state.training.startable == "The folder is being read."
+    one.until(begun.is_set)
+    phases = []
+    controller.changed.connect(lambda: phases.append(controller.phase))
+    controller.open(other)
+    one.until(lambda: controller.phase == "ready")
+    assert ended == ["by the other"] and controller.corpus.root == str(other)
+    assert "failed" not in phases and one.failures == []
 
 
 def test_a_folder_that_is_not_there(program, tmp_path):
