@@ -60,7 +60,6 @@ class CheckpointController(QObject):
         self.has_starter = False  # whether this program came with a model
         self.progress = (0, 0, "")
         self.disk_use = DiskUseView()
-        self.last_deleted: TrashRow | None = None
         self.waits_for: Callable[[], str] = str  # what a measurement would have to wait for, in words
         self._jobs = 0
         self._ticket = 0  # of the measurement that was asked for last
@@ -137,11 +136,10 @@ class CheckpointController(QObject):
         """Move to the trash: `deleted`; refused in words while others depend on it."""
         self._ask("delete", id)
 
-    def undo_delete(self) -> None:
-        """Bring back what was deleted last."""
-        if self.last_deleted is not None:
-            self.restore(self.last_deleted.key)
-            self.last_deleted = None
+    def undo_delete(self, trashed: TrashRow) -> None:
+        """Bring back what was deleted, all of it."""
+        for key in (trashed.key, *trashed.snapshots):
+            self.restore(key)
 
     def restore(self, key: str) -> None:
         """Back from the trash."""
@@ -209,7 +207,6 @@ class CheckpointController(QObject):
         elif isinstance(answer, CheckpointRow):
             self.imported.emit(answer)
         elif isinstance(answer, TrashRow):
-            self.last_deleted = answer
             self.deleted.emit(answer)
         elif isinstance(answer, DiskUseView):
             self.disk_use = answer

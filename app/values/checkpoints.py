@@ -43,6 +43,7 @@ class TrashRow:
     id: str
     name: str
     deleted: str  # ISO 8601, UTC
+    snapshots: tuple[str, ...] = ()  # keys of those along a run that went with its result
 
 
 @dataclass(frozen=True, eq=False)

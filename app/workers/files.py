@@ -84,7 +84,6 @@ class FilesWorker(QObject):
         try:
             if checkpoint:
                 self._delete_run(checkpoint)
-                self._list()
             if run:
                 forget_run(self._data_folder / "runs", run)
                 self.find_runs()
@@ -92,12 +91,17 @@ class FilesWorker(QObject):
             self.failed.emit(failure_from(error))
 
     def _delete_run(self, checkpoint: str) -> None:
-        """A run's result with the snapshots along its way."""
+        """A run's result with the snapshots along its way; answers with what brings all of it back."""
         run = self._store.get(checkpoint).run
-        self._store.delete(checkpoint)
-        for manifest in self._store.list():
-            if run and manifest.run == run and "timeline" in manifest.tags:
-                self._store.delete(manifest.id)
+        trashed = checkpoint_rows.trash_row(self._store.delete(checkpoint))
+        snapshots: list[str] = []
+        try:
+            for manifest in self._store.list():
+                if run and manifest.run == run and "timeline" in manifest.tags:
+                    snapshots.append(self._store.delete(manifest.id).key)
+        finally:
+            self._list()
+            self.answered.emit("discard", replace(trashed, snapshots=tuple(snapshots)))
 
     @Slot()
     def tidy(self) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
 from app.events import Failure
 from app.state.application import Application
+from app.values.checkpoints import TrashRow
 from app.window.adapt.interrupted import InterruptedRun
 from app.window.adapt.mode_cards import MODES
 from app.window.adapt.result_card import ResultCard
@@ -33,7 +34,8 @@ class AdaptPage(Page):
     def __init__(self, application: Application) -> None:
         super().__init__(application)
         self._training = application.training
-        self._discarded = False
+        self._discarded = ""  # id of what was thrown away here last
+        self._trashed: TrashRow | None = None  # the same, once it is in the trash
         self.board = None  # made with pyqtgraph, when it is first needed
         self._build()
         self._connect()
@@ -228,18 +230,21 @@ class AdaptPage(Page):
 
     @Slot()
     def on_discard_wanted(self) -> None:
-        self._discarded = True
+        finished = self._training.finished
+        self._discarded = finished.checkpoint if finished is not None else ""
         self._training.discard()
 
     @Slot(object)
-    def on_deleted(self, trashed) -> None:
+    def on_deleted(self, trashed: TrashRow) -> None:
         """What this page threw away can be brought back from here."""
-        if self._discarded:
-            self._discarded = False
+        if trashed.id == self._discarded:
+            self._discarded, self._trashed = "", trashed
             self.undo_button.show()
             self.message.say(f"{trashed.name} is in the trash.")
 
     @Slot()
     def on_undo_clicked(self) -> None:
-        self.application.checkpoints.undo_delete()
+        if self._trashed is not None:
+            self.application.checkpoints.undo_delete(self._trashed)
+            self._trashed = None
         self.message.put_away()

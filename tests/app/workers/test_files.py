@@ -98,9 +98,9 @@ def test_changing_deleting_and_bringing_back(program, child):
     trashed = answer(one, checkpoints.deleted, checkpoints.delete, child)
     one.until(lambda: checkpoints.row(child) is None)
     assert trashed.id == child and [item.id for item in checkpoints.trash] == [child]
-    checkpoints.undo_delete()
+    checkpoints.undo_delete(trashed)
     one.until(lambda: checkpoints.row(child) is not None)
-    assert checkpoints.trash == () and checkpoints.last_deleted is None
+    assert checkpoints.trash == ()
     assert one.failures == []
 
 

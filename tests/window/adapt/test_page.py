@@ -162,7 +162,9 @@ def test_use_compare_discard_and_again(page, desk, qtbot):
         assert asked(qtbot, page.page_wanted, result.compare_button) == ("Complete",)
     assert asked(qtbot, desk.training.discard_wanted, result.discard_button)[0] == "c2"
     assert shown(page) == {"setup"}
-    desk.checkpoints.on_answer("delete", TrashRow("key", "c2", "orbit-api #2", ""))
+    desk.checkpoints.on_answer("delete", TrashRow("another", "c9", "another", ""))
+    assert not page.message.isVisible()  # it was thrown away elsewhere meanwhile
+    desk.checkpoints.on_answer("discard", TrashRow("key", "c2", "orbit-api #2", ""))
     assert page.message.isVisible() and page.message.words.text() == "orbit-api #2 is in the trash."
     assert asked(qtbot, desk.checkpoints.job_wanted, page.undo_button) == ("restore", ("key",))
     assert not page.message.isVisible()

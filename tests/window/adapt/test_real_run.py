@@ -46,3 +46,30 @@ def test_a_run_is_watched_from_its_plan_to_its_use(program, repository, tiny, th
         assert one.state.completion.model == training.finished.checkpoint
         assert page.result.use_button.text() == "In use"
     assert one.failures == []
+
+
+def test_a_result_that_is_discarded_can_be_brought_back_with_its_timeline(program, repository, tiny, theme, qtbot):
+    from app.window.adapt.page import AdaptPage
+
+    one = program()
+    checkpoints = one.state.checkpoints
+    page = AdaptPage(one.state)
+    qtbot.addWidget(page)
+    page.show()
+    one.open(repository)
+    one.small_options(tiny, steps=40, evaluations=4)
+    one.run_to_end()
+    made = one.state.training.finished.checkpoint
+    one.until(lambda: checkpoints.row(made) is not None)
+    before = {row.id for row in checkpoints.rows}
+    assert len(before) > 2  # the base, the result, and snapshots along the run
+    page.result.discard_button.click()
+    one.until(lambda: page.message.isVisible())
+    assert page.message.words.text() == "shelves #1 is in the trash." and page.undo_button.isVisible()
+    one.until(lambda: {row.id for row in checkpoints.rows} == {tiny})
+    page.undo_button.click()
+    assert not page.message.isVisible()
+    one.until(lambda: {row.id for row in checkpoints.rows} == before and not checkpoints.trash)
+    checkpoints.delete(made)  # as another page would
+    one.until(lambda: checkpoints.row(made) is None and not checkpoints.busy)
+    assert not page.message.isVisible() and one.failures == []
