@@ -16,10 +16,20 @@ if TYPE_CHECKING:
 CHANGED = ("tidewater/ledgers/tugs.py", "tidewater/ledgers/pilots.py")
 LONG = 100_000  # steps of a run that nobody waits for
 ADDED = '''
-    def count(self) -> int:
-        """How many there are in the ledger."""
-        return len(self.fetch_many())
-'''
+    def lamp_oil(self, dusk: float, dawn: float, *, new_moon: bool = False) -> dict[str, float]:
+        """Litres that one night on the roads burns, by name; without a moon a fifth more."""
+        hours = (dawn - dusk) % 24.0
+        litres = 0.35 * hours * (1.2 if new_moon else 1.0)
+        return {each.name: round(litres, 2) for each in self.fetch_many()}
+
+    def write_off(self, names: Sequence[str], surveyor: str, reason: str = "worn out") -> int:
+        """Strikes several at once on a surveyor's word; gives how many there were."""
+        struck = [name for name in names if self.delete(name)]
+        with open("written_off.csv", "a", encoding="utf-8") as sheet:
+            for name in struck:
+                sheet.write(f"{name};{surveyor};{reason}\\n")
+        return len(struck)
+'''  # enough that is new: a file that the model predicts well is not learned again
 
 
 def set_up(tour: Tour) -> str:
@@ -29,7 +39,7 @@ def set_up(tour: Tour) -> str:
     hands.until(lambda: not training.planning and training.plan is not None, "plan a run", lambda: training.planning)
     tour.camera.take("modes", both=True)
     hands.click(setup.presets.presets.buttons["quick"])
-    hands.click(setup.modes.cards[tour.size.mode if tour.has_model else "full"])
+    hands.click(setup.modes.cards["full"])
     hands.click(setup.fold)
     _enter(tour, tour.size.options)
     hands.until(lambda: not training.planning, "plan the run")

@@ -20,6 +20,9 @@ NEW_FILE = '''"""The ledger of buoys."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from tidewater.guards import require_name
 from tidewater.ledgers.ledger import Ledger, MissingRecord
 from tidewater.records.buoy import Buoy
@@ -32,9 +35,9 @@ class BuoyLedger(Ledger[Buoy]):
     def make(self, row: Mapping[str, Any]) -> Buoy:
         return Buoy.from_row(row)
 
-    def fetch_one(self, name: str) -> Buoy:
-        """The buoy of that name."""
-        wanted = '''
+    def forget(self, name: str) -> None:
+        """Takes a buoy out of the harbour."""
+        '''
 
 
 def before(tour: Tour) -> str:

@@ -17,18 +17,12 @@ from app.tour.hands import Hands, StationMissed
 class TourSize:
     """How much is trained and shown.  A run is set up by typing these into the drawer of the Adapt page."""
 
-    mode: str  # of the runs, where there is a model to start from: a new one learns nothing by a small addition
     options: dict[str, str]  # of the runs, as they are typed
     both_schemes: bool
 
 
-FULL = TourSize(
-    "vocabulary",
-    {"steps": "30", "evaluations": "5", "learning_rate": "2e-3", "warm_up": "4", "insight_interval": "5"},
-    True,
-)
+FULL = TourSize({"steps": "60", "evaluations": "5", "warm_up": "4", "insight_interval": "5"}, True)
 BRIEF = TourSize(
-    "full",
     {"steps": "60", "evaluations": "2", "learning_rate": "1e-3", "warm_up": "1", "batch_size": "4",
      "sequence_length": "64", "duty_cycle": "0.2"}, False)  # slowly: it is to be paused  # fmt: skip
 

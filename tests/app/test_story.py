@@ -122,7 +122,7 @@ def _after_writing(tour: Tour) -> None:
 
 def _after_set_up(tour: Tour) -> None:
     training = tour.state.training
-    assert training.mode == BRIEF.mode and training.preset == "custom"
+    assert training.mode == "full" and training.preset == "custom"
     for name, words in BRIEF.options.items():
         assert getattr(training.options, name) == pytest.approx(float(words)), name
 

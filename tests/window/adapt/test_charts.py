@@ -235,3 +235,15 @@ def test_the_keyboard_reads_and_zooms(board, qtbot, theme):
     assert board.timeline.zoomed
     qtbot.keyClick(speed, Qt.Key.Key_Escape)
     assert not board.timeline.zoomed and board.timeline.pointer is None
+
+
+def test_a_run_without_a_step_shows_nothing_of_the_one_before(board, history):
+    assert all(chart.getViewBox().childGroup.isVisible() for chart in board.charts)
+    empty = RunHistory()
+    board.show_run(empty, 10, CEILING)
+    board.draw_now()
+    assert not any(chart.getViewBox().childGroup.isVisible() for chart in board.charts)
+    empty.add(StepEvent(1, 3.5, 1e-3, 1.0, 2000.0, 1.0, {"weights": MIB}, True))
+    board.mark()
+    board.draw_now()
+    assert all(chart.getViewBox().childGroup.isVisible() for chart in board.charts)

@@ -162,9 +162,11 @@ class Chart(PlotView):
         return low - edge, high + edge
 
     def _show_values(self, shown: bool) -> None:
+        """Numbers on the axes, and curves; where a run has no step yet, there are none of an earlier one."""
         for axis in filter(None, (self.left, self.right)):
             if axis.style["showValues"] != shown:
                 axis.setStyle(showValues=shown)
+        self.show_content(shown)
 
     def intervals(self) -> int:
         """How many lines of the grid there is room for."""

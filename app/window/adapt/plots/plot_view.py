@@ -41,3 +41,7 @@ class PlotView(pg.GraphicsView):
     def addItem(self, item: pg.GraphicsObject) -> None:
         """Draw this, too; no range is fitted to it."""
         self._box.addItem(item, ignoreBounds=True)
+
+    def show_content(self, shown: bool) -> None:
+        """All that was added, or only the axes."""
+        self._box.childGroup.setVisible(shown)
