@@ -319,7 +319,7 @@ class Application(QObject):
         shipped = self.checkpoints.has_starter
         rows = tuple(row for row in self.checkpoints.rows if not (shipped and row.built_in))  # not listed twice
         self.training.on_bases(base_choices(rows, shipped))
-        self.completion.on_choices(model_choices(rows, shipped))
+        self.completion.on_choices(model_choices(rows, shipped), self.checkpoints.listed)
         self.completion.on_training(self.training.phase in ("running", "paused"))
         self.completion.on_timelines(timelines(rows))
 

@@ -12,7 +12,6 @@ from app.settings import Settings
 from app.values.completion import (
     CHANNELS,
     IN_TRAINING,
-    STARTER,
     CompletionQuery,
     CompletionView,
     ModelChoice,
@@ -38,11 +37,12 @@ class CompletionController(QObject):
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._settings = settings
+        self._listed = False  # whether the store has been read
         self._ticket = 0
         self._waiting: dict[str, int] = {}  # ticket by channel
         self._points: dict[str, tuple[TimelinePoint, ...]] = {}
         self.model_choices: tuple[ModelChoice, ...] = ()
-        self.model = STARTER  # of the ghost text and the left side
+        self.model = settings.model  # of the ghost text and the left side
         self.second = ""  # of the right side, and what `blend` mixes in; "": none
         self.blend = 0.0  # 0: all `model`, 1: all `second`
         self.sampling = SamplingSettings()
@@ -56,7 +56,8 @@ class CompletionController(QObject):
         """Let this one answer: STARTER, IN_TRAINING or a checkpoint's id."""
         if model != self.model:
             self.model = model
-            self._settings.model = model
+            if model != IN_TRAINING:  # there only while it is trained: not what the next start begins with
+                self._settings.model = model
             self.prepare_wanted.emit(model)
             self.changed.emit()
 
@@ -138,11 +139,12 @@ class CompletionController(QObject):
     # ---- what the workers answer
 
     @Slot(object)
-    def on_choices(self, choices: tuple[ModelChoice, ...]) -> None:
-        self.model_choices = choices
+    def on_choices(self, choices: tuple[ModelChoice, ...], listed: bool = True) -> None:
+        """What can be chosen.  A model that is not there is given up for another once the store is `listed`."""
+        self.model_choices, self._listed = choices, listed
         known = {choice.id for choice in choices}
-        if self.model not in known and choices:
-            self.model = choices[0].id
+        if self.model not in known and choices and listed:
+            self.model = self._settings.model if self._settings.model in known else choices[0].id
         if self.second and self.second not in known:
             self.second, self.blend = "", 0.0
         self.changed.emit()
@@ -179,7 +181,7 @@ class CompletionController(QObject):
         """The model being trained is a choice while there is one."""
         rest = tuple(choice for choice in self.model_choices if choice.id != IN_TRAINING)
         own = (ModelChoice(IN_TRAINING, "The model in training", "as it is now"),) if active else ()
-        self.on_choices((*own, *rest))
+        self.on_choices((*own, *rest), self._listed)
 
     def _set(self, what: str, name: str, value: Any) -> str:
         from app.limits import COMPLETION_LIMITS

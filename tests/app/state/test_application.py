@@ -39,6 +39,16 @@ def test_a_folder_is_read_adapted_and_completed(program, repository, tiny):
     assert one.failures == []
 
 
+def test_the_model_in_use_is_in_use_again_after_a_restart(program, tiny, with_starter):
+    first = program()
+    assert first.state.completion.model == STARTER
+    first.state.completion.choose_model(tiny)
+    first.state.stop()
+    second = program()
+    second.until(lambda: second.state.completion.choice(tiny))
+    assert second.state.completion.model == tiny
+
+
 def test_a_completion_is_answered_during_training(program, repository, tiny):
     one = program()
     state = one.state

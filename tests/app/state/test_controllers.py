@@ -97,6 +97,29 @@ def test_the_run_that_goes_on_is_not_offered_again(settings):
     assert [run.id for run in training.resumable] == ["def"]
 
 
+def test_the_model_that_was_chosen_is_the_one_of_the_next_start(settings):
+    CompletionController(settings).choose_model("mine")
+    completion = CompletionController(settings)
+    completion.on_choices((ModelChoice(STARTER, "s"),), listed=False)
+    completion.on_training(True)
+    assert completion.model == "mine"  # the store has not been read: nobody knows whether it is there
+    completion.on_choices((ModelChoice(STARTER, "s"), ModelChoice("mine", "m")))
+    assert completion.model == "mine"
+    completion.on_choices((ModelChoice(STARTER, "s"),))
+    assert completion.model == STARTER  # deleted meanwhile
+
+
+def test_a_model_in_training_gives_way_to_the_one_before_it(settings):
+    completion = CompletionController(settings)
+    completion.on_choices((ModelChoice(STARTER, "s"), ModelChoice("mine", "m")))
+    completion.choose_model("mine")
+    completion.on_training(True)
+    completion.choose_model(IN_TRAINING)
+    assert settings.model == "mine"
+    completion.on_training(False)
+    assert completion.model == "mine"
+
+
 def test_a_newer_request_overtakes_the_one_before(settings):
     completion = CompletionController(settings)
     cancelled, answered = [], []
