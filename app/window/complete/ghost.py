@@ -33,8 +33,12 @@ class Ghost:
         return replace(self, text=self.text + piece)
 
     def ended(self, text: str) -> Ghost:
-        """With all of its text.  Pieces said the same before; an answer that says less than was taken adds nothing."""
-        return replace(self, text=text if len(text) >= self.taken else self.text[: self.taken], whole=True)
+        """With all of its text.  Pieces said the same before; an answer that says less than was taken adds nothing.
+
+        Nor do blanks alone: nobody could see what Tab would take.
+        """
+        adds = len(text) >= self.taken and bool(text[self.taken :].strip())
+        return replace(self, text=text if adds else self.text[: self.taken], whole=True)
 
     def typed(self, inserted: str) -> Ghost | None:
         """After the user has typed the same; None where it was something else."""

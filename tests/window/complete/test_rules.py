@@ -59,6 +59,7 @@ def test_pieces_add_up_and_the_answer_has_the_last_word():
     ghost = Ghost().grown("ret").grown("urn ").typed("re")
     assert ghost.rest == "turn " and ghost.ended("return x").rest == "turn x"
     assert ghost.ended("r").rest == ""  # shorter than what was taken
+    assert ghost.ended("re  \n    ").is_spent  # blanks, which nobody would see
 
 
 # ---- the pace
