@@ -40,7 +40,7 @@ FIELDS: dict[str, Field] = {
     "duty_cycle": Field(1.0, Number(0.1, 1.0)),  # share of the time that training computes
     "watch": Field(True, Truth()),
     "auto_adapt": Field(False, Truth()),  # adapt to changes by itself, by the rules that follow
-    "idle_minutes": Field(5, Number(1, 240, whole=True)),  # with no key and no mouse in the window
+    "idle_minutes": Field(5, Number(1, 240, whole=True)),  # with no key and no mouse in the window, and no edit
     "idle_load": Field(0.3, Number(0.05, 1.0)),  # of the processor, at most, by others
     "mains_only": Field(True, Truth()),
     "auto_adapt_files": Field(3, Number(1, 10_000, whole=True)),  # changed files, at least

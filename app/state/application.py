@@ -241,7 +241,9 @@ class Application(QObject):
         controller.changed.connect(self.on_training_changed)
         controller.use_wanted.connect(self.completion.choose_model)
         controller.compare_wanted.connect(self.on_compare_wanted)
-        self.idle.may_adapt.connect(controller.adapt_to_changes)
+        self.idle.may_adapt.connect(controller.adapt_by_itself)
+        self.idle.came_back.connect(controller.on_came_back)
+        controller.began_by_itself.connect(self.idle.on_began)
 
     def _connect_completion(self) -> None:
         controller, worker = self.completion, self._completion_worker

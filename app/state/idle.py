@@ -1,8 +1,12 @@
-"""Adapting to changes by itself: only where the user switched it on, the machine is idle and on mains power."""
+"""Adapting to changes by itself: only where the user switched it on, the machine is idle and on mains power.
+
+Somebody is there who uses keys or pointer in the window, or edits the repository in whatever editor.
+"""
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
 
@@ -22,9 +26,10 @@ TOUCHES = frozenset(
 
 
 class IdleRules(QObject):
-    """Looks every now and then whether an adaptation may begin; says so by `may_adapt`."""
+    """Looks every now and then whether an adaptation may begin; whoever begins one says so by `on_began`."""
 
     may_adapt = Signal()
+    came_back = Signal()  # somebody is there again while a run that began by itself goes on
 
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -32,11 +37,14 @@ class IdleRules(QObject):
         self._touched = time.monotonic()
         self._changes = ChangesSince()
         self._tried = ChangesSince()  # what was adapted to by itself: not again before something else changes
+        self._by_itself = False  # since a run began by itself nobody has come back
+        self._load = 0.0  # of the processor, since the look before
         self._timer = QTimer(self)
         self._timer.setInterval(LOOK_EVERY)
         self._timer.timeout.connect(self.on_look)
 
     def start(self) -> None:
+        load()  # from here on it is known
         self._timer.start()
 
     def stop(self) -> None:
@@ -51,22 +59,36 @@ class IdleRules(QObject):
 
     def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
         if event.type() in TOUCHES:
-            self._touched = time.monotonic()
+            self._touch()
         return False
 
     def seconds_untouched(self) -> float:
-        """Since the last key or move of the pointer."""
+        """Since the last key, move of the pointer or edit."""
         return time.monotonic() - self._touched
 
     @Slot(object)
     def on_changes(self, changes: ChangesSince) -> None:
-        self._changes = changes
+        """Counted anew; where something else has changed than before, somebody edits."""
+        before, self._changes = self._changes, changes
+        if replace(before, seconds=0.0) != replace(changes, seconds=0.0):
+            self._touch()
+
+    @Slot()
+    def on_began(self) -> None:
+        """A run began by itself."""
+        self._tried, self._by_itself = self._changes, True
 
     @Slot()
     def on_look(self) -> None:
+        self._load = load()  # at every look: it tells of the time since the one before
         if not self.reason_to_wait():
-            self._tried = self._changes
             self.may_adapt.emit()
+
+    def _touch(self) -> None:
+        self._touched = time.monotonic()
+        if self._by_itself:
+            self._tried, self._by_itself = ChangesSince(), False  # what it is stopped at may be left to learn
+            self.came_back.emit()
 
     def reason_to_wait(self) -> str:
         """Why nothing begins by itself now, in words; "" if it may."""
@@ -79,7 +101,7 @@ class IdleRules(QObject):
             return f"Somebody worked here within the last {settings.idle_minutes} minutes."
         if settings.mains_only and on_battery():
             return "The machine runs on its battery."
-        if load() > settings.idle_load:
+        if self._load > settings.idle_load:
             return "The machine is busy."
         return ""
 

@@ -44,6 +44,7 @@ class TrainingController(QObject):
     compare_wanted = Signal(str, str)
     runs_wanted = Signal()
     cancel_score_wanted = Signal()
+    began_by_itself = Signal()  # to the idle rules
 
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -60,6 +61,7 @@ class TrainingController(QObject):
         self.mode_plans: dict[str, PlanView] = {}  # the same options in each mode, for the mode cards
         self.planning = False
         self.preparing = (0, 0, "")  # done, total, of what: while the phase is "preparing"
+        self.automatic = False  # whether the run began by itself
         self.run = ""
         self.run_plan: PlanView | None = None  # of the run that is going on
         self.history = RunHistory()
@@ -176,6 +178,20 @@ class TrainingController(QObject):
         if self._changes.any:
             changes = self._changes
             self._start(RunRequest(self._repository, asdict(self.options), changes.checkpoint, changes=changes))
+
+    @Slot()
+    def adapt_by_itself(self) -> None:
+        """As `adapt_to_changes`, until somebody comes back."""
+        if self._changes.any and not self.startable:
+            self.adapt_to_changes()
+            self.automatic = True
+            self.began_by_itself.emit()
+
+    @Slot()
+    def on_came_back(self) -> None:
+        """What began by itself ends, and what it learned is kept: the machine is somebody's again."""
+        if self.automatic:
+            self.stop()
 
     def resume_run(self, run: str) -> None:
         """Go on with an interrupted run."""
@@ -362,6 +378,7 @@ class TrainingController(QObject):
             self._begin(request)
 
     def _begin(self, request: RunRequest) -> None:
+        self.automatic = False
         self.history, self.finished, self.failure = RunHistory(), None, None
         self.before = self.after = None
         self.scoring, self.score_problem = (0, 0, ""), ""

@@ -87,10 +87,15 @@ class WorkPane(PageColumn):
             "auto_adapt",
             "Adapt to changes when the machine is idle",
             Switch(),
-            "A short run on what changed, with older code mixed in. It stops when you come back.",
+            "A short run on what changed, with older code mixed in. It stops when you come back; what it learned is kept.",
         )
         self.minutes = self._row(
-            card, "idle_minutes", "After no key and no mouse for", WholeNumber(0, 1000, "min"), check=minutes_problem
+            card,
+            "idle_minutes",
+            "After no key, no mouse and no edit for",
+            WholeNumber(0, 1000, "min"),
+            "Keys and mouse in this window, edits in the repository with any editor.",
+            check=minutes_problem,
         )
         self.load = self._row(
             card,

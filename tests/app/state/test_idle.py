@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QEvent, QObject
 
@@ -20,21 +22,113 @@ def rules(qapp, folder, monkeypatch):
     monkeypatch.setattr(idle, "on_battery", lambda: False)
     monkeypatch.setattr(idle, "load", lambda: 0.1)
     rules = IdleRules(settings)
-    rules._touched -= 60 * settings.idle_minutes + 1
     rules.on_changes(CHANGES)
     rules.settings = settings
+    leave(rules)
     return rules
+
+
+def leave(rules):
+    """Nobody is there for as long as it takes."""
+    rules._touched -= 60 * rules.settings.idle_minutes + 1
+
+
+MORE = ChangesSince("c", "shop #1", 6, 120, ("a.py", "b.py"), 30.0)
 
 
 def test_it_begins_once_for_the_same_changes(rules):
     told = []
     rules.may_adapt.connect(lambda: told.append(True))
+    rules.may_adapt.connect(rules.on_began)
     rules.on_look()
     rules.on_look()
     assert told == [True]
-    rules.on_changes(ChangesSince("c", "shop #1", 6, 120, ("a.py", "b.py"), 30.0))
+    rules.on_changes(MORE)
+    leave(rules)
     rules.on_look()
     assert told == [True, True]
+
+
+def test_what_was_refused_is_asked_again(rules):
+    told = []
+    rules.may_adapt.connect(lambda: told.append(True))
+    rules.on_look()  # another run goes on: none begins
+    rules.on_look()
+    assert told == [True, True]
+
+
+def test_an_edit_says_that_somebody_is_there(rules):
+    rules.on_changes(replace(CHANGES, seconds=31.0))  # the same changes, only their time was estimated anew
+    assert rules.reason_to_wait() == ""
+    rules.on_changes(MORE)
+    assert "Somebody worked" in rules.reason_to_wait()
+
+
+def test_the_load_is_asked_for_at_every_look(rules, monkeypatch):
+    asked = []
+    monkeypatch.setattr(idle, "load", lambda: asked.append(True) or 0.1)
+    rules.settings.auto_adapt = False
+    rules.on_look()
+    rules.on_look()
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    "touch",
+    [lambda rules: rules.eventFilter(QObject(), QEvent(QEvent.Type.KeyPress)), lambda rules: rules.on_changes(MORE)],
+)
+def test_who_comes_back_is_told_once_and_only_during_such_a_run(rules, touch):
+    told = []
+    rules.came_back.connect(lambda: told.append(True))
+    rules.eventFilter(QObject(), QEvent(QEvent.Type.KeyPress))
+    assert told == []
+    rules.on_began()
+    touch(rules)
+    touch(rules)
+    assert told == [True]
+    leave(rules)
+    assert rules.reason_to_wait() == ""  # what was left may be learned when nobody is there again
+
+
+def changed(program, repository, tiny):
+    """A program with an adapted repository and an edit in it."""
+    one = program()
+    one.open(repository)
+    one.small_options(tiny)
+    one.run_to_end()
+    one.until(lambda: one.state.repository.changes.checkpoint)
+    path = repository / "shelf_1.py"
+    path.write_text(path.read_text() + "\n\ndef more():\n    return 12345\n")
+    one.until(lambda: one.state.repository.changes.any)
+    return one
+
+
+def test_a_run_that_began_by_itself_stops_and_is_kept(program, repository, tiny):
+    one = changed(program, repository, tiny)
+    training = one.state.training
+    assert training.set_option("steps", 100_000) == ""
+    one.until(lambda: not training.startable)
+    one.state.idle.may_adapt.emit()
+    one.until(lambda: training.phase == "running" and training.step > 2)
+    assert training.automatic
+    one.state.idle.eventFilter(QObject(), QEvent(QEvent.Type.MouseMove))
+    one.until(lambda: not training.active)
+    assert training.finished.reason == "stopped" and training.finished.checkpoint and one.failures == []
+
+
+def test_a_run_of_the_user_goes_on_when_he_moves_the_mouse(program, repository, tiny):
+    one = changed(program, repository, tiny)
+    training = one.state.training
+    assert training.set_option("steps", 100_000) == ""
+    one.until(lambda: not training.startable)
+    training.adapt_to_changes()
+    one.state.idle.may_adapt.emit()  # refused: one goes on
+    assert not training.automatic
+    one.until(lambda: training.step > 2)
+    one.state.idle.eventFilter(QObject(), QEvent(QEvent.Type.MouseMove))
+    assert training.phase == "running"
+    training.stop()
+    one.until(lambda: not training.active)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +144,7 @@ def test_it_begins_once_for_the_same_changes(rules):
 def test_reasons_to_wait(rules, monkeypatch, words, change):
     assert rules.reason_to_wait() == ""
     change(rules, monkeypatch)
+    rules.on_look()
     assert words in rules.reason_to_wait()
 
 
