@@ -45,6 +45,7 @@ class Application(QObject):
     _score_files_wanted = Signal(str)
     _score_run_wanted = Signal(str, str)
     _lines_wanted = Signal(str)
+    _count_wanted = Signal(str)  # the model in use
     _tidy_wanted = Signal()
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
@@ -61,6 +62,7 @@ class Application(QObject):
         self.storage = StorageController(folder, self)
         self.idle = IdleRules(self.settings, self)
         self._running = False
+        self._counted_since = ""  # the model that changes were counted for last
         self._threads: list[QThread] = []
         self._warm_timer = QTimer(self)
         self._warm_timer.setSingleShot(True)
@@ -191,12 +193,12 @@ class Application(QObject):
         worker.corpus_read.connect(controller.on_corpus)
         worker.progressed.connect(controller.on_progress)
         worker.cancelled.connect(controller.on_cancelled)
-        worker.cancelled.connect(controller.on_cancelled)
         worker.failed.connect(controller.on_failed)
         worker.gone.connect(controller.on_gone)
         worker.changes_counted.connect(controller.on_changes)
         worker.watcher_changed.connect(controller.on_watcher)
         self._lines_wanted.connect(worker.keep_lines)
+        self._count_wanted.connect(worker.count_since)
         worker.corpus_ready.connect(self._training_worker.keep_corpus)
         worker.edited.connect(self._completion_worker.note_edits)
         self._score_files_wanted.connect(self._measure_ends.files.arm)
@@ -254,6 +256,7 @@ class Application(QObject):
         worker.piece.connect(controller.on_piece)
         worker.completed.connect(controller.on_completed)
         worker.failed.connect(controller.on_failed)
+        controller.changed.connect(self.on_completion_changed)
 
     def _connect_checkpoints(self) -> None:
         controller, worker, measuring = self.checkpoints, self._files_worker, self._measuring_worker
@@ -324,6 +327,17 @@ class Application(QObject):
         self.completion.on_choices(model_choices(rows, shipped), self.checkpoints.listed)
         self.completion.on_training(self.training.phase in ("running", "paused"))
         self.completion.on_timelines(timelines(rows))
+        self._count_changes()
+
+    @Slot()
+    def on_completion_changed(self) -> None:
+        if self.completion.model != self._counted_since:
+            self._count_changes()
+
+    def _count_changes(self) -> None:
+        """Since the model in use; checkpoints may have come or gone."""
+        self._counted_since = self.completion.model
+        self._count_wanted.emit(self._counted_since)
 
     def what_is_measured(self) -> str:
         """What a measurement would have to wait for, in words; "" where nothing is being done."""

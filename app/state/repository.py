@@ -33,7 +33,6 @@ class RepositoryController(QObject):
     not_secret_wanted = Signal(str, bool)
     policy_wanted = Signal(str)
     watch_wanted = Signal(bool)
-    since_wanted = Signal(str)
     score_wanted = Signal()
     cancel_score_wanted = Signal()
 

@@ -25,11 +25,11 @@ class ChangeCounter:
         """Count from this checkpoint on."""
         self._prints.keep(checkpoint, self._root, [verdict.path for verdict in corpus.files if verdict.learn])
 
-    def count(self, corpus) -> ChangesSince:
-        """Since the newest checkpoint that was trained on this repository."""
+    def count(self, corpus, in_use: str) -> ChangesSince:
+        """Since the model `in_use`, or else since the newest checkpoint of this repository."""
         from engine.session import changed_since
 
-        manifest = newest_of(self._store.list(), self._root)
+        manifest = since_checkpoint(self._store.list(), self._root, in_use)
         if manifest is None:
             return ChangesSince()
         paths = tuple(changed_since(manifest, corpus))
@@ -39,12 +39,19 @@ class ChangeCounter:
         return ChangesSince(manifest.id, manifest.name, len(paths), lines, paths, seconds)
 
 
-def newest_of(manifests, root: Path):
-    """The newest checkpoint that was trained on the repository at `root`, snapshots along a run not counted."""
-    for manifest in manifests:  # newest first
-        if "timeline" not in manifest.tags and trained_on(manifest) == str(root):
-            return manifest
-    return None
+def since_checkpoint(manifests, root: Path, in_use: str):
+    """The checkpoint that changes of the repository at `root` are counted from: the one in use, or else the newest.
+
+    Only one that was trained there and knows the files that it has seen (a merge does not); no snapshots along a run.
+    """
+    from engine.session.changes import SEEN
+
+    own = [
+        manifest
+        for manifest in manifests  # newest first
+        if "timeline" not in manifest.tags and trained_on(manifest) == str(root) and SEEN in manifest.data
+    ]
+    return next((manifest for manifest in own if manifest.id == in_use), own[0] if own else None)
 
 
 def trained_on(manifest) -> str:

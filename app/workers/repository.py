@@ -52,6 +52,7 @@ class RepositoryWorker(QObject):
         self._watch: FolderWatch | None = None
         self._looking = False  # in place of a watch
         self._counter: ChangeCounter | None = None
+        self._in_use = ""  # the model that completes
         self._left = frozenset()  # paths of an update that was stopped
         self._is_gone = False
         self._noticed.connect(self.on_noticed, Qt.ConnectionType.QueuedConnection)
@@ -133,13 +134,18 @@ class RepositoryWorker(QObject):
             self._counter.keep(checkpoint, self._corpus)
             self.count_changes()
 
-    @Slot()
+    @Slot(str)
+    def count_since(self, model: str) -> None:
+        """Another model is in use, or checkpoints came or went: count again."""
+        self._in_use = model
+        self.count_changes()
+
     def count_changes(self) -> None:
-        """Tell what changed since the newest checkpoint of this repository."""
+        """Tell what changed since the checkpoint in use, or the newest of this repository."""
         if self._counter is None or self._corpus is None or not self._corpus.has_tokens:
             return
         try:
-            self.changes_counted.emit(self._counter.count(self._corpus))
+            self.changes_counted.emit(self._counter.count(self._corpus, self._in_use))
         except Exception as error:
             self.failed.emit(failure_from(error))
 
