@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import shutil
@@ -93,15 +94,27 @@ Judge = Callable[[Session], dict[str, float]]
 class Bench:
     """A base, other code, and runs; what is done is kept in `work` and not done again."""
 
-    def __init__(self, work: Path, base: str, other: str = "", device: str = "cpu", base_minutes: float = 3.0) -> None:
-        """`base`: `tiny`, or what a session takes. `other`: code to see what is forgotten (or the standard library)."""
+    def __init__(
+        self,
+        work: Path,
+        base: str,
+        other: str = "",
+        device: str = "cpu",
+        base_minutes: float = 3.0,
+        kept: Path | None = None,
+    ) -> None:
+        """`base`: `tiny`, or what a session takes. `other`: code to see what is forgotten (or the standard library).
+
+        `kept`: the file of finished runs (or one in `work`); it says nothing about the machine, so it can be passed on.
+        """
         self._work, self._device, self._base_minutes = work, device, base_minutes
+        self._kept = kept or work / "runs.jsonl"
         self.data = work / "data"
         self._store = CheckpointStore(self.data / "checkpoints")
         opened = open_device(device)
         warm_up(opened, lambda *_: None)
         opened.close()
-        self._base_name = base
+        self._base_name = weights_digest(Path(base)) if Path(base).is_dir() else base
         self.base = self._tiny() if base == "tiny" else base
         self._other = folder_of(other) if other else library(work / "unseen", UNSEEN)
 
@@ -111,18 +124,17 @@ class Bench:
         `variant`: in what it differs from an ordinary run with these options, if the caller has seen to that.
         """
         root = folder_of(repository)
-        facts = [str(root), self._base_name, asdict(options), judge is not None]
-        key = json.dumps([*facts, variant] if variant else facts, sort_keys=True)
-        kept = self._work / "runs.jsonl"
-        for line in kept.read_text().splitlines() if kept.is_file() else []:
+        key = {"repository": root.name, "base": self._base_name, "judged": judge is not None, "variant": variant}
+        key |= asdict(options)
+        for line in self._kept.read_text().splitlines() if self._kept.is_file() else []:
             if (known := json.loads(line))["key"] == key:
                 return Run(**known["run"])
-        run = self._run(repository, root, options, judge)
-        with kept.open("a") as file:
+        run = self._run(root, options, judge)
+        with self._kept.open("a") as file:
             file.write(json.dumps({"key": key, "run": asdict(run)}) + "\n")
         return run
 
-    def _run(self, repository: str, root: Path, options: TrainingOptions, judge: Judge | None) -> Run:
+    def _run(self, root: Path, options: TrainingOptions, judge: Judge | None) -> Run:
         device = open_device(self._device)
         session = Session(SessionPlan(root, self.data, options, self.base), device)
         try:
@@ -139,7 +151,7 @@ class Bench:
                     nbytes = manifest.files[manifest.weights_file].size
                     self._store.empty_trash([self._store.delete(manifest.id).key])
             return Run(
-                repository,
+                root.name,
                 options.mode,
                 options.learning_rate,
                 options.seed,
@@ -193,6 +205,11 @@ class Bench:
         finally:
             session.close()
             device.close()
+
+
+def weights_digest(folder: Path) -> str:
+    """What a model's weights are called, wherever they lie."""
+    return hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()[:16]
 
 
 def folder_of(name: str) -> Path:

@@ -8,9 +8,10 @@
 
 FOLDER is the work folder of `packaging/starter_model.py`, which names three lists of packages: `tune` sees the tuning
 list only, `evaluate` the evaluation list only, and what is forgotten is measured on the watch list; none of them was
-trained on. "Ten minutes" are the steps that fit into ten minutes at the speed that `speeds` found on a machine with
-nothing else to do, so that a busy machine changes how long it takes but not what comes out. Finished runs are kept in
-the work folder and not done again. Prints name=value lines, and tables in Markdown at the end.
+trained on. "Ten minutes" are the steps that one core does in ten minutes, by `speeds` in two processes at once with
+NUMBA_NUM_THREADS=1: with both cores they take about six. So a busy machine changes how long it takes but not what comes
+out. Finished runs and what was chosen are kept in `starter_records/` and not done again; they say nothing about the
+machine, so another one can go on with them. Prints name=value lines, and tables in Markdown at the end.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parent))  # last: it has an engine.py and a starter.py of its own
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from adapting import MODES, Bench, Run, spread, table
+from adapting import MODES, Bench, Run, spread, table, weights_digest
 from measure import report
 
 from engine.corpus.repository import Repository
@@ -49,6 +50,7 @@ SPEED_STEPS = 24
 MINUTES = 10.0
 EVALUATIONS, PATIENCE = 20, 3  # of the long runs: one that has stopped getting better ends, with its best weights
 QUICK, LONG = "quick", "10 minutes"
+RECORDS, CHOICES = Path(__file__).parent / "starter_records", "choices.json"
 CURSORS = 200
 SCORES = {
     "bits_per_byte": "bits per byte",
@@ -65,8 +67,8 @@ class Choices:
     rank: int
 
     @classmethod
-    def read(cls, work: Path) -> Choices:
-        known = read_json(work / "adaptation" / "choices.json")
+    def read(cls, records: Path) -> Choices:
+        known = read_json(records / CHOICES)
         if "rates" not in known:
             sys.exit("Nothing has been chosen yet: run `tune` first.")
         return cls(known["rates"], known.get("rank", TrainingOptions().rank))
@@ -76,14 +78,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=tuple(PARTS))
     parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--records", type=Path, default=RECORDS, help="where finished runs and choices are kept")
     parser.add_argument("--model", type=Path, default=starter_place())
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--budgets", nargs="+", choices=(QUICK, LONG), default=[QUICK, LONG])
     parser.add_argument("--package", nargs="+", help="of the evaluation list, only these")
     arguments = parser.parse_args()
     own = arguments.work / "adaptation"
-    own.mkdir(parents=True, exist_ok=True)
-    bench = Bench(own, str(arguments.model.resolve()), str(arguments.work / "packages" / "watch"))
+    for folder in (own, arguments.records):
+        folder.mkdir(parents=True, exist_ok=True)
+    other, kept = str(arguments.work / "packages" / "watch"), arguments.records / "runs.jsonl"
+    bench = Bench(own, str(arguments.model.resolve()), other, kept=kept)
     PARTS[arguments.part](bench, arguments)
 
 
@@ -100,14 +105,14 @@ def folders(work: Path, role: str, names: list[str] | tuple[str, ...] | None = N
 
 
 def speeds(bench: Bench, arguments: argparse.Namespace) -> None:
-    """Tokens a second as `quick` trains, by mode; for a machine that does nothing else."""
+    """Tokens a second as `quick` trains, by mode; for a machine that does nothing else but the same beside it."""
     (repository,) = folders(arguments.work, "tuning", TUNED_ON[:1])
     found = {}
     for mode in arguments.modes:
         options = preset("quick").changed(mode=mode, steps=SPEED_STEPS, evaluations=1)
         found[mode] = bench.run(repository, options).tokens_per_second
         report(f"{mode}.tokens_per_second", found[mode])
-    update_json(arguments.work / "adaptation" / "choices.json", speeds=found)
+    update_json(arguments.records / CHOICES, speeds=read_json(arguments.records / CHOICES).get("speeds", {}) | found)
 
 
 def tune(bench: Bench, arguments: argparse.Namespace) -> None:
@@ -125,13 +130,13 @@ def tune(bench: Bench, arguments: argparse.Namespace) -> None:
             report(f"{mode}.note", "the best rate lies at the end of the grid")
         forgotten = statistics.mean(run.forgotten for run in gains[best])
         rows.append([mode, *(gain_cell(gains[rate]) for rate in RATES), f"{best:g}", f"{forgotten:+.3f}"])
-    update_json(arguments.work / "adaptation" / "choices.json", rates=chosen)
+    update_json(arguments.records / CHOICES, rates=read_json(arguments.records / CHOICES).get("rates", {}) | chosen)
     print("\n".join(table(["mode", *(f"{rate:g}" for rate in RATES), "chosen", "forgotten there"], rows)))
 
 
 def rank(bench: Bench, arguments: argparse.Namespace) -> None:
     """LoRA's rank, with the rate that `tune` chose for the default rank."""
-    packages, rate = folders(arguments.work, "tuning", TUNED_ON), Choices.read(arguments.work).rates["lora"]
+    packages, rate = folders(arguments.work, "tuning", TUNED_ON), Choices.read(arguments.records).rates["lora"]
     rows, gains = [], {}
     for size in RANKS:
         runs = [
@@ -142,13 +147,13 @@ def rank(bench: Bench, arguments: argparse.Namespace) -> None:
         report(f"lora.rank_{size}.gain", gains[size])
         forgotten = statistics.mean(run.forgotten for run in runs)
         rows.append([str(size), gain_cell(runs), f"{forgotten:+.3f}", f"{megabytes:.2f} MiB"])
-    update_json(arguments.work / "adaptation" / "choices.json", rank=max(gains, key=gains.get))
+    update_json(arguments.records / CHOICES, rank=max(gains, key=gains.get))
     print("\n".join(table(["rank", "gain", "forgotten", "checkpoint"], rows)))
 
 
 def wsla(bench: Bench, arguments: argparse.Namespace) -> None:
     """What limits WSLA: which layers it trains, which of its rows, for how long."""
-    packages, rate = folders(arguments.work, "tuning", TUNED_ON), Choices.read(arguments.work).rates["wsla"]
+    packages, rate = folders(arguments.work, "tuning", TUNED_ON), Choices.read(arguments.records).rates["wsla"]
     config = read_config(arguments.model)
     layers, states = range(config.num_hidden_layers), config.state_size
     middle, first = len(layers) // 2, config.time_step_rank
@@ -185,14 +190,14 @@ def only_rows(rows: dict[str, tuple[int, int]]) -> Iterator[None]:
 
 def evaluate(bench: Bench, arguments: argparse.Namespace) -> None:
     """Every mode on every package after each budget, and the base: once, with what was chosen."""
-    choices = Choices.read(arguments.work)
+    choices = Choices.read(arguments.records)
     packages = folders(arguments.work, "evaluation", arguments.package)
     bases = {name: base_scores(bench, arguments, name) for name in packages}
     rows = [["base", "", *score_cells(list(bases.values())), "", ""]]
     for budget, mode in product(arguments.budgets, arguments.modes):
         runs = []
         for name in packages:
-            run = bench.run(name, evaluation_options(arguments.work, choices, mode, budget), scored)
+            run = bench.run(name, evaluation_options(arguments.records, choices, mode, budget), scored)
             place = f"{mode}.{budget.replace(' ', '_')}.{Path(name).name}"
             for key in SCORES:
                 report(f"{place}.{key}", run.measures[key])
@@ -228,11 +233,11 @@ def tuning_options(mode: str, rate: float, seed: int) -> TrainingOptions:
     return shorter.changed(mode=mode, learning_rate=rate, seed=seed)
 
 
-def evaluation_options(work: Path, choices: Choices, mode: str, budget: str) -> TrainingOptions:
+def evaluation_options(records: Path, choices: Choices, mode: str, budget: str) -> TrainingOptions:
     options = preset("quick").changed(mode=mode, learning_rate=choices.rates[mode], rank=choices.rank)
     if budget == QUICK:
         return options
-    known = read_json(work / "adaptation" / "choices.json").get("speeds", {})
+    known = read_json(records / CHOICES).get("speeds", {})
     if mode not in known:
         sys.exit("How fast each mode is has not been measured: run `speeds` first.")
     steps = round(60 * MINUTES * known[mode] / (options.batch_size * options.sequence_length))
@@ -246,8 +251,8 @@ def scored(session: Session) -> dict[str, float]:
 
 def base_scores(bench: Bench, arguments: argparse.Namespace, name: str) -> dict[str, float]:
     """The same of the base, kept like a run."""
-    kept = arguments.work / "adaptation" / "bases.json"
-    key = f"{arguments.model.resolve()} {Path(name).name}"
+    kept = arguments.records / "bases.json"
+    key = f"{weights_digest(arguments.model)} {Path(name).name}"
     known = read_json(kept)
     if key not in known:
         model = load_model(arguments.model, "cpu")
