@@ -310,15 +310,24 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def on_training_changed(self) -> None:
-        """Runs that wait to be resumed are counted; a window that waits for its run to be saved goes now."""
+        """Runs that wait to be resumed are counted; a window that waits for its run to be saved goes once it is."""
         training = self.application.training
         if ADAPT in self.rail.buttons:
             waiting = 0 if training.active else len(training.resumable)
             self.rail.buttons[ADAPT].say(waiting, f"{waiting} interrupted runs can go on")
         if not training.active:
-            if self.closing_bar.is_saving or self._leaving:
-                self.shut()
+            leaving = self.closing_bar.is_saving or self._leaving
             self.closing_bar.put_away()
+            if leaving and training.phase == "failed":
+                self._stay()
+            elif leaving:
+                self.shut()
+
+    def _stay(self) -> None:
+        """The run could not be saved: whoever wanted to leave is told why."""
+        self._leaving = False
+        self.on_window_wanted()
+        self.show_page(ADAPT)
 
     # ---- a folder dropped anywhere
 

@@ -274,6 +274,33 @@ def test_stop_and_save_closes_once_the_run_is_saved(main_window, application, qt
     assert not main_window.isVisible()
 
 
+def test_a_run_that_cannot_be_saved_keeps_the_window(main_window, application, qtbot):
+    main_window.show_page("Settings")
+    application.training._enter("running")
+    main_window.close()
+    press(qtbot, main_window.closing_bar.stop_button)
+    application.training.on_failed(Failure("No space is left on the disk.", "Make room, then resume."))
+    assert main_window.isVisible() and not main_window.closing_bar.isVisible()
+    page = main_window.page("Adapt")
+    assert front(main_window) == "Adapt" and page.error_card.cause.text() == "No space is left on the disk."
+    application.training._enter("running")  # it goes on: leaving asks again
+    main_window.close()
+    assert main_window.isVisible() and main_window.closing_bar.stop_button.isEnabled()
+    application.training.on_failed(Failure("The device was lost.", ""))  # nobody has said to stop
+    assert main_window.isVisible() and not main_window.closing_bar.isVisible()
+    main_window.close()
+    assert not main_window.isVisible()
+
+
+def test_a_run_that_cannot_be_saved_brings_the_window_back_from_the_tray(main_window, application):
+    application.training._enter("running")
+    main_window.on_tray_wanted()
+    main_window.tray.quit_action.trigger()
+    application.training.on_failed(Failure("No space is left on the disk.", ""))
+    assert main_window.isVisible() and front(main_window) == "Adapt"
+    assert QApplication.instance().quitOnLastWindowClosed()
+
+
 def test_a_run_that_ends_by_itself_needs_no_question(main_window, application):
     application.training._enter("running")
     main_window.close()
