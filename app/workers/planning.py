@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.values.training import PlanView, RunRequest
-from app.workers.speeds import Speeds
+from app.workers.expected_speed import expected_speed
+from app.workers.speeds import FORWARD, RELATIVE, Speeds
 from app.workers.workbench import Workbench
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def plan_view(event) -> PlanView:
 
 def _plan(workbench: Workbench, speeds: Speeds, config, options) -> PlanView:
     from engine.model.blueprint import estimate_training
-    from engine.session.batches import HELD_OUT_BATCH
+    from engine.session.batches import HELD_OUT_BATCH, HELD_OUT_WINDOWS
     from engine.train.memory_fitting import fitting
 
     device = workbench.device
@@ -80,7 +81,9 @@ def _plan(workbench: Workbench, speeds: Speeds, config, options) -> PlanView:
     steps = _steps(workbench.corpus, options)
     tokens = options.batch_size * options.sequence_length
     speed = speeds.guess(device.description, options.mode, config.parameter_count)
-    minutes = steps * tokens / speed / options.duty_cycle / 60 if speed and steps else 0.0
+    speed = speed or expected_speed(config, device) * RELATIVE[options.mode]
+    worked = steps * tokens + (1 + options.evaluations) * HELD_OUT_WINDOWS * options.sequence_length / FORWARD
+    minutes = worked / speed / options.duty_cycle / 60 if speed and steps else 0.0
     if options.minutes:
         minutes = min(minutes or options.minutes, options.minutes)
     total = sum(memory.values())
