@@ -99,15 +99,29 @@ class EngineController(QObject):
         """The user's choice if it is there, otherwise what `auto` takes; None before the engine is found."""
         if self.found is None:
             return None
-        return self.found.device(self.preferred) or self._automatic()
+        return self.found.device(self.preferred) or self.automatic
+
+    @property
+    def automatic(self):
+        """What AUTOMATIC takes: the winner of the race, else the engine's choice; None before the engine is found."""
+        if self.found is None:
+            return None
+        return self.found.device(self._winner()) or self.found.automatic.info
+
+    @property
+    def automatic_reason(self) -> str:
+        """Why AUTOMATIC takes that one."""
+        if self.found is None:
+            return ""
+        raced = self.found.device(self._winner()) is not None
+        return f"the fastest of {len(self.race_lines)} in a race" if raced else self.found.automatic.reason
 
     @property
     def reason(self) -> str:
-        """Why that one, to follow the device's name and a comma."""
+        """Why the one in use, to follow the device's name and a comma."""
         if self.found is None:
             return ""
-        winner = self.found.device(self._winner())
-        why = f"the fastest of {len(self.race_lines)} in a race" if winner else self.found.automatic.reason
+        why = self.automatic_reason
         if self.preferred == AUTOMATIC:
             return why
         if self.found.device(self.preferred) is None:
@@ -184,9 +198,6 @@ class EngineController(QObject):
 
     def _winner(self) -> str:
         return RaceEnded(self.race_lines).fastest if len(self.race_lines) > 1 else ""
-
-    def _automatic(self):
-        return self.found.device(self._winner()) or self.found.automatic.info
 
     def _set_activity(self, words: str) -> None:
         self.activity = words

@@ -142,8 +142,8 @@ class DeviceChip(ChoosingChip):
     def fill(self) -> None:
         found = self._engine.found
         if found is not None:
-            automatic = f"Automatic: {found.automatic.info.name}"
-            self._entry(AUTOMATIC, automatic, self._engine.preferred == AUTOMATIC, found.automatic.reason)
+            automatic = f"Automatic: {self._engine.automatic.name}"
+            self._entry(AUTOMATIC, automatic, self._engine.preferred == AUTOMATIC, self._engine.automatic_reason)
             self.choices.addSeparator()
             for info in found.devices:
                 words = f"{info.description} · {info.backend}"

@@ -9,13 +9,17 @@ import time
 from collections.abc import Callable
 
 from app.values.engine import RaceLine
+from app.workers.failures import Cancelled, failure_from
 
 VOCABULARY, BATCH, LENGTH = 2048, 4, 128
 LEAST_STEPS, MOST_STEPS, LEAST_SECONDS = 2, 12, 1.0
 
 
 def race_one(name: str, look: Callable[[], None]) -> RaceLine:
-    """Train on this device for about a second, after one step that is not counted; `look` may raise to stop."""
+    """Train on this device for about a second, after one step that is not counted; `look` raises Cancelled to stop.
+
+    Whatever else goes wrong is this device's own: the others still race.
+    """
     from engine.devices import choose_device, open_device
     from engine.errors import CodecoilError
 
@@ -27,8 +31,12 @@ def race_one(name: str, look: Callable[[], None]) -> RaceLine:
             rate, took = _measured(device, look)
         finally:
             device.close()
+    except Cancelled:
+        raise
     except CodecoilError as error:
         return RaceLine(name, description, problem=error.message)
+    except Exception as error:
+        return RaceLine(name, description, problem=failure_from(error, name).cause)
     return RaceLine(name, description, rate, took)
 
 

@@ -18,7 +18,7 @@ GAP = 14
 class DeviceCard(LayoutButton):
     """One device.  Pressing it puts the device to use."""
 
-    def __init__(self, info, is_automatic: bool) -> None:
+    def __init__(self, info) -> None:
         super().__init__("device")
         self.info = info
         self.setCheckable(True)
@@ -31,12 +31,12 @@ class DeviceCard(LayoutButton):
         top = QHBoxLayout()
         top.setSpacing(8)
         self._badge = label("in use", "badge", "good")
+        self._automatic = label("automatic", "badge")
         title = label(info.description, "heading", wrap=True)
         title.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         title.setMinimumHeight(self._badge.sizeHint().height())  # the same lines on cards without a badge
         top.addWidget(title, 1)
-        if is_automatic:
-            top.addWidget(label("automatic", "badge"), 0, Qt.AlignmentFlag.AlignTop)
+        top.addWidget(self._automatic, 0, Qt.AlignmentFlag.AlignTop)
         top.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         column.addLayout(top)
         facts = f"{info.name} · {info.backend} · {kind_words(info.kind)}"
@@ -45,15 +45,21 @@ class DeviceCard(LayoutButton):
         column.addWidget(self._verdict)
         column.addStretch(1)
         self.pass_clicks()
-        automatically = ", taken automatically" if is_automatic else ""
-        self.setAccessibleName(f"Use {info.description}, {info.backend}, {kind_words(info.kind)}{automatically}")
         self.setToolTip(tool_tip(info))
         self.show_in_use(False)
+        self.show_automatic(False)
 
     def show_in_use(self, in_use: bool) -> None:
         """Mark the card; the word goes with the border."""
         self.setChecked(in_use)
         self._badge.setVisible(in_use)
+
+    def show_automatic(self, is_automatic: bool) -> None:
+        """Mark the card that is taken where the user leaves it to Codecoil."""
+        self._automatic.setVisible(is_automatic)
+        automatically = ", taken automatically" if is_automatic else ""
+        what = f"Use {self.info.description}, {self.info.backend}, {kind_words(self.info.kind)}"
+        self.setAccessibleName(what + automatically)
 
     def show_check(self, check: CheckEnded | None) -> None:
         """What the last check of this device said."""
@@ -94,8 +100,7 @@ class DeviceCards(QWidget):
             self._grid.removeWidget(old)
             old.hide()
             old.deleteLater()
-        found = self._controller.found
-        self.cards = [DeviceCard(info, info.name == found.automatic.info.name) for info in found.devices]
+        self.cards = [DeviceCard(info) for info in self._controller.found.devices]
         for each in self.cards:
             self._group.addButton(each)
         keyboard_focus(self)
@@ -105,9 +110,10 @@ class DeviceCards(QWidget):
 
     @Slot()
     def on_state_changed(self) -> None:
-        in_use = self._controller.in_use
+        in_use, automatic = self._controller.in_use, self._controller.automatic
         for each in self.cards:
             each.show_in_use(each.info.name == in_use.name)
+            each.show_automatic(each.info.name == automatic.name)
             each.show_check(self._controller.checks.get(each.info.name))
 
     @Slot(object)

@@ -6,8 +6,9 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout
 
 from app.events import CheckEnded, Failure, KernelChecked
+from app.settings import AUTOMATIC
 from app.state.application import Application
-from app.window.parts import Card, ErrorCard, PageColumn, PlainButton, label
+from app.window.parts import Card, ErrorCard, PageColumn, PlainButton, Switch, label, tip
 from app.window.settings.check_card import CheckCard
 from app.window.settings.device_card import DeviceCards
 from app.window.settings.kernel_table import KernelView
@@ -29,7 +30,11 @@ class DevicePane(PageColumn):
         self.subtitle = label("Looking for devices…", "text", wrap=True)
         self.look_button = PlainButton("Look again", "Lists the devices anew, after a driver was installed, say")
         self.look_button.clicked.connect(controller.look_again)
+        self.automatic = Switch("Choose the device automatically")
+        self.automatic.changed.connect(self.on_automatic_switched)
         row.addWidget(self.subtitle, 1)
+        row.addWidget(label("Automatic", "text"))
+        row.addWidget(self.automatic)
         row.addWidget(self.look_button)
         self.column.addLayout(row)
         self.devices = DeviceCards(controller)
@@ -61,10 +66,13 @@ class DevicePane(PageColumn):
     def on_state_changed(self) -> None:
         controller = self._controller
         self.look_button.setEnabled(controller.phase in ("ready", "failed"))
+        self.automatic.setEnabled(controller.found is not None)
+        self.automatic.set_value(controller.preferred == AUTOMATIC)
         if controller.in_use is None:
             starting = controller.phase == "starting"
             self.subtitle.setText("Looking for devices…" if starting else "No device is available.")
             return
+        tip(self.automatic, f"Takes {controller.automatic.name}: {controller.automatic_reason}")
         self.subtitle.setText(f"Codecoil computes on {controller.in_use.name}, {controller.reason}.")
         if not controller.busy:
             last = controller.checks.get(controller.in_use.name)
@@ -95,6 +103,11 @@ class DevicePane(PageColumn):
     @Slot(object)
     def on_failed(self, failure: Failure) -> None:
         self._show_failure(failure)
+
+    @Slot(bool)
+    def on_automatic_switched(self, on: bool) -> None:
+        """Off: the device in use stays, whatever a race says."""
+        self._controller.choose(AUTOMATIC if on else self._controller.in_use.name)
 
     @Slot()
     def on_cpu_wanted(self) -> None:

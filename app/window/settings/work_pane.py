@@ -87,7 +87,7 @@ class WorkPane(PageColumn):
             "auto_adapt",
             "Adapt to changes when the machine is idle",
             Switch(),
-            "A short run on what changed, with older code mixed in. It stops when you come back; what it learned is kept.",
+            "A short run on what changed, with older code mixed in. It stops when you come back and keeps what it has.",
         )
         self.minutes = self._row(
             card,

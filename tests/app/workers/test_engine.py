@@ -45,6 +45,20 @@ def test_a_device_that_fails_is_told_and_comes_last():
     assert "webgpu:99" in line.problem and line.tokens_per_second == 0
 
 
+def test_an_error_that_nobody_knows_ends_a_device_and_not_the_race(program, monkeypatch, caplog):
+    def broken(device, look):
+        raise ZeroDivisionError("no time went by")
+
+    monkeypatch.setattr("app.workers.race._measured", broken)
+    one = program()
+    engine = one.state.engine
+    with caplog.at_level("ERROR"), one.qtbot.waitSignal(engine.race_ended, timeout=PATIENCE) as ended:
+        engine.race()
+    (line,) = ended.args[0].lines
+    assert "ZeroDivisionError: no time went by" in line.problem and line.description != line.device
+    assert engine.phase == "ready" and "A job failed" in caplog.text
+
+
 def test_models_make_room_for_each_other(bench, folder, repository):
     ids = [make_tiny_base(folder, repository, f"tiny {n}") for n in range(MOST_MODELS + 1)]
     one = bench.memory().total

@@ -170,6 +170,36 @@ def test_the_race_shows_every_device_and_what_it_means(part, application, qtbot)
     assert any("5,200 tokens/s" in each for each in words) and any("wrong numbers" in each for each in words)
 
 
+def test_automatic_takes_the_winner_of_the_race_and_says_so_everywhere(part, application, main_window, qtbot):
+    find_devices(application)
+    pane, chip = part("device"), main_window.header.device_chip
+    lines = (RaceLine("cpu", "A processor", 5200.0), RaceLine("webgpu:0", "A card", 1400.0))
+
+    def said():
+        chip.on_about_to_show()
+        badges = [card.info.name for card in pane.devices.cards if "taken automatically" in card.accessibleName()]
+        return chip.choices.actions()[0].text(), badges
+
+    assert said() == ("Automatic: webgpu:0", ["webgpu:0"])
+    application.engine.on_race_ended(RaceEnded(lines))
+    assert said() == ("Automatic: cpu", ["cpu"]) and application.engine.in_use.name == "cpu"
+    assert chip.choices.actions()[0].toolTip() == "the fastest of 2 in a race"
+
+
+def test_the_device_can_be_left_to_the_program_again(part, application, qtbot):
+    find_devices(application)
+    pane = part("device")
+    assert pane.automatic.isChecked()
+    qtbot.waitUntil(pane.devices.cards[0].isVisible)
+    press(qtbot, pane.devices.cards[0])
+    assert not pane.automatic.isChecked() and application.engine.preferred == "cpu"
+    press(qtbot, pane.automatic)
+    assert pane.automatic.isChecked() and application.engine.preferred == "auto"
+    assert application.engine.in_use.name == "webgpu:0"
+    press(qtbot, pane.automatic)
+    assert application.engine.preferred == "webgpu:0"  # what is in use stays
+
+
 def test_a_race_waits_for_a_run_to_end(part, application):
     find_devices(application)
     card = part("device").race_card
