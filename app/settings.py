@@ -15,6 +15,7 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QObject, QTimer, Signal, Slot
 
+from app.key_check import key_problem
 from app.limits import Limit, Number, OneOf, Text, Texts, Truth
 from engine.errors import ConfigError
 
@@ -49,10 +50,10 @@ FIELDS: dict[str, Field] = {
     "completion_context": Field(True, Truth()),  # look at files of the repository that were edited just now
     "completion_delay_least": Field(75, Number(0, 2000, whole=True)),  # milliseconds; adapts between the two
     "completion_delay_most": Field(400, Number(0, 5000, whole=True)),
-    "key_accept": Field("Tab", Text(64)),
-    "key_accept_word": Field("Ctrl+Right", Text(64)),
-    "key_accept_line": Field("Ctrl+Down", Text(64)),
-    "key_dismiss": Field("Esc", Text(64)),
+    "key_accept": Field("Tab", Text(64, key_problem)),
+    "key_accept_word": Field("Ctrl+Right", Text(64, key_problem)),
+    "key_accept_line": Field("Ctrl+Down", Text(64, key_problem)),
+    "key_dismiss": Field("Esc", Text(64, key_problem)),
     "preset": Field("balanced", Text(32)),
     "model": Field("starter", Text(64)),  # that completes
     "reopen": Field(True, Truth()),  # the last repository at start

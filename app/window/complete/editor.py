@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QEvent, QPointF, QRect, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
@@ -126,6 +126,11 @@ class CodeEditor(QPlainTextEdit):
         self.accepted.emit(action)
 
     # ---- keys and the mouse
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        """Files and folders are for the window, which opens them; here their addresses would be pasted."""
+        is_files = any(url.isLocalFile() for url in source.urls())
+        return not is_files and super().canInsertFromMimeData(source)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride and self._is_for_ghost(event):

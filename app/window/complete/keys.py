@@ -25,7 +25,10 @@ class GhostKeys(QObject):
     def action(self, event: QKeyEvent) -> str:
         """One of ACTIONS, or "" for a key that is none of them."""
         modifiers = event.modifiers() & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.GroupSwitchModifier)
-        return self._actions.get(modifiers.value | event.key(), "")
+        key = (
+            Qt.Key.Key_Tab if event.key() == Qt.Key.Key_Backtab else event.key()
+        )  # Shift+Tab comes as a key of its own
+        return self._actions.get(modifiers.value | key, "")
 
     def words(self, action: str) -> str:
         """The keys of an action for people: "Ctrl+→"; "" where it has none."""

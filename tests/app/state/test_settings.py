@@ -50,6 +50,12 @@ def test_it_is_written_by_itself_after_a_while(settings, qtbot):
         ("recent_folders", ["a", 3], "a list of texts"),
         ("completion_delay_least", 500, "must not be above the longest"),
         ("key_dismiss", "Tab", "in use for something else"),
+        ("key_accept", "A", "is for typing"),
+        ("key_accept", "Shift+5", "is for typing"),
+        ("key_accept", "Space", "is for typing"),
+        ("key_dismiss", "nonsense key", "is no key that Codecoil knows"),
+        ("key_dismiss", "Ctrl+", "is no key that Codecoil knows"),
+        ("key_dismiss", "Ctrl+K, Ctrl+L", "is no key that Codecoil knows"),
         ("nonsense", 1, "no setting"),
     ],
 )
@@ -59,6 +65,11 @@ def test_what_cannot_be_is_refused_in_words(settings, name, value, words):
     before = {each: settings.value(each) for each in FIELDS}
     assert words in settings.set(name, value)
     assert told == [] and before == {each: settings.value(each) for each in FIELDS}
+
+
+@pytest.mark.parametrize("keys", ["", "Shift+Tab", "F2", "Ctrl+A", "Alt+Space", "Return", "Ctrl++", "Meta+Right"])
+def test_keys_that_an_action_can_have(settings, keys):
+    assert settings.set("key_accept", keys) == "" and settings.key_accept == keys
 
 
 def test_assigning_what_cannot_be_raises(settings):

@@ -211,6 +211,12 @@ def test_the_keys_are_those_of_the_settings(ghost, application, qtbot, pane):
     assert ghost.toPlainText() == TEXT + "x" + GHOST
 
 
+def test_shift_tab_can_be_a_key_of_the_ghost(ghost, application, qtbot):
+    application.settings.key_accept = "Shift+Tab"
+    key(qtbot, ghost, Qt.Key.Key_Backtab, SHIFT)
+    assert ghost.toPlainText() == TEXT + "x" + GHOST
+
+
 def test_nothing_is_asked_of_a_selection_or_an_empty_text(editor, script, qtbot, pane):
     editor.selectAll()
     pane.suggester.on_due()

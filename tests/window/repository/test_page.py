@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QAbstractItemModel, QMimeData, QPoint, Qt, QUrl
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QAbstractItemModel, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from app.events import Failure
+from app.values.completion import ModelChoice
+from app.values.repository import FileLosses
 from app.window.repository.file_tree import LOSS, NAME, VERDICT
 from app.window.repository.filters import CHANGED, HELD_OUT, LEFT_OUT
 from app.window.repository.page import FILES, SECRETS
@@ -62,7 +64,7 @@ def test_at_first_it_says_what_to_do(page, main_window, qtbot):
 
 def test_the_sample_project_is_opened(page, application, asked):
     page.start.sample_wanted.emit()
-    assert asked == [("open", str(application.data_folder / "sample" / "tidewater"))]
+    assert asked == [("cancel",), ("open", str(application.data_folder / "sample" / "tidewater"))]
 
 
 def test_recent_folders_are_opened_and_forgotten(page, application, asked, qtbot):
@@ -74,7 +76,7 @@ def test_recent_folders_are_opened_and_forgotten(page, application, asked, qtbot
     assert application.settings.recent_folders == ["/a/one"]
     qtbot.waitUntil(page.start.recent[0].button.isVisible)
     press(qtbot, page.start.recent[0].button)
-    assert asked == [("open", "/a/one")]
+    assert asked == [("cancel",), ("open", "/a/one")]
 
 
 # ---- the list
@@ -175,12 +177,67 @@ def test_many_files_are_built_beside_the_window(opened, application, qtbot):
 def test_losses_are_numbers_on_a_tint(opened, application, qtbot):
     assert opened.files.isColumnHidden(LOSS)
     press(qtbot, opened.score_button)
-    application.repository.losses = {"orbit/api/handlers/beam.py": 3.25}
-    application.repository.losses_changed.emit()
+    application.repository.on_losses(FileLosses(ROOT, "starter", {"orbit/api/handlers/beam.py": 3.25}))
     assert not opened.files.isColumnHidden(LOSS)
     assert index(opened, "orbit/api/handlers/beam.py", LOSS).data() == "3.25"
     assert index(opened, "orbit/", LOSS).data() == "3.25"  # a folder has the mean of its files
     assert index(opened, "README.md", LOSS).data() == ""
+
+
+def test_the_losses_are_of_one_model_which_is_named_and_of_this_folder(opened, application):
+    beam, slot = "orbit/api/handlers/beam.py", "orbit/api/handlers/slot.py"
+    application.completion.on_choices((ModelChoice("c7", "orbit #7", ""), ModelChoice("c8", "orbit #8", "")))
+    repository = application.repository
+    repository.on_losses(FileLosses(ROOT, "c7", {beam: 3.25}))
+    repository.on_losses(FileLosses(ROOT, "c7", {slot: 3.0}))
+    assert repository.losses == {beam: 3.25, slot: 3.0}
+    assert opened.heading.subtitle.text().endswith("losses of orbit #7")
+    repository.on_losses(FileLosses(ROOT, "c8", {beam: 2.5}))
+    assert repository.losses == {beam: 2.5}
+    assert opened.heading.subtitle.text().endswith("losses of orbit #8")
+    header = opened.files.files.headerData(LOSS, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
+    assert "orbit #8" in header
+    repository.on_losses(FileLosses("/another", "c8", {slot: 9.0}))
+    assert repository.losses == {beam: 2.5}
+    repository.open("/another")
+    open_repository(application, corpus(rows()[:1], "/another"))
+    assert "losses" not in opened.heading.subtitle.text() and opened.files.isColumnHidden(LOSS)
+
+
+def test_another_folder_ends_the_scoring_of_the_one_before(opened, application, asked):
+    application.repository.score_files()
+    application.repository.open("/another")
+    assert asked == [("score",), ("cancel",), ("cancel_score",), ("open", "/another")]
+    assert application.repository.losses == {} and application.repository.losses_of == ""
+
+
+def test_nothing_is_scored_during_a_run(opened, application):
+    assert opened.score_button.isEnabled() and "colours the list" in opened.score_button.accessibleDescription()
+    application.training._enter("running")
+    assert not opened.score_button.isEnabled()
+    assert opened.score_button.accessibleDescription() == "A run has the device; files can be scored when it is over"
+    application.training._enter("idle")
+    assert opened.score_button.isEnabled() and "colours the list" in opened.score_button.accessibleDescription()
+
+
+def test_a_scoring_that_fails_is_tried_again_by_scoring(opened, application, asked, qtbot):
+    application.repository.score_files()
+    application.repository.on_score_failed(Failure("The device was lost.", "Choose another."))
+    assert application.repository.phase == "ready" and opened.score_button.text() == "Score files"
+    assert opened.error_card.isVisible() and opened.error_card.cause.text() == "The device was lost."
+    application.repository.on_watcher("watching", "")  # whatever changes besides
+    assert opened.error_card.isVisible()
+    press(qtbot, opened.error_card.action_button)
+    assert asked == [("score",), ("score",)] and not opened.error_card.isVisible()
+
+
+def test_what_fails_after_the_folder_went_does_not_bring_it_back(opened, application):
+    application.repository.score_files()
+    application.repository.on_gone(ROOT)
+    application.repository.on_score_failed(Failure("No repository is open.", ""))
+    assert application.repository.phase == "gone" and ROOT in opened.error_card.cause.text()
+    application.repository.on_failed(Failure("It cannot be counted.", ""))
+    assert application.repository.phase == "gone" and not opened.score_button.isEnabled()
 
 
 def test_scoring_is_asked_for_and_shown(opened, application, asked, qtbot):
@@ -278,7 +335,7 @@ def test_a_folder_that_went_away_is_said_and_tried_again(opened, application, as
     assert opened.error_card.isVisible() and ROOT in opened.error_card.cause.text()
     assert not opened.banner.isVisible() and "no longer there" in opened.heading.subtitle.text()
     press(qtbot, opened.error_card.action_button)
-    assert asked == [("open", ROOT)] and not opened.error_card.isVisible()
+    assert asked == [("cancel",), ("open", ROOT)] and not opened.error_card.isVisible()
 
 
 def test_a_failure_without_a_list_is_a_card(page, application):
@@ -298,6 +355,24 @@ def test_another_repository_starts_without_the_old_filter(opened, application):
     opened.filters.choose(LEFT_OUT)
     open_repository(application, corpus(rows()[:1], "/another"))
     assert opened.filters.filter.is_open and shown(opened) == ["README.md"]
+
+
+def test_a_folder_dropped_on_the_editor_is_opened_and_not_pasted(main_window, qapp, tmp_path):
+    main_window.show_page("Complete")
+    editor = main_window.page("Complete").editor
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path))])
+    assert not editor.canInsertFromMimeData(data)
+    how = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    enter = QDragEnterEvent(QPoint(50, 50), *how)
+    qapp.sendEvent(editor.viewport(), enter)
+    assert enter.isAccepted() and main_window.drop_sign.isVisible()
+    qapp.sendEvent(editor.viewport(), QDropEvent(QPointF(50, 50), *how))
+    assert editor.toPlainText() == "" and main_window.application.repository.root == str(tmp_path)
+    link = QMimeData()
+    link.setUrls([QUrl("https://example.org/")])
+    link.setText("https://example.org/")
+    assert editor.canInsertFromMimeData(link)  # an address is a text like others
 
 
 def test_a_folder_can_be_dropped(main_window, application, asked, tmp_path):
