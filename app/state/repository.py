@@ -20,6 +20,7 @@ class RepositoryController(QObject):
     changed = Signal()  # phase, root, corpus, watcher, recent
     progressed = Signal(int, int, str)  # done, total (0: not known), of what
     failed = Signal(object)  # Failure
+    score_failed = Signal(object)  # Failure
     changes_counted = Signal(object)  # ChangesSince
     losses_changed = Signal()
     scoring_changed = Signal()
@@ -45,11 +46,13 @@ class RepositoryController(QObject):
         self.progress = (0, 0, "")  # done, total, of what
         self.changes = ChangesSince()
         self.losses: dict[str, float] = {}  # held-out loss by path, once scored
+        self.losses_of = ""  # the model that they were measured with
         self.scoring = (0, 0)  # files scored, files to score; (0, 0) when nothing is scored
         self.watcher = "off"  # off, watching, looking ("every 20 s", where the system cannot watch), failed
         self.watcher_words = ""
         self._cancelling = False  # by the user; a reading that another folder ends has nothing to tell
         self.failure: Failure | None = None  # why the phase is "failed" or "gone"
+        self.score_failure: Failure | None = None  # why the files could not be scored
         settings.changed.connect(self.on_setting_changed)
 
     # ---- what the panes ask for
@@ -60,10 +63,9 @@ class RepositoryController(QObject):
         self.cancel_wanted.emit()
         self.root = str(Path(folder).expanduser().absolute())
         self.corpus, self.failure, self.changes = None, None, ChangesSince()
-        self.losses = {}
+        self._forget_losses()
         self._enter("reading")
         self.changes_counted.emit(self.changes)
-        self.losses_changed.emit()
         self.open_wanted.emit(self.root)
 
     @property
@@ -80,6 +82,7 @@ class RepositoryController(QObject):
         self.cancel_wanted.emit()
         self.close_wanted.emit()
         self.root, self.corpus, self.failure, self.changes = "", None, None, ChangesSince()
+        self._forget_losses()
         self._enter("none")
         self.changes_counted.emit(self.changes)
 
@@ -118,8 +121,9 @@ class RepositoryController(QObject):
         self._settings.secret_policy = policy
 
     def score_files(self) -> None:
-        """Measure the held-out loss of every held-out file with the model in use; `losses` fills as it goes."""
+        """Measure the held-out loss of every held-out file with the model in use: `losses`."""
         if self.phase == "ready" and self.corpus is not None and not self.scoring[1]:
+            self.score_failure = None
             self.on_scoring(0, self.corpus.totals.held_out.files)
             self.score_wanted.emit()
 
@@ -181,8 +185,9 @@ class RepositoryController(QObject):
 
     @Slot(object)
     def on_failed(self, failure: Failure) -> None:
-        self.failure = failure
-        self._enter("failed" if self.corpus is None else "ready")
+        if self.phase != "gone":
+            self.failure = failure
+            self._enter("failed" if self.corpus is None else "ready")
         self.failed.emit(failure)
 
     @Slot(str)
@@ -213,14 +218,17 @@ class RepositoryController(QObject):
     @Slot(object)
     def on_score_failed(self, failure: Failure) -> None:
         self.on_scoring(0, 0)
-        self.on_failed(failure)
+        if self.phase == "ready":  # otherwise there is worse to tell
+            self.score_failure = failure
+            self.score_failed.emit(failure)
 
     @Slot(object)
     def on_losses(self, scored: FileLosses) -> None:
-        self.losses = {**self.losses, **scored.losses}
-        self.scoring = (scored.done, scored.total) if scored.done < scored.total else (0, 0)
-        self.losses_changed.emit()
-        self.scoring_changed.emit()
+        """Losses of one model at a time, and of this folder: those of one that was left are dropped."""
+        if scored.root == self.root:
+            known = self.losses if scored.model == self.losses_of else {}
+            self.losses, self.losses_of = {**known, **scored.losses}, scored.model
+            self.losses_changed.emit()
 
     @Slot(str)
     def on_setting_changed(self, name: str) -> None:
@@ -230,6 +238,11 @@ class RepositoryController(QObject):
             if self.root:
                 self._enter("reading")
             self.policy_wanted.emit(self._settings.secret_policy)
+
+    def _forget_losses(self) -> None:
+        self.cancel_scoring()
+        self.losses, self.losses_of, self.score_failure = {}, "", None
+        self.losses_changed.emit()
 
     def _remember(self) -> None:
         rest = [each for each in self._settings.recent_folders if each != self.root]

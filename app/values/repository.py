@@ -104,9 +104,8 @@ class ChangesSince:
 
 @dataclass(frozen=True)
 class FileLosses:
-    """Mean loss by path, of the held-out files scored so far with `model`."""
+    """Mean loss by path, of held-out files of the folder `root` with `model`."""
 
+    root: str
     model: str
     losses: dict[str, float] = field(default_factory=dict)
-    done: int = 0
-    total: int = 0

@@ -101,6 +101,7 @@ class MeasuringWorker(QObject):
             self.score_cancelled.emit,
             self.score_failed.emit,
         )
+        self._workbench.run_corpus = None
 
     # ---- inside
 
@@ -133,13 +134,10 @@ class MeasuringWorker(QObject):
         self._completing.serve()
         return self._is_over()
 
-    def _score(self, model: str, name: str, cursors: int, characters: int, told):
+    def _score(self, corpus, model: str, name: str, cursors: int, characters: int, told):
         from engine.scorecard import ScoreOptions, Subject, held_out_material, score
         from engine.scorecard.token_measures import ScoreCancelledError
 
-        corpus = self._workbench.corpus
-        if corpus is None:
-            raise CorpusError("No repository is open.", "Choose a folder first.")
         options = ScoreOptions(cursors=cursors, characters=characters)
         material = held_out_material(corpus, cursors, options.seed, characters)
         with self._workbench.held(model) as loaded:
@@ -150,21 +148,23 @@ class MeasuringWorker(QObject):
                 raise Cancelled from error
 
     def _file_losses(self, model: str) -> None:
-        self._tell_losses(model, self._score(model, "files", 0, FILE_CHARACTERS, self.files_scoring.emit))
+        corpus = self._workbench.corpus
+        if corpus is None:
+            raise CorpusError("No repository is open.", "Choose a folder first.")
+        card = self._score(corpus, model, "files", 0, FILE_CHARACTERS, self.files_scoring.emit)
+        self.losses_told.emit(FileLosses(str(corpus.root), model, dict(card.file_losses)))
+        self.files_scoring.emit(0, 0, "")
 
     def _scorecards(self, before: str, after: str) -> None:
-        """First what is quick, then with lines completed, which takes longer."""
+        """On what the run has learned: first what is quick, then with lines completed, which takes longer."""
+        corpus = self._workbench.run_corpus
         for cursors in (0, CURSORS):
             subjects = ((before, "Before"), (after, "After"))
-            cards = [self._score(id, name, cursors, CHARACTERS, self.scoring.emit) for id, name in subjects]
+            cards = [self._score(corpus, id, name, cursors, CHARACTERS, self.scoring.emit) for id, name in subjects]
             self.scored.emit(*map(score_view, cards))
             if not cursors:
-                self._tell_losses(after, cards[1])
+                self.losses_told.emit(FileLosses(str(corpus.root), after, dict(cards[1].file_losses)))
         self.scoring.emit(0, 0, "")
-
-    def _tell_losses(self, model: str, card) -> None:
-        count = len(card.file_losses)
-        self.losses_told.emit(FileLosses(model, dict(card.file_losses), count, count))
 
     def _try_blend(self, first: str, second: str, weight: float, repository: str) -> None:
         result = self._blended(first, second, weight, repository)

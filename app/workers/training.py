@@ -75,7 +75,7 @@ class TrainingWorker(QObject):
         if self._session is not None:
             return
         self._events, self._paused = [], False
-        self._plan_event = self._step_event = None
+        self._plan_event = self._step_event = self._workbench.run_corpus = None
         try:
             self._workbench.tell("Preparing a run", 0.0)
             self._workbench.release_models()
@@ -264,6 +264,7 @@ class TrainingWorker(QObject):
             finished.changed_before,
             finished.changed_after,
         )
+        self._workbench.run_corpus = self._session.corpus
         self._end()
         self.finished.emit(view)
 

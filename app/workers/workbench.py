@@ -27,6 +27,7 @@ class Workbench:
         self.tell: Callable[[str, float], None] = lambda words, tokens_per_second: None  # what is being done now
         self.session = None  # the run that is going on
         self.corpus = None  # the repository that is open, as it was read last
+        self.run_corpus = None  # what the last run has learned, until its scorecard is measured
         self._wanted, self._ceiling = "auto", 3 << 30
         self._device = None
         self._opened = ""  # the name that the device was opened by

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
+from app.window.parts.tool_tips import tip_words
 from app.window.repository.file_tree import (
     LANGUAGE,
     LEARN,
@@ -26,7 +27,7 @@ TIPS = (
     "",
     "Pieces of text that the model reads",
     "What is done with a file, and why",
-    "How badly the model guesses this file, which it has not learned from: the higher, the less it knows it",
+    "How badly {} guesses this file, which it has not learned from: the higher, the less it knows it",
 )
 NUMBERS = (SIZE, TOKENS, LOSS)
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -45,6 +46,7 @@ class FileModel(QAbstractItemModel):
         super().__init__(parent)
         self._pending: dict[str, bool] = {}  # ticked and not read again yet
         self.losses: dict[str, float] = {}  # of files, as they were measured
+        self._losses_of = ""  # the name of the model
         self.shown_losses: dict[str, float] = {}  # of files and folders that are shown
         self.tree = FileTree()
 
@@ -57,9 +59,9 @@ class FileModel(QAbstractItemModel):
         self._sum_losses()
         self.endResetModel()
 
-    def show_losses(self, losses: dict[str, float]) -> None:
-        """The loss by path."""
-        self.losses = losses
+    def show_losses(self, losses: dict[str, float], model: str) -> None:
+        """The loss by path, of the model with that name."""
+        self.losses, self._losses_of = losses, model
         self._sum_losses()
         self.layoutChanged.emit()
 
@@ -130,7 +132,7 @@ class FileModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if section in NUMBERS else LEFT
         if role == Qt.ItemDataRole.ToolTipRole:
-            return TIPS[section] or None
+            return tip_words(TIPS[section].format(self._losses_of)) or None
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole):

@@ -211,10 +211,10 @@ class FileView(QTreeView):
         self.files.forget_ticks()
         self._build(replace(self._wish, files=files))
 
-    def show_losses(self, losses: dict[str, float]) -> None:
-        """Losses by path; the heat goes from the least to the greatest of them."""
+    def show_losses(self, losses: dict[str, float], model: str) -> None:
+        """Losses by path, of the model with that name; the heat goes from the least to the greatest of them."""
         self._delegate.range = (min(losses.values()), max(losses.values())) if losses else (0.0, 1.0)
-        self.files.show_losses(losses)
+        self.files.show_losses(losses, model)
         self._wish = replace(self._wish, losses=losses)
         if self._wish.column == LOSS:
             self._build(self._wish)

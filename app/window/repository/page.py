@@ -21,6 +21,7 @@ from app.window.parts import (
     ProgressLine,
     Segmented,
     label,
+    tip,
 )
 from app.window.repository.changes_banner import ChangesBanner
 from app.window.repository.figures import SECRETS, Figures
@@ -34,6 +35,10 @@ from app.words import duration, percent
 FILES = "files"
 PATIENCE = 350  # milliseconds before reading shows its progress: most of it is over sooner
 TREE_HEIGHT = 300  # the least
+SCORING = (
+    "Measures how well the model guesses each held-out file, and colours the list by it: what it knows least stands out"
+)
+NOT_NOW = "A run has the device; files can be scored when it is over"
 WATCHING = {
     "watching": "watching",
     "looking": "looking for changes",
@@ -102,11 +107,7 @@ class RepositoryPage(Page):
         self.which.set_value(FILES)
         self.filters = FilterRow()
         self.shown = label("", "label")
-        self.score_button = PlainButton(
-            "Score files",
-            "Measures how well the model guesses each held-out file, and colours the list by it: what it knows least "
-            "stands out",
-        )
+        self.score_button = PlainButton("Score files", SCORING)
         row.addWidget(self.which)
         row.addWidget(self.filters, 20)
         row.addStretch(1)
@@ -149,6 +150,7 @@ class RepositoryPage(Page):
         repository.changed.connect(self.on_changed)
         repository.progressed.connect(self.on_progress)
         repository.failed.connect(self.on_failed)
+        repository.score_failed.connect(self.on_score_failed)
         repository.changes_counted.connect(self.on_changes_counted)
         repository.losses_changed.connect(self.on_losses_changed)
         self._training.changed.connect(self.on_training_changed)
@@ -162,7 +164,10 @@ class RepositoryPage(Page):
     @Slot()
     def on_try_again(self) -> None:
         self.error_card.put_away()
-        self._repository.open(self._repository.root)
+        if self._repository.score_failure is not None and self._repository.failure is None:
+            self._repository.score_files()
+        else:
+            self._repository.open(self._repository.root)
 
     @Slot()
     def on_adapt_wanted(self) -> None:
@@ -223,7 +228,7 @@ class RepositoryPage(Page):
             self.cancel_button.hide()
         if repository.phase in ("failed", "gone") and repository.failure is not None:
             self.error_card.show_failure(repository.failure, "Try again", "Reads the folder again")
-        elif repository.failure is None:
+        elif repository.failure is None and repository.score_failure is None:
             self.error_card.put_away()
         self._phase = repository.phase
         self.again_button.setEnabled(repository.phase in ("ready", "failed", "gone"))
@@ -258,7 +263,14 @@ class RepositoryPage(Page):
             parts.append(progress_words(*repository.progress))
         elif self._corpus is not None and repository.phase == "ready":
             parts.append(f"read in {duration(self._corpus.seconds)}" if self._corpus.seconds else "read")
+        if repository.losses and repository.phase == "ready":
+            parts.append(f"losses of {self._losses_of()}")
         self.heading.say(" · ".join(filter(None, parts)))
+
+    def _losses_of(self) -> str:
+        """The name of the model that the files were scored with."""
+        chosen = self.application.completion.choice(self._repository.losses_of)
+        return chosen.name if chosen is not None else "a model that is gone"
 
     @Slot(int)
     def on_shown_changed(self, shown: int) -> None:
@@ -283,6 +295,11 @@ class RepositoryPage(Page):
         self.view.ensureWidgetVisible(self.error_card)
 
     @Slot(object)
+    def on_score_failed(self, failure: Failure) -> None:
+        self.error_card.show_failure(failure, "Try again", "Scores the files again")
+        self.view.ensureWidgetVisible(self.error_card)
+
+    @Slot(object)
     def on_changes_counted(self, changes: ChangesSince) -> None:
         here = self._repository.phase not in ("gone", "failed")
         self.banner.show_changes(changes if here else ChangesSince(), can_adapt=not self._training.active)
@@ -291,7 +308,8 @@ class RepositoryPage(Page):
 
     @Slot()
     def on_losses_changed(self) -> None:
-        self.files.show_losses(self._repository.losses)
+        self.files.show_losses(self._repository.losses, self._losses_of())
+        self._say_where()
         self._enable_scoring()
 
     @Slot()
@@ -305,6 +323,7 @@ class RepositoryPage(Page):
         if self._repository.scoring[1]:
             self._repository.cancel_scoring()
         else:
+            self.error_card.put_away()
             self._repository.score_files()
 
     @Slot()
@@ -315,7 +334,9 @@ class RepositoryPage(Page):
         self.score_button.setText(words)
         self.score_button.setAccessibleName(words)
         held_out = self._corpus.totals.held_out.files if self._corpus is not None else 0
-        self.score_button.setEnabled(total > 0 or (repository.phase == "ready" and held_out > 0))
+        free = not self._training.active
+        self.score_button.setEnabled(total > 0 or (repository.phase == "ready" and held_out > 0 and free))
+        tip(self.score_button, SCORING if free else NOT_NOW)
 
 
 def progress_words(done: int, total: int, what: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QThread
 
 from app.values.completion import BUILT_IN, IN_TRAINING, STARTER
-from tests.app.state.program import PATIENCE
+from tests.app.state.program import PATIENCE, write_repository
 
 
 def test_a_folder_is_read_adapted_and_completed(program, repository, tiny):
@@ -175,6 +175,35 @@ def test_the_result_can_be_discarded(program, repository, tiny):
     state.training.discard()
     one.until(lambda: state.checkpoints.row(made) is None)
     assert state.training.phase == "idle" and [item.id for item in state.checkpoints.trash if item.id == made]
+
+
+def test_a_run_is_scored_on_the_folder_that_it_learned(program, repository, tiny, tmp_path, monkeypatch):
+    """Also where another one was opened during the run, whose heat colours stay away."""
+    import engine.scorecard
+
+    plain, roots = engine.scorecard.held_out_material, set()
+
+    def material(corpus, *more):
+        roots.add(corpus.root)
+        return plain(corpus, *more)
+
+    monkeypatch.setattr(engine.scorecard, "held_out_material", material)
+    other = write_repository(tmp_path / "other", 9)
+    one = program()
+    state = one.state
+    one.open(repository)
+    one.small_options(tiny, steps=100_000)
+    state.training.start()
+    one.until(lambda: state.training.step > 3)
+    one.open(other)
+    state.training.stop()
+    one.until(lambda: state.training.phase == "finished")
+    one.until(lambda: (state.training.after and not state.training.scoring[1]) or state.training.score_problem)
+    assert roots == {repository} and state.training.score_problem == ""
+    assert state.repository.root == str(other) and state.repository.losses == {}
+    state.repository.score_files()
+    one.until(lambda: not state.repository.scoring[1])
+    assert roots == {repository, other} and len(state.repository.losses) >= 2
 
 
 def test_changes_are_counted_and_adapted_to(program, repository, tiny):
