@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ from app.values.checkpoints import (
     PrecisionLine,
     TrashRow,
     VerifyView,
+)
+
+AT_ONCE = frozenset(  # jobs that are done before anybody could cancel them, or that are not left half way
+    {"refresh", "rename", "note", "tag", "pin", "delete", "restore", "empty_trash", "export_formats"}
 )
 
 
@@ -62,6 +67,9 @@ class CheckpointController(QObject):
         self.disk_use = DiskUseView()
         self.waits_for: Callable[[], str] = str  # what a measurement would have to wait for, in words
         self._jobs = 0
+        self._asked: deque[str] = (
+            deque()
+        )  # jobs of the files' worker that are still to be done, the first one being done
         self._ticket = 0  # of the measurement that was asked for last
         self._measuring: set[int] = set()  # tickets that were not given up
         self._waiting = False  # the last one has not begun yet
@@ -72,6 +80,11 @@ class CheckpointController(QObject):
     def busy(self) -> bool:
         """Whether something that was asked for is still being done."""
         return self._jobs > 0
+
+    @property
+    def cancellable(self) -> bool:
+        """Whether `cancel` would end what is being done."""
+        return bool(self._measuring) or (bool(self._asked) and self._asked[0] not in AT_ONCE)
 
     def row(self, id: str) -> CheckpointRow | None:
         return next((row for row in self.rows if row.id == id), None)
@@ -231,6 +244,12 @@ class CheckpointController(QObject):
 
     @Slot()
     def on_job_ended(self) -> None:
+        """The files' worker is done with what it was asked for first."""
+        if self._asked:
+            self._asked.popleft()
+        self._ended()
+
+    def _ended(self) -> None:
         self._jobs = max(0, self._jobs - 1)
         if not self._jobs:
             self.progress = (0, 0, "")
@@ -253,7 +272,7 @@ class CheckpointController(QObject):
         if ticket in self._measuring:
             self._measuring.discard(ticket)
             self._waiting = False
-            self.on_job_ended()
+            self._ended()
 
     @Slot(str)
     def on_cancelled(self, name: str) -> None:
@@ -267,6 +286,7 @@ class CheckpointController(QObject):
 
     def _ask(self, name: str, *arguments: Any) -> None:
         self._began()
+        self._asked.append(name)
         self.job_wanted.emit(name, arguments)
 
     def _measure(self, name: str, *arguments: Any) -> None:

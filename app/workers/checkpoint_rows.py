@@ -97,13 +97,14 @@ def lineage_tree(rows: list[CheckpointRow]) -> tuple[LineageNode, ...]:
     return tuple(nodes)
 
 
-def curve_of(store, manifest) -> HistoryCurve:
-    """The losses in its history."""
+def curve_of(store, manifest, look: Callable[[], None]) -> HistoryCurve:
+    """The losses in its history; `look` is called for each line of it and may raise to leave."""
     import numpy as np
 
     steps: list[tuple[float, float]] = []
     held_out: list[tuple[float, float]] = []
     for line in store.history(manifest.id):
+        look()
         if line.get("event") == "step" and line.get("loss") is not None:
             steps.append((line["step"], line["loss"]))
         elif line.get("event") == "evaluation" and line.get("held_out_loss") is not None:
@@ -113,13 +114,18 @@ def curve_of(store, manifest) -> HistoryCurve:
     return HistoryCurve(manifest.id, shown_name(manifest), *(np.ascontiguousarray(column) for column in columns))
 
 
-def details_of(store, id: str) -> CheckpointDetails:
-    """All about one checkpoint; what its base would tell is left out where the base is missing."""
+def details_of(store, id: str, look: Callable[[], None]) -> CheckpointDetails:
+    """All about one checkpoint; what its base would tell is left out where the base is missing.
+
+    `look` is called on the way and may raise to leave.
+    """
     from engine.checkpoints.card import model_card
     from engine.errors import CheckpointError
 
     manifest = store.get(id)
+    look()
     found = store.survey()  # once: it reads every manifest there is
+    look()
     names = {each.id: shown_name(each) for each in found.checkpoints.values()}
     config = store.config(manifest.id)
     problem = ""
@@ -136,7 +142,7 @@ def details_of(store, id: str) -> CheckpointDetails:
         files=tuple((name, record.size) for name, record in manifest.files.items()),
         lineage=tuple(row_of(each, names) for each in lineage),
         dependants=tuple(row_of(each, names) for each in found.dependants(manifest)),
-        curve=curve_of(store, manifest),
+        curve=curve_of(store, manifest, look),
         parameters=config.parameter_count,
         folder=str(store.folder_of(manifest.id)),
     )

@@ -124,10 +124,10 @@ class FilesWorker(QObject):
         self._list()
 
     def _details(self, id: str):
-        return checkpoint_rows.details_of(self._store, id)
+        return checkpoint_rows.details_of(self._store, id, self._look)
 
     def _histories(self, ids: tuple[str, ...]):
-        return tuple(checkpoint_rows.curve_of(self._store, self._store.get(id)) for id in ids)
+        return tuple(checkpoint_rows.curve_of(self._store, self._store.get(id), self._look) for id in ids)
 
     def _compare(self, first: str, second: str):
         self.progressed.emit(0, 0, "Comparing")
@@ -162,9 +162,10 @@ class FilesWorker(QObject):
     def _disk_use(self) -> DiskUseView:
         from engine.checkpoints.store_contents import size_of
 
-        use = self._store.disk_use()
-        tokens = size_of(self._data_folder / "tokens")
-        everything = size_of(self._data_folder)
+        self.progressed.emit(0, 0, "Measuring the disk use")
+        use = self._store.disk_use(self._look)
+        tokens = size_of(self._data_folder / "tokens", self._look)
+        everything = size_of(self._data_folder, self._look)
         other = max(0, everything - tokens - use.checkpoints - use.trash - use.leftovers)
         return DiskUseView(use.checkpoints, use.trash, use.leftovers, tokens, other, use.free)
 
@@ -259,13 +260,15 @@ class FilesWorker(QObject):
             if done // MIB != told:
                 told = done // MIB
                 self.progressed.emit(told, -(-total // MIB), f"{what}, in MiB")
-            if self._flag.is_raised():
-                raise Cancelled
+            self._look()
 
         return report
 
     def _step(self, done: int, total: int, what: str) -> None:
         self.progressed.emit(done, total, what)
+        self._look()
+
+    def _look(self) -> None:
         if self._flag.is_raised():
             raise Cancelled
 

@@ -7,7 +7,7 @@ rule would let go. Nothing here writes.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -256,13 +256,14 @@ def _bases_among(going: dict[str, Manifest], store: Survey) -> set[str]:
     return {base.id for base in bases if base is not None and base.id in going}
 
 
-def size_of(path: Path) -> int:
-    """Bytes of a file, or of all files in a folder; links count as nothing."""
+def size_of(path: Path, look: Callable[[], None] = lambda: None) -> int:
+    """Bytes of a file, or of all files in a folder; links count as nothing.  `look` may raise to leave."""
+    look()
     try:
         if path.is_symlink():
             return 0
         if path.is_dir():
-            return sum(size_of(path / name) for name in os.listdir(path))
+            return sum(size_of(path / name, look) for name in os.listdir(path))
         return path.stat().st_size
     except OSError:
         return 0

@@ -6,6 +6,7 @@ No lock is needed: what has its name does not change. A checkpoint that is delet
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -153,9 +154,10 @@ class StoreReader:
         """What was deleted, the latest first."""
         return trashed(self.folder)
 
-    def disk_use(self) -> DiskUse:
-        """Bytes of everything in the store's folder."""
-        total, trash, leftovers = (size_of(path) for path in (self.folder, self.folder / TRASH, self.folder / WORK))
+    def disk_use(self, look: Callable[[], None] = lambda: None) -> DiskUse:
+        """Bytes of everything in the store's folder.  `look` is called for each file and may raise to leave."""
+        parts = (self.folder, self.folder / TRASH, self.folder / WORK)
+        total, trash, leftovers = (size_of(path, look) for path in parts)
         above = next((path for path in (self.folder, *self.folder.absolute().parents) if path.is_dir()), Path())
         return DiskUse(total - trash - leftovers, trash, leftovers, shutil.disk_usage(above).free)
 

@@ -171,5 +171,6 @@ class Notices(QWidget):
 
     def _show_progress(self) -> None:
         done, total, what = self._checkpoints.progress
-        self.progress.show_progress(done, total, what or "Reading the checkpoints")
+        words = what or "Reading the checkpoints"
+        self.progress.show_progress(done, total, words, cancellable=self._checkpoints.cancellable)
         self.progress_card.show()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.state.checkpoints import CheckpointController
 from tests.app.state.program import PATIENCE, make_tiny_base
 
 
@@ -173,14 +174,17 @@ def test_an_export_tells_how_far_it_is_and_can_be_ended(program, child, store, t
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith((".", "half"))] == []
 
 
-@pytest.mark.parametrize("job", ["verify", "export", "compare"])
-def test_verify_export_and_compare_are_cancelled(program, tiny, child, tmp_path, monkeypatch, job):
+@pytest.mark.parametrize("job", ["verify", "export", "compare", "details", "histories", "disk_use"])
+def test_what_may_take_long_is_cancelled(program, tiny, child, tmp_path, monkeypatch, job):
     one = program()
     checkpoints = one.state.checkpoints
     answers = []
     checkpoints.verified.connect(answers.append)
     checkpoints.exported.connect(answers.append)
     checkpoints.compared.connect(answers.append)
+    checkpoints.details_ready.connect(answers.append)
+    checkpoints.histories_ready.connect(answers.append)
+    checkpoints.disk_use_ready.connect(answers.append)
     ended = []
     checkpoints.cancelled.connect(ended.append)
     monkeypatch.setattr(one.state._files_flag, "arm", lambda: None)
@@ -189,10 +193,34 @@ def test_verify_export_and_compare_are_cancelled(program, tiny, child, tmp_path,
         checkpoints.verify(child)
     elif job == "compare":
         checkpoints.compare(tiny, child)
-    else:
+    elif job == "export":
         checkpoints.export(child, "hf", tmp_path / "out")
+    elif job == "details":
+        checkpoints.details(child)
+    elif job == "histories":
+        checkpoints.histories([child])
+    else:
+        checkpoints.measure_disk_use()
+    assert checkpoints.cancellable
     one.until(lambda: not checkpoints.busy)
     assert answers == [] == one.failures and not (tmp_path / "out").exists() and ended == [job]
+
+
+def test_only_what_can_be_cancelled_says_so(qapp):
+    checkpoints = CheckpointController()
+    assert not checkpoints.cancellable
+    checkpoints.rename("a", "b")
+    checkpoints.verify("a")
+    assert not checkpoints.cancellable  # the first one is being done
+    checkpoints.on_job_ended()
+    assert checkpoints.cancellable
+    checkpoints.on_job_ended()
+    assert not checkpoints.cancellable and not checkpoints.busy
+    checkpoints.try_blend("a", "b", 0.5, "/somewhere")
+    checkpoints.refresh()
+    assert checkpoints.cancellable
+    checkpoints.on_measure_ended(1)
+    assert not checkpoints.cancellable and checkpoints.busy
 
 
 def test_what_a_killed_writer_left_is_tidied(program, folder, repository):
