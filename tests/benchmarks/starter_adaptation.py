@@ -43,7 +43,7 @@ from engine.session import Session
 from engine.train.options import TrainingOptions, preset
 
 RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
-RANKS = (4, 8, 16, 32)
+RANKS = (4, 8, 16)
 TUNED_ON = ("invoke", "mistune", "cmd2")  # of the tuning list, each with a seed of its own
 TUNING_STEPS, TUNING_EVALUATIONS = 120, 4
 SPEED_STEPS = 24
@@ -64,14 +64,13 @@ class Choices:
     """What the tuning packages decided."""
 
     rates: dict[str, float]
-    rank: int
 
     @classmethod
     def read(cls, records: Path) -> Choices:
         known = read_json(records / CHOICES)
         if "rates" not in known:
             sys.exit("Nothing has been chosen yet: run `tune` first.")
-        return cls(known["rates"], known.get("rank", TrainingOptions().rank))
+        return cls(known["rates"])
 
 
 def main() -> None:
@@ -135,19 +134,17 @@ def tune(bench: Bench, arguments: argparse.Namespace) -> None:
 
 
 def rank(bench: Bench, arguments: argparse.Namespace) -> None:
-    """LoRA's rank, with the rate that `tune` chose for the default rank."""
+    """LoRA's rank, with the rate that `tune` chose for the default one; more rank gains more and forgets more."""
     packages, rate = folders(arguments.work, "tuning", TUNED_ON), Choices.read(arguments.records).rates["lora"]
-    rows, gains = [], {}
+    rows = []
     for size in RANKS:
         runs = [
             bench.run(name, tuning_options("lora", rate, seed).changed(rank=size)) for seed, name in enumerate(packages)
         ]
-        gains[size] = mean_gain(runs)
         megabytes = statistics.mean(run.nbytes for run in runs) / 2**20
-        report(f"lora.rank_{size}.gain", gains[size])
+        report(f"lora.rank_{size}.gain", mean_gain(runs))
         forgotten = statistics.mean(run.forgotten for run in runs)
         rows.append([str(size), gain_cell(runs), f"{forgotten:+.3f}", f"{megabytes:.2f} MiB"])
-    update_json(arguments.records / CHOICES, rank=max(gains, key=gains.get))
     print("\n".join(table(["rank", "gain", "forgotten", "checkpoint"], rows)))
 
 
@@ -234,7 +231,7 @@ def tuning_options(mode: str, rate: float, seed: int) -> TrainingOptions:
 
 
 def evaluation_options(records: Path, choices: Choices, mode: str, budget: str) -> TrainingOptions:
-    options = preset("quick").changed(mode=mode, learning_rate=choices.rates[mode], rank=choices.rank)
+    options = preset("quick").changed(mode=mode, learning_rate=choices.rates[mode])
     if budget == QUICK:
         return options
     known = read_json(records / CHOICES).get("speeds", {})
