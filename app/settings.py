@@ -9,14 +9,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QObject, QTimer, Signal, Slot
 
 from app.key_check import key_problem
-from app.limits import Limit, Number, OneOf, Text, Texts, Truth
+from app.limits import COMPLETION_LIMITS, Limit, Number, OneOf, Text, Texts, Truth
+from app.values.completion import SamplingSettings, StopSettings
 from engine.errors import ConfigError
 
 AUTOMATIC = "auto"
@@ -24,6 +25,7 @@ FILE_NAME = "settings.json"
 MOST_BYTES = 1 << 20
 SAVE_DELAY = 500  # milliseconds: a slider that is dragged writes once
 GIB = 2**30
+USUAL_SAMPLING = asdict(SamplingSettings()) | asdict(StopSettings())
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,14 @@ FIELDS: dict[str, Field] = {
     "key_accept_line": Field("Ctrl+Down", Text(64, key_problem)),
     "key_dismiss": Field("Esc", Text(64, key_problem)),
     "preset": Field("balanced", Text(32)),
+    "training_mode": Field("", Text(32)),  # "": the preset's
     "model": Field("starter", Text(64)),  # that completes
     "reopen": Field(True, Truth()),  # the last repository at start
     "race": Field({}, Texts(16, named=True)),  # tokens a second by the description of a device, as it was measured
     "recent_folders": Field([], Texts(20)),
     "page": Field("", Text(64)),
     "places": Field({}, Texts(64, named=True)),  # windows and splitters by name, base64
+    **{f"sampling_{name}": Field(usual, COMPLETION_LIMITS[name]) for name, usual in USUAL_SAMPLING.items()},
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -45,8 +45,8 @@ class CompletionController(QObject):
         self.model = settings.model  # of the ghost text and the left side
         self.second = ""  # of the right side, and what `blend` mixes in; "": none
         self.blend = 0.0  # 0: all `model`, 1: all `second`
-        self.sampling = SamplingSettings()
-        self.stops = StopSettings()
+        self.sampling = self._kept(SamplingSettings)
+        self.stops = self._kept(StopSettings)
         self.busy = False
         self.last: CompletionView | None = None  # for latency and speed
 
@@ -190,8 +190,13 @@ class CompletionController(QObject):
         problem = f"There is no setting {name!r}." if limit is None else limit.problem(name, value)
         if not problem:
             setattr(self, what, replace(getattr(self, what), **{name: value}))
+            self._settings.set(f"sampling_{name}", value)
             self.changed.emit()
         return problem
+
+    def _kept(self, kind: type):
+        """As it was when the program ended."""
+        return kind(**{field.name: self._settings.value(f"sampling_{field.name}") for field in fields(kind)})
 
     def _set_busy(self) -> None:
         self.busy = bool(self._waiting)

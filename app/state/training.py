@@ -114,7 +114,9 @@ class TrainingController(QObject):
             return " ".join(filter(None, (error.message, error.remedy)))
         if changed != self._options:
             self._options = changed
-            if name not in ("mode", "duty_cycle"):
+            if name == "mode":
+                self._settings.training_mode = value
+            elif name != "duty_cycle":
                 self.preset = CUSTOM
             self._options_changed()
         return ""
@@ -363,11 +365,12 @@ class TrainingController(QObject):
     # ---- inside
 
     def _initial_options(self) -> TrainingOptions:
+        from engine.model.selection import MODES
         from engine.train.options import PRESETS
 
-        name = self.preset if self.preset in PRESETS else "balanced"
-        self.preset = name
-        return replace(PRESETS[name], duty_cycle=self._settings.duty_cycle)
+        self.preset = self.preset if self.preset in PRESETS else "balanced"
+        usual, mode = PRESETS[self.preset], self._settings.training_mode
+        return replace(usual, mode=mode if mode in MODES else usual.mode, duty_cycle=self._settings.duty_cycle)
 
     def _plan_request(self) -> RunRequest:
         """A run with the present options."""

@@ -12,10 +12,11 @@ from app.state.engine import EngineController
 from app.state.run_history import RunHistory
 from app.state.training import TrainingController
 from app.values.checkpoints import CheckpointRow
-from app.values.completion import IN_TRAINING, STARTER, CompletionView, ModelChoice
+from app.values.completion import IN_TRAINING, STARTER, CompletionView, ModelChoice, SamplingSettings, StopSettings
 from app.values.engine import RaceEnded, RaceLine
 from app.values.training import ResumableRun
 from engine.train.events import EvaluationEvent, NoteEvent, StepEvent
+from engine.train.options import PRESETS
 
 
 @pytest.fixture
@@ -71,6 +72,28 @@ def test_a_preset_keeps_the_mode(settings):
     training.set_mode("wsla")
     training.choose_preset("thorough")
     assert training.mode == "wsla"
+
+
+def test_mode_preset_and_sampling_are_as_they_were(settings):
+    training, completion = TrainingController(settings), CompletionController(settings)
+    assert training.set_mode("wsla") == "" and training.set_mode("no such") != ""
+    training.choose_preset("quick")
+    assert completion.set_sampling("temperature", 0.7) == "" == completion.set_stops("end_of_line", True)
+    assert completion.set_sampling("top_p", 7.0) != ""
+    settings.save()
+    again = Settings(settings.path.parent)
+    training, completion = TrainingController(again), CompletionController(again)
+    assert (training.mode, training.preset) == ("wsla", "quick")
+    assert completion.sampling == SamplingSettings(temperature=0.7) and completion.stops == StopSettings(
+        end_of_line=True
+    )
+
+
+def test_a_mode_or_a_sampling_that_cannot_be_is_as_if_never_set(settings):
+    settings.path.write_text('{"training_mode": "no such", "sampling_temperature": -1, "sampling_seed": "x"}')
+    again = Settings(settings.path.parent)
+    assert TrainingController(again).mode == PRESETS["balanced"].mode
+    assert CompletionController(again).sampling == SamplingSettings()
 
 
 def test_nothing_starts_without_a_folder(settings):
