@@ -62,10 +62,14 @@ class ClosingBar(QFrame):
 
     @Slot()
     def put_away(self) -> None:
-        """The question is answered; the focus goes back to the page, not to whatever comes next."""
+        """The question is answered."""
+        self._give_focus_back()
+        self.hide()
+
+    def _give_focus_back(self) -> None:
+        """To the page, not to whatever comes next."""
         if self.isAncestorOf(QApplication.focusWidget() or self.window()):
             self.window().setFocus()
-        self.hide()
 
     @property
     def is_saving(self) -> bool:
@@ -75,6 +79,7 @@ class ClosingBar(QFrame):
     @Slot()
     def on_stop_clicked(self) -> None:
         self.words.setText("Stopping and saving…")
+        self._give_focus_back()
         for button in (self.stop_button, self.tray_button, self.stay_button):
             button.setEnabled(False)
         self.stop_wanted.emit()

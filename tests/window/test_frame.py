@@ -270,6 +270,7 @@ def test_stop_and_save_closes_once_the_run_is_saved(main_window, application, qt
     main_window.close()
     press(qtbot, main_window.closing_bar.stop_button)
     assert stopped == [1] and main_window.isVisible() and "saving" in main_window.closing_bar.words.text()
+    assert QApplication.focusWidget() is main_window  # and not whatever comes next: a ring there would tell of nothing
     application.training.on_finished(FinishedView("r", "stopped", 3, 3, 4.0, 3.9, False, 9.0, "c8", "orbit #8"))
     assert not main_window.isVisible()
 
