@@ -15,6 +15,7 @@ from app.window.parts import (
     FieldRow,
     FigureLabel,
     InlineMessage,
+    KeySplitter,
     Number,
     ProgressLine,
     Segmented,
@@ -161,3 +162,25 @@ def test_tool_tips_show_what_looks_like_markup_as_it_is():
     assert tip_words("Open it", "Ctrl+O") == "Open it (Ctrl+O)"
     assert "&lt;b&gt;" in tip_words("a <b>card</b>")
     assert tip_words("word " * 40).startswith("<table")
+
+
+def test_a_splitter_is_moved_by_the_arrows(shown, qtbot):
+    splitter = KeySplitter()
+    splitter.setHandleWidth(14)
+    for _ in range(2):
+        half = QWidget()
+        half.setMinimumSize(50, 80)
+        splitter.addWidget(half)
+    shown(splitter, 600).setSizes([300, 300])
+    handle, before = splitter.handle(1), splitter.sizes()[0]
+    assert handle.focusPolicy() & Qt.FocusPolicy.TabFocus
+    quiet = handle.grab().toImage()
+    handle.setFocus(Qt.FocusReason.TabFocusReason)
+    splitter.activateWindow()
+    qtbot.waitUntil(handle.hasFocus)
+    assert handle.grab().toImage() != quiet  # the focus is seen
+    qtbot.keyClick(handle, Qt.Key.Key_Right)
+    assert splitter.sizes()[0] > before
+    for _ in range(2):
+        qtbot.keyClick(handle, Qt.Key.Key_Left)
+    assert splitter.sizes()[0] < before

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from app.events import Failure
 from app.state.application import Application
@@ -23,6 +23,7 @@ from app.window.checkpoints.notices import Notices
 from app.window.checkpoints.words import store_words
 from app.window.pages import ADAPT
 from app.window.parts import GAP, EmptyState, ErrorCard, IconButton, LinkButton, Page, PageTitle, PlainButton
+from app.window.parts.key_splitter import KeySplitter
 from app.window.preloading import when_loaded
 
 REST = 90  # milliseconds that a selection rests before its files are read
@@ -97,8 +98,7 @@ class CheckpointsPage(Page):
         )
         row.addWidget(self.import_button)
         column.addLayout(row)
-        self.splitter = QSplitter(Qt.Orientation.Horizontal)
-        self.splitter.setChildrenCollapsible(False)
+        self.splitter = KeySplitter()
         self.splitter.setHandleWidth(GAP)
         self.detail = DetailPane(self._checkpoints)
         self.splitter.addWidget(self._build_left())
@@ -111,7 +111,7 @@ class CheckpointsPage(Page):
         self.stack.addWidget(self.view)
         self.body.addWidget(self.stack)
         self.import_dialog = ImportDialog(self)
-        self.import_menu, self.more_menu = QMenu(self), actions.menu(self)
+        self.import_menu, self.more_menu = QMenu(self), actions.menu(self, self.table.sort_menu)
         self.import_menu.addActions([actions.import_file, actions.import_folder])
         self.commands = Commands(self.application, actions, self.table, self.detail, self.notices, self.import_dialog)
 

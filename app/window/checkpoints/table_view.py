@@ -42,6 +42,7 @@ from app.window.checkpoints.table_model import (
     CheckpointTable,
     Index,
 )
+from app.window.parts import SortMenu
 
 HEIGHT = 34
 STAR = 7.5  # its radius
@@ -160,6 +161,7 @@ class CheckpointView(QTableView):
         header.setSortIndicator(WHEN, Qt.SortOrder.DescendingOrder)
         header.setMinimumSectionSize(WIDTHS[PINNED])
         self.setSortingEnabled(True)
+        self.sort_menu = SortMenu(self)
         header.sectionResized.connect(self.on_section_resized)
         self.itemDelegate().closeEditor.connect(self.on_editor_closed)
         self.table.modelAboutToBeReset.connect(self.on_about_to_reset)
@@ -262,6 +264,8 @@ class CheckpointView(QTableView):
     def on_menu_requested(self, where: QPoint) -> None:
         if self.chosen:
             self.menu_wanted.emit(self.viewport().mapToGlobal(where))
+        else:
+            self.sort_menu.open()
 
     # ---- columns
 

@@ -6,7 +6,7 @@ import json
 
 from PySide6.QtCore import QByteArray, Qt, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from app.events import Failure
 from app.state.application import Application
@@ -27,6 +27,7 @@ from app.window.parts import (
     EmptyState,
     ErrorCard,
     InlineMessage,
+    KeySplitter,
     Page,
     PageTitle,
     PlainButton,
@@ -82,9 +83,8 @@ class CompletePage(Page):
         self.card = EditorCard(self.keys)
         self.editor = self.card.editor
         self.suggester = Suggester(self.editor, self._completion, self._settings)
-        self.splitter = QSplitter(Qt.Orientation.Horizontal)
+        self.splitter = KeySplitter()
         self.splitter.setHandleWidth(GAP)
-        self.splitter.setChildrenCollapsible(False)
         self.splitter.setAccessibleName("Width of the editor")
         self.card.setMinimumWidth(LEAST_EDITOR)
         self.splitter.addWidget(self.card)

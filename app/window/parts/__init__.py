@@ -26,6 +26,8 @@
     InlineMessage    `say(words, heading, kind)`, `add_button(words)`, `put_away()`; hidden until it says something
     ErrorCard        `show_failure(failure, action="Try again")`, `action_wanted`, `dismissed`, `put_away()`
     EmptyState       icon, heading, words, `add_button`
+    SortMenu         sorts a list by key or menu as its header does by mouse
+    KeySplitter      a splitter whose handle Tab reaches and the arrows move
     tip, tip_words   tool tips: wrapped, escaped, with the keys
     keyboard_focus   buttons below a widget take the focus from the keyboard only
 
@@ -46,6 +48,7 @@ from app.window.parts.buttons import (
 from app.window.parts.empty_state import EmptyState
 from app.window.parts.error_card import ErrorCard
 from app.window.parts.fields import Choice, FieldRow, Line, Number, Switch, WholeNumber
+from app.window.parts.key_splitter import KeySplitter
 from app.window.parts.labels import (
     NOTHING,
     ElidedLabel,
@@ -61,6 +64,7 @@ from app.window.parts.messages import InlineMessage
 from app.window.parts.page import Page
 from app.window.parts.progress import ProgressLine
 from app.window.parts.search_field import SearchField
+from app.window.parts.sort_menu import SortMenu
 from app.window.parts.surfaces import GAP, Card, PageColumn, rule, steady_scroll_bar
 from app.window.parts.tool_tips import tip, tip_words
 
@@ -77,6 +81,7 @@ __all__ = [
     "FigureLabel",
     "IconButton",
     "InlineMessage",
+    "KeySplitter",
     "LayoutButton",
     "Line",
     "LinkButton",
@@ -90,6 +95,7 @@ __all__ = [
     "SearchField",
     "SectionTitle",
     "Segmented",
+    "SortMenu",
     "Switch",
     "WholeNumber",
     "dot",

@@ -27,7 +27,7 @@ from app.theme import Theme, Tokens
 from app.theme.fonts import BODY, LABEL, code_font, interface_font
 from app.theme.icons import pixmap
 from app.values.repository import FileRow
-from app.window.parts import steady_scroll_bar
+from app.window.parts import SortMenu, steady_scroll_bar
 from app.window.repository.file_model import NUMBERS, FileModel, Index
 from app.window.repository.file_tree import (
     LANGUAGE,
@@ -200,6 +200,7 @@ class FileView(QTreeView):
         header.setSortIndicatorShown(True)
         header.setSortIndicator(NAME, Qt.SortOrder.AscendingOrder)
         header.sortIndicatorChanged.connect(self.on_sort_changed)
+        self.sort_menu = SortMenu(self)
         self.expanded.connect(self.on_expanded)
         self.collapsed.connect(self.on_collapsed)
         Theme.current().restyled.connect(self.on_restyled)
@@ -320,6 +321,8 @@ class FileView(QTreeView):
             menu = self.menu_for(self.files.node(index))
             menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
             menu.popup(self.viewport().mapToGlobal(where))
+        else:
+            self.sort_menu.open()
 
     def menu_for(self, node: Node) -> QMenu:
         """What can be done with a file or folder."""
@@ -336,6 +339,7 @@ class FileView(QTreeView):
             reason = node.file.reason
             menu.addAction("Show all left out for this reason", lambda: self.reason_wanted.emit(reason))
         menu.addAction("Copy its path", lambda: QGuiApplication.clipboard().setText(node.path))
+        menu.addMenu(self.sort_menu)
         return menu
 
     # ---- how it is drawn

@@ -106,6 +106,22 @@ def test_use_and_train_on(desk, story, qtbot):
     assert one.state.completion.model == snapshot and "of its own" in page.notices.message.words.text()
 
 
+def test_the_table_is_sorted_without_a_mouse(desk, story):
+    _one, page = desk
+    menu = page.table.sort_menu
+    assert menu in [action.menu() for action in page.more_menu.actions()]
+    page.table.choose([])
+    page.table.on_menu_requested(QPoint(5, 5))  # with nothing selected, that is all the menu there is
+    assert menu.isVisible()
+    entries = {action.text(): action for action in menu.actions() if action.text()}
+    assert "Pinned" in entries and entries["When"].isChecked() and entries["Descending"].isChecked()
+    entries["Name"].trigger()
+    entries["Ascending"].trigger()
+    menu.close()
+    names = [row.name for row in page.table.table.shown]
+    assert len(names) > 2 and names == sorted(names, key=str.casefold)
+
+
 def test_rename_pin_tags_and_note(desk, story, qtbot):
     one, page = desk
     checkpoints = one.state.checkpoints

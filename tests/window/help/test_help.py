@@ -115,6 +115,7 @@ def test_every_key_of_every_page_is_in_its_table(main_window):
         title = owner(thing, main_window.made)
         assert f"`{keys}`" in told[title or "Privacy"], (title, thing, keys)
     assert "`F6`" in told["Complete"] and "`F6`" not in told["Repository"]
+    assert "`Ctrl+Shift+O`" in told["Repository"] and "`←, →`" in told["Complete"]
     assert "`Space`" in told["Repository"] and "`+, -, Esc`" in told["Adapt"]
     window.close()
 

@@ -12,7 +12,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from app.events import Failure
 from app.values.completion import ModelChoice
 from app.values.repository import FileLosses
-from app.window.repository.file_tree import LOSS, NAME, VERDICT
+from app.window.repository.file_tree import LOSS, NAME, TOKENS, VERDICT
 from app.window.repository.filters import CHANGED, HELD_OUT, LEFT_OUT
 from app.window.repository.page import FILES, SECRETS
 from app.window.repository.tree_builder import AT_ONCE
@@ -355,6 +355,27 @@ def test_another_repository_starts_without_the_old_filter(opened, application):
     opened.filters.choose(LEFT_OUT)
     open_repository(application, corpus(rows()[:1], "/another"))
     assert opened.filters.filter.is_open and shown(opened) == ["README.md"]
+
+
+def test_the_files_are_sorted_without_a_mouse(opened, main_window, qtbot):
+    main_window.show_page("Repository")
+    view = opened.files
+    view.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.keyClick(view, Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    menu = view.sort_menu
+    assert menu.isVisible()
+    entries = {action.text(): action for action in menu.actions() if action.text()}
+    assert "Tokens" in entries and "Model's loss" not in entries  # nothing was scored: there is no such column
+    assert entries["File"].isChecked() and entries["Ascending"].isChecked()
+    entries["Tokens"].trigger()
+    entries["Descending"].trigger()
+    menu.close()
+    view.wait()
+    assert view.header().sortIndicatorSection() == TOKENS and (view._wish.column, view._wish.descending) == (
+        TOKENS,
+        True,
+    )
+    assert menu in [action.menu() for action in view.menu_for(view.files.tree.nodes[1]).actions()]
 
 
 def test_a_folder_dropped_on_the_editor_is_opened_and_not_pasted(main_window, qapp, tmp_path):
