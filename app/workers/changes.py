@@ -26,7 +26,7 @@ class ChangeCounter:
         self._prints.keep(checkpoint, self._root, [verdict.path for verdict in corpus.files if verdict.learn])
 
     def count(self, corpus, in_use: str) -> ChangesSince:
-        """Since the model `in_use`, or else since the newest checkpoint of this repository."""
+        """Since the model `in_use` or what was made from it, or else since the newest checkpoint of this repository."""
         from engine.session import changed_since
 
         manifest = since_checkpoint(self._store.list(), self._root, in_use)
@@ -35,14 +35,17 @@ class ChangeCounter:
         paths = tuple(changed_since(manifest, corpus))
         lines = self._prints.count(manifest.id, self._root, paths)
         tokens = sum(corpus.by_path[path].tokens or 0 for path in paths if path in corpus.by_path)
-        seconds = self._speeds.seconds_for_changes(tokens, manifest.mode) if paths else 0.0
+        held_out = sum(document.tokens for document in corpus.held_out_documents)
+        seconds = self._speeds.seconds_for_changes(tokens, manifest.mode, held_out) if paths else 0.0
         return ChangesSince(manifest.id, manifest.name, len(paths), lines, paths, seconds)
 
 
 def since_checkpoint(manifests, root: Path, in_use: str):
-    """The checkpoint that changes of the repository at `root` are counted from: the one in use, or else the newest.
+    """The checkpoint that changes of the repository at `root` are counted from, None where there is none.
 
-    Only one that was trained there and knows the files that it has seen (a merge does not); no snapshots along a run.
+    The newest that goes on from the one in use: what an adaptation to changes has learned is not offered again. Where
+    none of this repository is in use, the newest. Only those that were trained there and know the files that they have
+    seen (a merge does not); no snapshots along a run.
     """
     from engine.session.changes import SEEN
 
@@ -51,7 +54,11 @@ def since_checkpoint(manifests, root: Path, in_use: str):
         for manifest in manifests  # newest first
         if "timeline" not in manifest.tags and trained_on(manifest) == str(root) and SEEN in manifest.data
     ]
-    return next((manifest for manifest in own if manifest.id == in_use), own[0] if own else None)
+    line = {in_use}
+    for manifest in reversed(own):  # oldest first: parents come before their children
+        if line.intersection(manifest.parents):
+            line.add(manifest.id)
+    return next((manifest for manifest in own if manifest.id in line), own[0] if own else None)
 
 
 def trained_on(manifest) -> str:

@@ -19,6 +19,7 @@ REPLAY = 2  # tokens read for each changed one: half of a batch is older code
 OVERHEAD = 8.0  # seconds to read, to load and to measure
 RELATIVE = {"full": 1.0, "lora": 1.3, "vocabulary": 1.1, "wsla": 1.4}  # measured with the starter on the CPU
 FORWARD = 3.0  # tokens measured in the time of one that is learned
+MEASUREMENTS, MOST_MEASURED = 11, 64 * 256  # of a run to changes: how often, and tokens of each kind at most
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,13 @@ class Speeds:
                 best = (distance, each.tokens_per_second * scale * relation)
         return best[1] if best else 0.0
 
-    def seconds_for_changes(self, tokens: int, mode: str, measured: int = 0) -> float:
+    def seconds_for_changes(self, tokens: int, mode: str, held_out: int = 0) -> float:
         """About how long an adaptation to so many changed tokens takes, by the latest run of that mode; 0: unknown.
 
-        `measured`: held-out tokens that are measured on the way.
+        `held_out`: tokens of held-out code, which is measured along the run, as is what changed.
         """
         known = [each for each in self._all() if each.mode == mode] or self._all()
+        measured = MEASUREMENTS * (min(held_out, MOST_MEASURED) + min(tokens, MOST_MEASURED))
         worked = tokens * CHANGE_PASSES * REPLAY + measured / FORWARD
         return OVERHEAD + worked / known[-1].tokens_per_second if known else 0.0
 

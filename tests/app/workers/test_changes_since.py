@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
 from app.values.completion import STARTER
+from app.workers.changes import since_checkpoint
 from engine.checkpoints.store import CheckpointStore
+from engine.session.changes import SEEN
 
 
 def edit(repository, n: int) -> None:
@@ -72,3 +77,17 @@ def test_one_that_does_not_know_what_it_has_seen_is_passed_over(adapted, folder,
     assert since_checkpoint(manifests, repository, STARTER).id == second
     assert since_checkpoint(manifests, repository, first).id == first
     assert since_checkpoint(manifests, repository / "elsewhere", first) is None
+
+
+def manifest(name: str, *parents: str, root: str = "/code", tags: tuple[str, ...] = ()):
+    return SimpleNamespace(id=name, parents=parents, tags=tags, data={"root": root, SEEN: {}})
+
+
+def test_what_was_made_from_the_one_in_use_counts_for_it():
+    """So that an adaptation to changes is not offered again, though its beginning is still the one in use."""
+    others = manifest("elsewhere", "one", root="/other"), manifest("point", "one", tags=("timeline",))
+    newest_first = [manifest("apart", "base"), manifest("three", "two"), *others, manifest("two", "one")]
+    newest_first += [manifest("one", "base")]
+    found = {each: since_checkpoint(newest_first, Path("/code"), each).id for each in ("one", "two", "apart", "base")}
+    assert found == {"one": "three", "two": "three", "apart": "apart", "base": "apart"}
+    assert since_checkpoint(newest_first, Path("/empty"), "one") is None
