@@ -8,7 +8,8 @@ way it is listed: the footer shows that list.
 
 What it cannot see is code that calls the system without Python (drivers, Qt, a compiled download helper).  None of
 those that we load has a reason to, the one that could is switched off in `app.base_model_fetching`, and
-`tests/app/privacy` asks the kernel itself whether anything tried.
+`tests/app/privacy` asks the kernel itself whether anything tried.  Nor can it see into another process: there is one
+that we start, git, and `engine.corpus.git` takes every protocol and every program of the repository's settings from it.
 
 Every start of the program loads this file first, so it imports next to nothing by itself.
 """

@@ -184,7 +184,7 @@ def newest_paths(root: Path, wanted: Callable[[str], bool]) -> Newest | None:
     Files of one commit come in the order of their hash, so that a commit that touches everything gives a fair sample.
     """
     arguments = ["log", f"--max-count={MOST_COMMITS}", "-z", "--name-only", "--relative", "--no-renames"]
-    arguments += ["--no-ext-diff", "--no-textconv", "--no-merges", "--format=%x01%H", "--", "."]
+    arguments += ["--no-merges", "--format=%x01%H", "--", "."]
     commits = _commits(ask_git(root, arguments) or b"")
     if not commits:
         return None

@@ -21,8 +21,8 @@ from engine.scorecard.material import Cursor, HeldOutText, Material, candidate_l
 
 HUNK = re.compile(rb"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
 SHOW = (
-    *("-c", "core.quotePath=false", "show", "--format=", "--unified=0", "--relative", "--no-renames", "--no-color"),
-    *("--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"),
+    *("show", "--format=", "--unified=0", "--relative", "--no-renames", "--no-color"),
+    *("--src-prefix=a/", "--dst-prefix=b/"),
 )
 NEW_FILE = re.compile(rb'^\+\+\+ "?b/(.*?)"?\t?$')
 
@@ -96,6 +96,6 @@ def _added(corpus: Corpus, commit: str) -> Iterator[tuple[str, set[int]]]:
 
 def _text_at(corpus: Corpus, commit: str, path: str) -> str | None:
     """The file as that commit left it, if it is text."""
-    data = ask_git(corpus.root, ["show", "--no-textconv", f"{commit}:./{path}"])
+    data = ask_git(corpus.root, ["show", f"{commit}:./{path}"])
     decoded = decode(data) if data else None
     return decoded.text if isinstance(decoded, Decoded) else None
