@@ -51,7 +51,7 @@ MINUTES = 10.0
 EVALUATIONS, PATIENCE = 20, 3  # of the long runs: one that has stopped getting better ends, with its best weights
 QUICK, LONG = "quick", "10 minutes"
 RECORDS, CHOICES = Path(__file__).parent / "starter_records", "choices.json"
-CURSORS = 200
+CURSORS = 100
 SCORES = {
     "bits_per_byte": "bits per byte",
     "next_line_exact": "next line exactly right",
