@@ -7,12 +7,18 @@
                     WebGPU device               CPU device
                     (wgpu, shaders/)        (NumPy and Numba)
 
-    model/      configuration, parameters, the forward pass, files; `Model` is what other programs use
-    graph/      tensors without numbers, the tape that differentiates, the plan that places
-    devices/    the two devices and the kernels that they share
-    selftest    every kernel of a device against the CPU device
-    compiling   functions compiled by Numba and kept on disk
-    errors      what the engine raises on purpose
+    corpus/       a folder of source code: which files, which tokens, which batches
+    model/        configuration, parameters, the forward pass, files; `Model` is what other programs use
+    graph/        tensors without numbers, the tape that differentiates, the plan that places
+    devices/      the two devices and the kernels that they share
+    train/        steps, evaluations, health and memory of a run; knows no repository
+    session/      a run from folder to checkpoint: corpus, base, trainer and store put together
+    checkpoints/  the store, comparing and merging, other people's formats
+    generate/     completion: from a cursor to a stream of text
+    scorecard/    did adaptation help, with an interval
+    selftest      every kernel of a device against the CPU device
+    compiling     functions compiled by Numba and kept on disk
+    errors        what the engine raises on purpose
 
 A program that uses it:
 

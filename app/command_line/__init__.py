@@ -3,6 +3,15 @@
 Every command is a module with `run(arguments) -> exit code`, imported only when it is asked for: `--version` answers
 at once, and a command that needs no window never loads Qt.  Exit codes: 0 good, 1 a check failed, 2 the request cannot
 be met (message and remedy on standard error), 3 a run failed and can go on, 130 interrupted.
+
+    devices, selftest   where to compute, and whether that can be trusted
+    scan                what of a folder would be learned
+    train               adapt a model, with train_options and train_report (words, or JSON by line)
+    complete            go on with a text                  score         did adaptation help?
+    checkpoints         everything that can be done with them; made of checkpoint_words, checkpoint_merge and
+                        checkpoint_precisions
+    base                larger base models                 model_choice  which model a command means
+    held_out            losses, for commands that compare
 """
 
 from __future__ import annotations

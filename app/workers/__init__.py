@@ -5,6 +5,14 @@
     thread "files"        files: everything in the checkpoint store that needs no device; moving: the data folder
     thread "downloads"    downloading: one base model, while it is being fetched
 
+    workbench         the open device and the models on it          loaded_model     one of these, or a blend of two
+    planning          a run before it starts: memory and minutes    speeds           how fast runs were here
+    expected_speed    how fast one would be, before the first       race             the same steps on every device
+    corpus_view       a corpus as the Repository page shows it      checkpoint_rows  manifests as the table shows them
+    changes           what changed since a checkpoint               line_prints      the same in lines
+    recent_edits      files that a completion may look at           sample           the copy of the sample project
+    failures          exceptions as the window shows them
+
 What may be told to a worker in the middle of its work is in `flag`; everything else waits in its queue.  Engine modules
 are imported inside the methods: the window is there before the engine is loaded.
 """

@@ -12,6 +12,10 @@
 
     checking    verify: what is wrong with a checkpoint, in words
     compare, merge                     seeing and combining (comparable: what can be, comparison_side: one of the two)
+    number_formats                     the precisions by name, made of scalar_formats (float16, int8, fp8),
+                                       block_formats (Q8_0, Q4_0) and group_formats (int4, fp4, ternary, binary)
+    precision_table                    what each of them costs in bytes, error and held-out loss
+    spans, progress                    long arrays in pieces on all cores, and how far that is
     formats/                           Hugging Face folders, GGUF, MBJS, one-file bundles
 
 A checkpoint is a folder; its `manifest.json` is the only truth about it, and there is no index. Nothing is changed once

@@ -2,8 +2,12 @@
 names and meaning.
 
     interface   what a device is            kernels   (engine.graph.kernels) what it must be able to do
-    cpu/        NumPy's BLAS and Numba      samples   small inputs for every kernel: self-test, tests, warm-up
-    webgpu/     wgpu-py and shaders/        choice    which device there is and which one to take
+    cpu/        NumPy's BLAS and Numba      choice    which device there is and which one to take
+    webgpu/     wgpu-py and shaders/        ledger    every byte that is held, by kind, against the ceiling
+
+    samples, decode_samples, sample_parts   small inputs for every kernel: self-test, tests, warm-up
+    reference, decode_reference             what every kernel means, in float64
+    single_kernel                           runs one kernel alone
 
 wgpu is imported in `webgpu/` only, and that only when it is asked for: a machine without a driver still has the CPU
 device.

@@ -7,4 +7,9 @@ kernel calls on symbolic tensors into a `Program`, once per shape. The `Plan` th
 one arena by its lifetime, which is also the exact memory estimate, before a byte is allocated. A device compiles the
 plan (NumPy views on the CPU; bind groups and one parameter arena on WebGPU) and replays it with no decision left to
 take.
+
+    kernels      the contract: names, operands and numbers of all that a device must be able to do
+    tensor       tensors without numbers, programs          parameters   parameters, and the parts that are trained
+    operations   what a model is made of: forward kernels, and the backward that each records
+    tape         reverse-mode differentiation               plan         where every tensor lives
 """

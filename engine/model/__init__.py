@@ -1,1 +1,20 @@
-"""The model: its shape, its parameters, its forward pass, its files."""
+"""The model: its shape, its parameters, its forward pass, its training step and its files.
+
+    config ─▶ blueprint ──(on a device)──▶ model ─┬─ mamba: forward on a tape ─▶ logits, loss
+    files ─▶ parameters ──────────────────▶       └─ selection ─▶ trained ─▶ step: forward, backward, clip, AdamW
+
+    config       the shape, in the words of Hugging Face's `config.json`; presets
+    blueprint    where every parameter would live and what a mode would cost, before a byte is allocated
+    layout       parameters in slabs that a device can bind at once
+    initialise   the first weights of a new model
+    mamba        the network itself, readable in one sitting
+    model        `Model`: weights on a device and what can be asked of them; other programs build on it
+    selection    what a mode trains: full, WSLA, LoRA or vocabulary, as rows of parameters
+    trained      gradients and moments of such a selection, and its values in and out
+    step         one optimisation step as programs
+    files        folders in Hugging Face format, in and out
+    starter      the model that Codecoil comes with
+
+The network is written down once; which device computes it, which rows are trained and how the batch is cut are not its
+business. Names of parameters are Hugging Face's everywhere.
+"""

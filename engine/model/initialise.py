@@ -1,6 +1,4 @@
-"""First weights of a new model, as the original Mamba code draws them (not as transformers does; `mamba.md` has the
-difference).
-"""
+"""First weights of a new model, as the original Mamba code draws them.  transformers draws some of them otherwise."""
 
 from __future__ import annotations
 

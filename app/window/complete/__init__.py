@@ -7,7 +7,13 @@
     blend_row       how much of each of the two the ghost's model has
     timeline        the same cursor along a run
     sampling_drawer how the next token is chosen
-    file_opener     a list of the repository's files with a filter, and the reading of one
+    file_opener     a list of the repository's files with a filter; file_reading reads one in a thread of its own
+    scores_card     the last run's scorecard beside the editor
+
+    editor_card     the editor with its head and status_line, and what was typed, kept
+    line_numbers, ghost_layer, colouring   what is drawn in the editor; lexers says who reads which file
+    keys            the ghost's keys                channel          one answer as it comes
+    suggestion_view a suggestion to read and copy   timeline_slider  stops along a run
 
     ghost, pace, indenting, differences, arrangement and syntax are rules without Qt, each tested by itself.
 

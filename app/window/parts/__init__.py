@@ -31,6 +31,9 @@
     tip, tip_words   tool tips: wrapped, escaped, with the keys
     keyboard_focus   buttons below a widget take the focus from the keyboard only
 
+Where they are: page, surfaces, labels, buttons, fields, search_field, progress, messages, error_card, empty_state,
+sort_menu, key_splitter, tool_tips.
+
 What paints by itself listens to `Theme.current().restyled` (Tokens).  Whoever makes a window, a dialog or a menu of its
 own gives it the look with `Theme.current().dress` once everything is in it.  No part knows a controller.
 """

@@ -5,6 +5,7 @@ start_pane      nothing is open: choose a folder, try the sample, the recent one
 figures         learned, held out, left out, secrets
 language_bar    the share of each language, and the switch to leave one out
 file_tree       rows of files as a tree with sums, filtered and sorted (no Qt)
+tree_builder    builds it, a large one beside the window's thread
 file_model      that tree for Qt
 file_view       how it is drawn, clicked and typed at
 filters         what is shown of it

@@ -2,9 +2,10 @@
 
 page             the title and the choice of the part
 setting_row      a field bound to one setting: writes it, follows it, shows why a value cannot be taken
-device_pane      the devices, the race between them, the check of their numbers
+device_pane      the devices (device_card), the race between them (race_card), the check of their numbers
+                 (check_card, with every kernel in kernel_table)
 work_pane        memory, how much of the machine is used, the watcher and the idle rules
-completion_pane  delays and keys of the suggestions
-storage_pane     the theme, the data folder with its disk use, the log
+completion_pane  delays and keys of the suggestions; key_field takes a key
+storage_pane     the theme, the data folder with its disk use (moved by move_part), the log
 about_pane       versions
 """

@@ -1,0 +1,20 @@
+"""The WebGPU device: the same kernels as the CPU device, as WGSL on any adapter.  The only folder that imports wgpu.
+
+    KernelCall ──launches/──▶ Launch ──pipelines──▶ Dispatch ──executable: one pass, one submit──▶ queue
+    (views, numbers)     (shader, parameters, grid)     ▲
+                                         shaders: text of shaders/<stem>.wgsl and its libraries
+
+Everything is decided once, when a plan is bound: pipelines, bind groups, grids, and parameters in one uniform buffer
+that dynamic offsets choose from. A run writes inputs and encodes the same pass again. Only `adapters`, `device`,
+`executable` and `pipelines` call wgpu; the others are plain values and are tested without it.
+
+    adapters     which adapters there are, and what they are
+    device       opens one; buffers, reading and writing, the loss of the device
+    executable   a plan bound to buffers, and its replay
+    pipelines    pipelines and layouts, found again by what they were made of
+    launch       what a dispatch is, as a value          launches/   a function for each kernel that gives dispatches
+    shaders      the text of a shader                    variants    every shader as the launches use it, for compilers
+    autotune     the fastest matrix product here, measured once and kept
+
+One thread owns the device. An invalid submit ends the process in wgpu-native: so sizes are checked here, before it.
+"""

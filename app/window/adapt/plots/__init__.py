@@ -7,6 +7,7 @@
     read_out    the box beside the pointer
     saving      a plot as a picture, its numbers as CSV
     ruler       an axis; pyqtgraph is used here and below
+    plot_view   a view box between its axes, on a widget
     chart       one plot with axes, read-out, zoom and a thinned redraw
     loss rates speed memory    what each plot draws
     chart_card  a card around a plot: title, legend, menu
