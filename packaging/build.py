@@ -24,7 +24,7 @@ from pathlib import Path
 
 import licences
 import program_facts as facts
-from checks import CheckFailed, Program, check
+from checks import CheckFailed, Program, check, hiding
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -135,9 +135,11 @@ def try_elsewhere(folder: Path) -> None:
         began = time.monotonic()
         copy = Path(place) / folder.name
         shutil.copytree(folder, copy, symlinks=True)
-        say(f"Trying a copy in {copy} with an empty environment:")
-        command = str(executable(copy))
-        check(Program((command,), (str(executable(copy, desktop=True)),), facts.VERSION))
+        hidden = hiding(ROOT)
+        tree = "no source tree" if hidden else "the source tree still there (it cannot be hidden on this system)"
+        say(f"Trying a copy in {copy} with an empty environment and {tree}:")
+        console, desktop = str(executable(copy)), str(executable(copy, desktop=True))
+        check(Program((*hidden, console), (*hidden, desktop), facts.VERSION))
         say(f"Everything holds ({time.monotonic() - began:.0f} s).")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
 import sys
 from pathlib import Path
 
@@ -96,3 +97,12 @@ def test_a_program_that_works_passes_every_check(try_out):
 def test_a_fault_is_told_in_words(checks, try_out, fault, words):
     with pytest.raises(checks.CheckFailed, match=words):
         try_out(fault)
+
+
+def test_a_hidden_folder_is_empty_for_the_program_and_for_nobody_else(checks, tmp_path):
+    (tmp_path / "file").write_text("here")
+    prefix = checks.hiding(tmp_path)
+    if not prefix:
+        pytest.skip("this system lets nobody hide a folder")
+    seen = subprocess.run([*prefix, "ls", str(tmp_path)], capture_output=True, text=True, check=True)
+    assert seen.stdout == "" and (tmp_path / "file").is_file()
