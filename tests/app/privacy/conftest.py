@@ -20,7 +20,7 @@ PATIENCE = 300  # seconds; a machine may be busy
 def cut_off(tmp_path, data_folder):
     """Runs commands in such a process; gives what it tells."""
 
-    def run(mode: str, *commands: list[str], planted: str = "") -> dict:
+    def run(mode: str, *commands: list[str], planted: str = "", guard_only: bool = False) -> dict:
         report = tmp_path / "report.json"
         program = [sys.executable, str(Path(__file__).with_name("cut_off.py")), str(report), mode, json.dumps(commands)]
         environment = os.environ | {
@@ -28,6 +28,7 @@ def cut_off(tmp_path, data_folder):
             "CODECOIL_DATA": str(data_folder),
             "QT_QPA_PLATFORM": "offscreen",
             "PLANTED": planted,
+            "GUARD_ONLY": "1" if guard_only else "",
         }
         done = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=PATIENCE)
         assert report.exists(), done.stderr
