@@ -4,6 +4,9 @@
 
 The guard is open for the hosts of the hub, by name, and only inside `fetch`.  What is cut off is gone on with the next
 time; what does not have the hash that the hub states for it is thrown away.  No token of the user is sent.
+
+A line that says nothing is left after `WAIT` and tried again: between two tries `report` is asked, so that cancelling
+never waits longer than that.
 """
 
 from __future__ import annotations
@@ -12,13 +15,14 @@ import contextlib
 import hashlib
 import os
 import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
+from urllib.parse import urljoin, urlsplit
 
 from app import connections
 from app.base_models import BaseModel
@@ -31,11 +35,14 @@ WANTED = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tok
 WEIGHTS = ".safetensors"
 INDEX = ".safetensors.index.json"
 CHUNK = 256 * 1024  # bytes between two reports; cancelling waits for one
-TRIES, PAUSE, TIMEOUT = 4, 1.0, 30.0  # seconds
+WAIT, PAUSE, LOOK = 4.0, 1.0, 0.1  # seconds: for an answer or a block, between two tries, between two looks meanwhile
+TRIES = 6  # without a single new byte
+MOST_HOPS = 5  # from one host to another
 SLACK = 1.1  # a repository that holds more than this times what was agreed to is not what was agreed to
 NETWORK_MODULES = ("huggingface_hub", "httpx2", "httpx", "httpcore2", "httpcore")
 MOST_BESIDES = 64 << 20  # the sum of all that is not weights
 
+T = TypeVar("T")
 Report = Callable[[int, int, str], None]  # bytes, of bytes, what is being done
 
 
@@ -80,41 +87,61 @@ def endpoint() -> str:
 
 def agreement_for(model: BaseModel) -> Agreement:
     """What fetching this model would mean.  Connects to nothing."""
-    from urllib.request import getproxies  # slow to load; the list of models does not need it
-
     address = urlsplit(endpoint())
     host = address.hostname or ""
     hosts = [host, *FILE_HOSTS.get(host, ())]
-    proxy = urlsplit(getproxies().get(address.scheme, "")).hostname
-    if proxy and not connections.is_this_machine(host):
-        hosts.append(proxy)
-    return Agreement(model, tuple(hosts), model.nbytes)
+    proxy = "" if connections.is_this_machine(host) else _proxy(address.scheme, hosts)
+    return Agreement(model, (*hosts, proxy) if proxy else tuple(hosts), model.nbytes)
+
+
+def _proxy(scheme: str, hosts: list[str]) -> str:
+    """The host that would stand between us and one of these, or an empty string."""
+    from urllib.request import getproxies, proxy_bypass  # slow to load; the list of models does not need it
+
+    proxies = getproxies()
+    address = proxies.get(scheme) or proxies.get("all") or ""
+    if all(proxy_bypass(host) for host in hosts):
+        return ""
+    return urlsplit(address if "://" in address else f"//{address}").hostname or ""
+
+
+def downloads_folder(data_folder: Path) -> Path:
+    """Where files lie until they are whole and checked."""
+    return data_folder / "downloads"
 
 
 def fetch(
     agreement: Agreement, data_folder: Path, report: Report, guard: connections.Guard | None = None, name: str = ""
 ) -> Any:
     """Fetch, check and import; gives the checkpoint's manifest.  `report` may raise to cancel: what is there stays."""
-    model, folder = agreement.model, data_folder / "downloads" / agreement.model.name
-    _need_room(agreement, data_folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    guard = guard or connections.install()
-    with guard.allowing(agreement.hosts, f"Get {model.name}"), _in_words(agreement):
-        report(0, agreement.nbytes, f"Asking {agreement.hosts[0]}")
-        try:
-            commit, files = _listing(agreement)
-            _download(agreement, commit, files, folder, report)
-        finally:
-            _hub().close_session()  # an idle connection would outlive what was agreed to
-    _check(files, folder, report)
+    with _in_words(agreement):
+        folder = downloads_folder(data_folder) / agreement.model.name
+        _need_room(agreement, data_folder, folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with (guard or connections.install()).allowing(agreement.hosts, f"Get {agreement.model.name}"):
+            files = _fetch_files(agreement, folder, report)
+        _check(files, folder, report)
 
-    from engine.checkpoints.formats.importing import import_checkpoint
-    from engine.checkpoints.store import CheckpointStore
+        from engine.checkpoints.formats.importing import import_checkpoint
+        from engine.checkpoints.store import CheckpointStore
 
-    report(agreement.nbytes, agreement.nbytes, "Taking it into the store")
-    manifest = import_checkpoint(CheckpointStore(data_folder / "checkpoints"), folder, name or model.name)
-    shutil.rmtree(folder)
-    return manifest
+        report(agreement.nbytes, agreement.nbytes, "Taking it into the store")
+        store = CheckpointStore(data_folder / "checkpoints")
+        manifest = import_checkpoint(store, folder, name or agreement.model.name)
+        shutil.rmtree(folder)
+        return manifest
+
+
+def _fetch_files(agreement: Agreement, folder: Path, report: Report) -> list[HubFile]:
+    """All that is not there yet; gives what the hub states of each."""
+    asking = partial(report, 0, agreement.nbytes, f"Asking {agreement.hosts[0]}")
+    try:
+        commit, files = _with_tries(partial(_listing, agreement), asking)
+        _drop_stale(files, folder, report)
+        _download(agreement, commit, files, folder, report)
+    finally:
+        _hub().close_session()  # an idle connection would outlive what was agreed to
+    return files
 
 
 def _hub():
@@ -133,7 +160,7 @@ def _hub():
 def _listing(agreement: Agreement) -> tuple[str, list[HubFile]]:
     """The commit, and the files of it that we want; refused if that is not what was agreed to."""
     hub, model = _hub(), agreement.model
-    info = hub.HfApi(endpoint=endpoint(), token=False).model_info(model.repository, files_metadata=True)
+    info = hub.HfApi(endpoint=endpoint(), token=False).model_info(model.repository, files_metadata=True, timeout=WAIT)
     files = [
         HubFile(each.rfilename, each.size or 0, each.lfs.sha256 if each.lfs else "", each.blob_id or "")
         for each in info.siblings or ()
@@ -153,39 +180,72 @@ def _listing(agreement: Agreement) -> tuple[str, list[HubFile]]:
     return info.sha or "main", files
 
 
+def _drop_stale(files: list[HubFile], folder: Path, report: Report) -> None:
+    """Throw away what an earlier try left and the hub does not state any more."""
+    wanted, parts = {file.name: file for file in files}, {_part(file, folder) for file in files}
+    for path in sorted(folder.iterdir()):
+        file = wanted.get(path.name)
+        if path not in parts and not (file and _has_its_hash(path, file, _checking(report, files, file))):
+            path.unlink()
+
+
 def _download(agreement: Agreement, commit: str, files: list[HubFile], folder: Path, report: Report) -> None:
-    """Fetch what is not there yet; a connection that breaks is taken up again a few times."""
+    """Fetch what is not there yet; a line that breaks or stays silent is taken up again."""
     total, before = sum(file.size for file in files), 0
     for file in files:
-        words = f"Fetching {file.name}"
-        address = _hub().hf_hub_url(agreement.model.repository, file.name, revision=commit, endpoint=endpoint())
-        for attempt in range(1, TRIES + 1):
-            try:
-                _fetch_file(address, file, folder, partial(_report_from, report, before, total, words))
-                break
-            except Exception as error:
-                if attempt == TRIES or getattr(error, "response", None) is not None or not _is_of_network(error):
-                    raise
-                time.sleep(PAUSE)
+        if not (folder / file.name).is_file():
+            address = _hub().hf_hub_url(agreement.model.repository, file.name, revision=commit, endpoint=endpoint())
+            progress = partial(_report_from, report, before, total, f"Fetching {file.name}")
+            kept = partial(_size, _part(file, folder))
+            _with_tries(
+                partial(_fetch_file, agreement, address, file, folder, progress), partial(_tell, progress, kept), kept
+            )
         before += file.size
+
+
+def _tell(progress: Callable[[int], None], kept: Callable[[], int]) -> None:
+    progress(kept())
 
 
 def _report_from(report: Report, before: int, total: int, words: str, done: int) -> None:
     report(before + done, total, words)
 
 
-def _fetch_file(address: str, file: HubFile, folder: Path, report: Callable[[int], None]) -> None:
-    """One file, beginning where an earlier try ended.  The hub's own library would begin anew."""
-    if (folder / file.name).is_file():
-        return
-    part = folder / f"{file.name}.{(file.sha256 or file.git_hash)[:16]}.part"  # of this very content
-    have = part.stat().st_size if part.is_file() else 0
-    if have < file.size:
-        from huggingface_hub.utils import get_session, hf_raise_for_status
+def _with_tries(do: Callable[[], T], look: Callable[[], None], so_far: Callable[[], int] = lambda: 0) -> T:
+    """What `do` gives.  What is of the network is tried again until `TRIES` in a row have brought nothing new."""
+    tries, had = 0, so_far()
+    while True:
+        look()
+        try:
+            return do()
+        except Exception as error:
+            have = so_far()
+            tries, had = (1 if have > had else tries + 1), have
+            if tries == TRIES or getattr(error, "response", None) is not None or not _is_of_network(error):
+                raise
+        until = time.monotonic() + PAUSE
+        while (left := until - time.monotonic()) > 0:
+            look()
+            time.sleep(min(left, LOOK))
 
+
+def _part(file: HubFile, folder: Path) -> Path:
+    """Where a file grows: of this very content, so another commit's does not go on with it."""
+    return folder / f"{file.name}.{(file.sha256 or file.git_hash)[:16]}.part"
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
+
+
+def _fetch_file(agreement: Agreement, address: str, file: HubFile, folder: Path, report: Callable[[int], None]) -> None:
+    """One file, beginning where an earlier try ended.  The hub's own library would begin anew."""
+    part = _part(file, folder)
+    part.touch()
+    have = _size(part)
+    if have < file.size:
         headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
-        with get_session().stream("GET", address, headers=headers, timeout=TIMEOUT, follow_redirects=True) as response:
-            hf_raise_for_status(response)
+        with _answer(agreement, address, headers) as response:
             have = have if response.status_code == 206 else 0
             with open(part, "ab" if have else "wb") as out:
                 for block in response.iter_bytes(CHUNK):
@@ -199,28 +259,66 @@ def _fetch_file(address: str, file: HubFile, folder: Path, report: Callable[[int
     os.replace(part, folder / file.name)
 
 
+@contextlib.contextmanager
+def _answer(agreement: Agreement, address: str, headers: dict[str, str]) -> Iterator[Any]:
+    """The answer at an address, from whichever of the agreed hosts has it in the end."""
+    from huggingface_hub.utils import get_session, hf_raise_for_status
+
+    for _ in range(MOST_HOPS):
+        with get_session().stream("GET", address, headers=headers, timeout=WAIT, follow_redirects=False) as response:
+            if not response.has_redirect_location:
+                hf_raise_for_status(response)
+                yield response
+                return
+            address = urljoin(address, response.headers["location"])
+        _need_agreed(agreement, urlsplit(address).hostname or "")
+    raise FetchError(f"{agreement.hosts[0]} passes on to one address after the other.", "Try again later.")
+
+
+def _need_agreed(agreement: Agreement, host: str) -> None:
+    """A stand-in on this machine may pass on to another one there; the hub may not."""
+    own = connections.is_this_machine(agreement.hosts[0]) and connections.is_this_machine(host)
+    if not own and not connections.Permission(agreement.hosts, "").covers(host):
+        raise FetchError(
+            f"{agreement.hosts[0]} wants to pass on to {host}, which you did not agree to.",
+            "Nothing was asked of that host. Fetch the model by other means and import its folder.",
+        )
+
+
 def _check(files: list[HubFile], folder: Path, report: Report) -> None:
     """Every file against its hash; one that differs is thrown away."""
-    total, done = sum(file.size for file in files), 0
     for file in files:
         path = folder / file.name
-        digest = hashlib.sha256() if file.sha256 else hashlib.sha1(f"blob {path.stat().st_size}\0".encode())
-        with open(path, "rb") as opened:
-            while block := opened.read(1 << 20):
-                digest.update(block)
-                done += len(block)
-                report(done, total, f"Checking {file.name}")
-        if digest.hexdigest() != (file.sha256 or file.git_hash):
-            shutil.rmtree(folder)
+        if not _has_its_hash(path, file, _checking(report, files, file)):
+            path.unlink()
             raise FetchError(
                 f"{file.name} does not have the hash that the hub states for it. It was thrown away.",
                 "Try again; if it happens again, something between here and the hub changes files.",
             )
 
 
-def _need_room(agreement: Agreement, data_folder: Path) -> None:
+def _checking(report: Report, files: list[HubFile], file: HubFile) -> Callable[[int], None]:
+    """What tells how far the check of one of the files is."""
+    sizes = [each.size for each in files]
+    return partial(_report_from, report, sum(sizes[: files.index(file)]), sum(sizes), f"Checking {file.name}")
+
+
+def _has_its_hash(path: Path, file: HubFile, report: Callable[[int], None]) -> bool:
+    digest = hashlib.sha256() if file.sha256 else hashlib.sha1(f"blob {path.stat().st_size}\0".encode())
+    done = 0
+    with open(path, "rb") as opened:
+        while block := opened.read(1 << 20):
+            digest.update(block)
+            done += len(block)
+            report(done)
+    return digest.hexdigest() == (file.sha256 or file.git_hash)
+
+
+def _need_room(agreement: Agreement, data_folder: Path, folder: Path) -> None:
+    """Once fetched, once in the store; what is fetched already is there."""
     data_folder.mkdir(parents=True, exist_ok=True)
-    needed, free = 2 * agreement.nbytes, shutil.disk_usage(data_folder).free  # once fetched, once in the store
+    kept = sum(_size(path) for path in folder.glob("*"))
+    needed, free = 2 * agreement.nbytes - kept, shutil.disk_usage(data_folder).free
     if needed > free:
         raise FetchError(
             f"There are {free / 1e9:.1f} GB free in {data_folder}; to fetch and to keep it takes {needed / 1e9:.1f}.",
@@ -230,22 +328,24 @@ def _need_room(agreement: Agreement, data_folder: Path) -> None:
 
 @contextlib.contextmanager
 def _in_words(agreement: Agreement) -> Iterator[None]:
-    """Errors of the hub's library and of the network as words for people."""
+    """Errors of the hub's library, of the network and of the disk as words for people."""
     try:
         yield
     except CodecoilError:
         raise
     except Exception as error:
-        if not _is_of_network(error):
-            raise
-        raise FetchError(
-            _cause(error, agreement),
-            "Try again later: what was fetched is kept. A folder on disk can be imported instead.",
-        ) from error
+        if _is_of_network(error):
+            remedy = "Try again later: what was fetched is kept. A folder on disk can be imported instead."
+            raise FetchError(_cause(error, agreement), remedy) from error
+        if isinstance(error, OSError):
+            cause = f"{error.filename or 'The data folder'} cannot be written: {error.strerror or error}."
+            raise FetchError(cause, "Make room or mend that, and try again: what was fetched is kept.") from error
+        raise
 
 
 def _is_of_network(error: Exception) -> bool:
-    return isinstance(error, OSError) or type(error).__module__.partition(".")[0] in NETWORK_MODULES
+    kinds = (ConnectionError, TimeoutError, socket.gaierror)
+    return isinstance(error, kinds) or type(error).__module__.partition(".")[0] in NETWORK_MODULES
 
 
 def _cause(error: Exception, agreement: Agreement) -> str:

@@ -25,9 +25,12 @@ class Hub:
     missing: bool = False
     breaks: list[int] = field(default_factory=list)  # bytes of weights after which the connection breaks, once each
     delay: float = 0.0  # seconds before each 1,000 bytes
+    silent: str = ""  # how the path ends at which it accepts and says no more, until it is ended
+    passes_on: str = ""  # where it sends who asks for weights
     asked: list[tuple[str, str, str]] = field(default_factory=list)  # method, path, range
     headers: list[dict[str, str]] = field(default_factory=list)
     address: str = ""
+    over: threading.Event = field(default_factory=threading.Event)
 
     def listing(self) -> dict:
         siblings = []
@@ -66,7 +69,12 @@ def handler_for(hub: Hub) -> type[BaseHTTPRequestHandler]:
             hub.asked.append((self.command, path, wanted))
             hub.headers.append({name.lower(): value for name, value in self.headers.items()})
             name = path.rpartition("/")[2]
-            if hub.missing:
+            if hub.silent and path.endswith(hub.silent):
+                hub.over.wait()
+                self.close_connection = True
+            elif hub.passes_on and name.endswith(".safetensors") and self.headers["Host"] in hub.address:
+                self.reply(302, b"", {"Location": hub.passes_on + path}, with_body)
+            elif hub.missing:
                 self.reply(404, b"{}", {"X-Error-Code": "RepoNotFound"}, with_body)
             elif path.startswith(f"/api/models/{hub.repository}"):
                 self.reply(200, json.dumps(hub.listing()).encode(), {"Content-Type": "application/json"}, with_body)
@@ -106,19 +114,20 @@ def handler_for(hub: Hub) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def serve(hub: Hub) -> Callable[[], None]:
+def serve(hub: Hub, host: str = "127.0.0.1") -> Callable[[], None]:
     """Start it; gives what ends it."""
 
     class Server(http.server.ThreadingHTTPServer):
         daemon_threads = True
         block_on_close = False
 
-    server = Server(("127.0.0.1", 0), handler_for(hub))
-    hub.address = f"http://127.0.0.1:{server.server_address[1]}"
+    server = Server((host, 0), handler_for(hub))
+    hub.address = f"http://{host}:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, name="hub")
     thread.start()
 
     def end() -> None:
+        hub.over.set()
         server.shutdown()
         server.server_close()
         thread.join()

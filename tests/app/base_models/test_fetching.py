@@ -108,12 +108,16 @@ def test_a_connection_that_always_breaks_is_given_up(hub, tiny, data_folder, gua
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "config.json"])
-def test_a_wrong_hash_throws_it_away(hub, tiny, data_folder, guard, file):
+def test_a_wrong_hash_throws_that_file_away_and_no_other(hub, tiny, data_folder, guard, file):
     hub.stated[file] = "0" * (64 if file.endswith(".safetensors") else 40)
     with pytest.raises(FetchError, match=f"{file} does not have the hash"):
         fetch(agreement_for(tiny), data_folder, nothing, guard)
-    assert not (data_folder / "downloads" / "tiny-1m").exists()
+    assert not list((data_folder / "downloads" / "tiny-1m").glob(f"{file}*"))
     assert CheckpointStore(data_folder / "checkpoints").list() == []
+    hub.asked.clear()
+    hub.stated.clear()
+    fetch(agreement_for(tiny), data_folder, nothing, guard)
+    assert hub.fetched() == [file]
 
 
 def test_more_than_was_agreed_to_is_not_fetched(hub, tiny, data_folder, guard):
@@ -124,6 +128,7 @@ def test_more_than_was_agreed_to_is_not_fetched(hub, tiny, data_folder, guard):
 
 
 def test_a_hub_without_it_and_no_hub_at_all_are_said_in_words(hub, tiny, data_folder, guard, monkeypatch):
+    monkeypatch.setattr(base_model_fetching, "PAUSE", 0.0)
     hub.missing = True
     with pytest.raises(FetchError, match="has no model somebody/tiny-1m-hf"):
         fetch(agreement_for(tiny), data_folder, nothing, guard)
@@ -142,16 +147,37 @@ def test_a_full_disk_is_said_before_anything_is_fetched(hub, tiny, data_folder, 
 # ---- what is agreed to
 
 
-def test_the_question_names_host_size_and_licence(monkeypatch):
+@pytest.fixture
+def no_proxies(monkeypatch):
     monkeypatch.delenv("HF_ENDPOINT", raising=False)
-    for variable in ("https_proxy", "HTTPS_PROXY"):
-        monkeypatch.delenv(variable, raising=False)
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def test_the_question_names_host_size_and_licence(no_proxies):
     agreement = agreement_for(base_model("mamba-130m"))
     assert agreement.hosts == ("huggingface.co", "hf.co")
     for words in ("huggingface.co", "493 MiB", "Apache-2.0"):
         assert words in agreement.question
-    monkeypatch.setenv("https_proxy", "http://proxy.example.org:3128")
-    assert agreement_for(base_model("mamba-130m")).hosts[-1] == "proxy.example.org"
+
+
+@pytest.mark.parametrize(
+    ("variables", "proxies"),
+    [
+        ({"https_proxy": "http://proxy.example.org:3128"}, ("proxy.example.org",)),
+        ({"ALL_PROXY": "http://proxy.example.org:3128"}, ("proxy.example.org",)),
+        ({"ALL_PROXY": "http://other.example.org", "HTTPS_PROXY": "proxy.example.org:3128"}, ("proxy.example.org",)),
+        ({"https_proxy": "http://proxy.example.org", "no_proxy": "huggingface.co, hf.co"}, ()),
+        ({"https_proxy": "http://proxy.example.org", "no_proxy": "huggingface.co"}, ("proxy.example.org",)),
+        ({"https_proxy": "http://proxy.example.org", "no_proxy": "*"}, ()),
+        ({"http_proxy": "http://proxy.example.org"}, ()),
+    ],
+)
+def test_a_proxy_that_would_be_used_is_named_and_no_other(no_proxies, monkeypatch, variables, proxies):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert agreement_for(base_model("mamba-130m")).hosts == ("huggingface.co", "hf.co", *proxies)
 
 
 def test_the_list_states_true_sizes():
