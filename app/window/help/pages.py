@@ -25,16 +25,17 @@ EXCERPT = 90  # characters
 
 @dataclass(frozen=True)
 class HelpPage:
-    """One page."""
+    """One page.  `keys`: the tables of keys under its text, which the window knows."""
 
     key: str
     title: str
     text: str
+    keys: str = ""
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A page that has all the words, and a line with the first of them."""
+    """A page that has all the words, and the line that has most of them."""
 
     page: HelpPage
     line: str
@@ -61,16 +62,16 @@ def commands() -> str:
 
 
 def search(pages: Sequence[HelpPage], words: str) -> tuple[Hit, ...]:
-    """The pages that have every one of the words, those with one in the title or in a heading first."""
+    """Pages with every one of the words: first in the title, then in a heading, in the text, among the keys."""
     wanted = words.casefold().split()
     hits = []
     for page in pages:
         text = page.text.casefold()
-        if not wanted or not all(word in text for word in wanted):
-            continue
         headings = " ".join(line for line in text.splitlines() if line.startswith("#"))
-        rank = (not all(word in page.title.casefold() for word in wanted), not all(word in headings for word in wanted))
-        hits.append((rank, Hit(page, excerpt(page.text, wanted))))
+        places = (page.title.casefold(), headings, text, text + page.keys.casefold())
+        rank = [not all(word in place for word in wanted) for place in places]
+        if wanted and not rank[-1]:
+            hits.append((rank, Hit(page, excerpt(page.text + page.keys, wanted))))
     return tuple(hit for _, hit in sorted(hits, key=lambda each: each[0]))
 
 

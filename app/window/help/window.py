@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from PySide6.QtCore import Qt, QUrl, Slot
 from PySide6.QtGui import QKeySequence, QShortcut, QTextDocument
@@ -99,15 +100,18 @@ class HelpWindow(QDialog):
         self._show(key)
 
     def markdown(self, page: HelpPage) -> str:
-        """The text of a page with the keys of its pane and of the whole program, as they are at this moment."""
+        """A page as it is shown."""
+        return page.text + self.keys(page)
+
+    def keys(self, page: HelpPage) -> str:
+        """The keys of a page's pane and of the whole program, as they are at this moment."""
         if page.key == "command_line":
-            return page.text
+            return ""
         pane = self._made.get(page.title)
         own = (ghost_keys(self._settings) if page.title == COMPLETE else []) + (keys_of(pane) if pane else [])
         everywhere = keys_of(self._window, [*self._made.values()])
         return "".join(
             (
-                page.text,
                 table("Keys on this page", own),
                 table("Keys everywhere", everywhere),
                 table("Keys of the help", keys_of(self)),
@@ -126,7 +130,8 @@ class HelpWindow(QDialog):
         """All pages, or those that were found with a line of each."""
         self.list.blockSignals(True)
         self.list.clear()
-        found = [(hit.page, hit.line) for hit in search(tuple(self.pages.values()), words)]
+        shown = [replace(page, keys=self.keys(page)) for page in self.pages.values()] if words.strip() else []
+        found = [(hit.page, hit.line) for hit in search(shown, words)]
         for page, line in found if words.strip() else [(page, "") for page in self.pages.values()]:
             item = QListWidgetItem(f"{page.title}\n{line}" if line else page.title)
             item.setData(KEY, page.key)

@@ -168,3 +168,16 @@ def test_the_menu_opens_the_base_models(main_window):
     main_window.actions_.base_model.trigger()
     assert main_window.base_model_dialog.isVisible()
     main_window.base_model_dialog.close()
+
+
+def test_keys_are_found_as_they_are_shown(main_window, qtbot):
+    main_window.show_page("Complete")
+    main_window.on_help_wanted()
+    window = main_window.help_window
+    for keys, does in (("F6", "side by side"), ("Ctrl+P", "Open a file")):
+        window.find.setText(keys)
+        assert window.key == "complete" and window.list.count() == 1
+        assert keys in window.list.item(0).text() and does.casefold() in window.text.toPlainText().casefold()
+    window.find.setText("ctrl+o")
+    assert window.list.count() > 1  # a key that works everywhere is on every page of a pane
+    window.close()
