@@ -107,6 +107,7 @@ class Application(QObject):
             thread.wait()
         if self._running:
             self._collecting.stop()
+        self.downloads.wait()
         self._running = False
         self.settings.save()
 

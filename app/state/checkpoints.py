@@ -25,7 +25,18 @@ from app.values.checkpoints import (
 )
 
 AT_ONCE = frozenset(  # jobs that are done before anybody could cancel them, or that are not left half way
-    {"refresh", "rename", "note", "tag", "pin", "delete", "restore", "empty_trash", "export_formats"}
+    {
+        "refresh",
+        "rename",
+        "note",
+        "tag",
+        "pin",
+        "delete",
+        "restore",
+        "empty_trash",
+        "delete_downloads",
+        "export_formats",
+    }
 )
 
 
@@ -161,6 +172,10 @@ class CheckpointController(QObject):
     def empty_trash(self) -> None:
         """Delete for good what is in the trash; a base that others need stays."""
         self._ask("empty_trash")
+
+    def delete_downloads(self) -> None:
+        """What was fetched of base models that are not whole: `disk_use_ready`."""
+        self._ask("delete_downloads")
 
     def duplicate(self, id: str, name: str) -> None:
         self._ask("duplicate", id, name)

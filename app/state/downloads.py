@@ -58,12 +58,15 @@ class DownloadController(QObject):
         self.changed.emit()
 
     def cancel(self) -> None:
-        """Stop at the next block; what is there is kept for the next time."""
+        """Stop at the next block, or when the line has been silent for some seconds; what is there is kept."""
         self._flag.cancel()
 
     def stop(self) -> None:
-        """The program ends."""
+        """The program ends: nothing more is fetched.  `wait` comes when all else is saved."""
         self._flag.close()
+
+    def wait(self) -> None:
+        """Until the line is let go."""
         self._end()
 
     @Slot(object, object, str)

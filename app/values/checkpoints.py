@@ -165,6 +165,7 @@ class DiskUseView:
     trash: int = 0
     leftovers: int = 0
     tokens: int = 0
+    downloads: int = 0  # base models that were fetched in part
     other: int = 0
     free: int = 0
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -160,14 +161,16 @@ class FilesWorker(QObject):
         return checkpoint_rows.export_formats()
 
     def _disk_use(self) -> DiskUseView:
+        from app.base_model_fetching import downloads_folder
         from engine.checkpoints.store_contents import size_of
 
         self.progressed.emit(0, 0, "Measuring the disk use")
         use = self._store.disk_use(self._look)
         tokens = size_of(self._data_folder / "tokens", self._look)
+        downloads = size_of(downloads_folder(self._data_folder), self._look)
         everything = size_of(self._data_folder, self._look)
-        other = max(0, everything - tokens - use.checkpoints - use.trash - use.leftovers)
-        return DiskUseView(use.checkpoints, use.trash, use.leftovers, tokens, other, use.free)
+        other = max(0, everything - tokens - downloads - use.checkpoints - use.trash - use.leftovers)
+        return DiskUseView(use.checkpoints, use.trash, use.leftovers, tokens, downloads, other, use.free)
 
     # ---- changing
 
@@ -211,6 +214,15 @@ class FilesWorker(QObject):
         self.progressed.emit(0, 0, "Emptying the trash")
         self._store.empty_trash()
         self._list()
+        return self._disk_use()
+
+    def _delete_downloads(self) -> DiskUseView:
+        """What was fetched in part; the window does not ask for it while something is being fetched."""
+        from app.base_model_fetching import downloads_folder
+
+        folder = downloads_folder(self._data_folder)
+        if folder.exists():
+            shutil.rmtree(folder)
         return self._disk_use()
 
     def _duplicate(self, id: str, name: str) -> None:

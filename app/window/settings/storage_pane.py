@@ -18,6 +18,7 @@ LOG = "codecoil.log"
 KINDS = (
     ("checkpoints", "Checkpoints"),
     ("tokens", "Tokens of repositories, made again when they are missing"),
+    ("downloads", "Base models that were fetched in part"),
     ("trash", "Trash"),
     ("leftovers", "Left over from what was interrupted"),
     ("other", "Settings and the rest"),
@@ -37,6 +38,7 @@ class StoragePane(PageColumn):
         self.column.addStretch(1)
         self._checkpoints.disk_use_ready.connect(self.on_disk_use)
         self._checkpoints.changed.connect(self.on_checkpoints_changed)
+        application.downloads.changed.connect(self.on_downloads_changed)
         self.on_disk_use(self._checkpoints.disk_use)
         self.on_checkpoints_changed()
 
@@ -90,8 +92,12 @@ class StoragePane(PageColumn):
         self.sure_button.clicked.connect(self.on_sure_clicked)
         self.keep_button = PlainButton("Keep it")
         self.keep_button.clicked.connect(self.on_keep_clicked)
+        self.parts_button = PlainButton(
+            "Delete what was fetched in part", "Those base models would be fetched from their beginning again"
+        )
+        self.parts_button.clicked.connect(self.on_delete_parts_clicked)
         row.addWidget(self.trash_words, 1)
-        for button in (self.keep_button, self.sure_button, self.empty_button):
+        for button in (self.parts_button, self.keep_button, self.sure_button, self.empty_button):
             row.addWidget(button)
         card.column.addLayout(row)
         return card
@@ -127,6 +133,16 @@ class StoragePane(PageColumn):
     def on_disk_use(self, use: DiskUseView) -> None:
         for kind, figure in self.sizes.items():
             figure.setText(nbytes(getattr(use, kind)))
+        self.on_downloads_changed()
+
+    @Slot()
+    def on_downloads_changed(self) -> None:
+        self.parts_button.setVisible(self._checkpoints.disk_use.downloads > 0)
+        self.parts_button.setEnabled(not self._application.downloads.active)
+
+    @Slot()
+    def on_delete_parts_clicked(self) -> None:
+        self._checkpoints.delete_downloads()
 
     @Slot()
     def on_checkpoints_changed(self) -> None:

@@ -93,6 +93,37 @@ def test_the_program_may_end_during_a_download(hub, served, application, qtbot, 
     assert not application.downloads.active
 
 
+@pytest.fixture
+def one_try(monkeypatch):
+    """A silence is short, and the pause after it is longer than any test."""
+    monkeypatch.setattr(base_model_fetching, "WAIT", 0.5)
+    monkeypatch.setattr(base_model_fetching, "PAUSE", 3600.0)
+
+
+def begin_in_silence(hub, dialog, qtbot, silent: str) -> None:
+    hub.silent = silent
+    ask(dialog, qtbot)
+    press(qtbot, dialog.agree_button)
+    qtbot.waitUntil(lambda: any(path.endswith(silent) for _, path, _ in hub.asked), timeout=20000)
+
+
+@pytest.mark.parametrize("silent", ["tiny-1m-hf", "model.safetensors"])
+def test_a_silent_line_can_be_cancelled(hub, served, application, qtbot, one_try, silent):  # noqa: F811
+    begin_in_silence(hub, served, qtbot, silent)
+    served.progress.cancel_button.click()
+    assert served.progress.cancel_button.text() == "Cancelling…"
+    qtbot.waitUntil(lambda: not application.downloads.active, timeout=20000)
+    assert not served.error_card.isVisible() and not served.progress.isVisible()
+
+
+def test_the_program_may_end_on_a_silent_line(hub, served, application, qtbot, one_try):  # noqa: F811
+    begin_in_silence(hub, served, qtbot, "tiny-1m-hf")
+    application.downloads.stop()
+    assert application.downloads.active  # it does not wait: other things are to be saved first
+    application.stop()
+    assert not application.downloads.active
+
+
 def test_a_folder_on_disk_is_imported(dialog, application, folder, qtbot, monkeypatch):  # noqa: F811
     asked = []
     application.checkpoints.job_wanted.connect(lambda name, arguments: asked.append((name, arguments)))

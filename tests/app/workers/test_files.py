@@ -141,6 +141,19 @@ def test_what_goes_wrong_is_told_and_the_next_job_is_done(program, child, tmp_pa
     assert "does not exist" in one.failures[1].cause and not checkpoints.busy
 
 
+def test_what_was_fetched_in_part_is_counted_and_deleted(program, data_folder):
+    one = program()
+    checkpoints, kept = one.state.checkpoints, data_folder / "downloads" / "mamba-130m"
+    kept.mkdir(parents=True)
+    (kept / "model.safetensors.0123456789abcdef.part").write_bytes(bytes(5000))
+    before = answer(one, checkpoints.disk_use_ready, checkpoints.measure_disk_use)
+    after = answer(one, checkpoints.disk_use_ready, checkpoints.delete_downloads)
+    assert (before.downloads, after.downloads) == (5000, 0) and not kept.exists()
+    assert before.other < 5000 or before.other == after.other  # counted once
+    again = answer(one, checkpoints.disk_use_ready, checkpoints.delete_downloads)
+    assert again.downloads == 0 and one.failures == []
+
+
 def test_a_cancelled_job_leaves_nothing(program, child, folder, monkeypatch):
     one = program()
     checkpoints = one.state.checkpoints

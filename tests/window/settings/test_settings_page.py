@@ -153,6 +153,24 @@ def test_emptying_the_trash_asks_first(part, application, qtbot):
     assert jobs.count("empty_trash") == 1
 
 
+def test_what_was_fetched_in_part_can_be_deleted(part, application, qtbot, monkeypatch):
+    jobs = []
+    application.checkpoints.job_wanted.connect(lambda name, _arguments: jobs.append(name))
+    pane = part("storage")
+    assert not pane.parts_button.isVisible()
+    application.checkpoints.on_answer("disk_use", DiskUseView(downloads=3 * 2**20))
+    assert pane.sizes["downloads"].text() == "3 MiB" and pane.parts_button.isEnabled()
+    monkeypatch.setattr(application.downloads, "agreement", object())
+    application.downloads.changed.emit()
+    assert not pane.parts_button.isEnabled()  # it is being fetched
+    monkeypatch.setattr(application.downloads, "agreement", None)
+    application.downloads.changed.emit()
+    press(qtbot, pane.parts_button)
+    assert jobs.count("delete_downloads") == 1
+    application.checkpoints.on_answer("delete_downloads", DiskUseView())
+    assert not pane.parts_button.isVisible()
+
+
 def test_the_race_shows_every_device_and_what_it_means(part, application, qtbot):
     find_devices(application)
     card = part("device").race_card
