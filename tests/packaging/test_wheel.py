@@ -62,6 +62,17 @@ def test_it_starts_by_both_names(wheel):
     assert "[gui_scripts]\ncodecoil-desktop = app.desktop:main" in words
 
 
+def test_it_names_every_licence_of_what_is_in_it(wheel):
+    """The program's own, and that of the fonts beside it."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        metadata = archive.read(next(name for name in names if name.endswith(".dist-info/METADATA"))).decode()
+    assert "License-Expression: MIT AND OFL-1.1\n" in metadata
+    held = {name.partition(".dist-info/licenses/")[2] for name in names if ".dist-info/licenses/" in name}
+    fonts = {path.relative_to(ROOT).as_posix() for path in (ROOT / "resources" / "fonts").glob("*-OFL.txt")}
+    assert len(fonts) == 2 and held == {"LICENSE"} | fonts
+
+
 def test_a_file_that_is_missing_would_be_seen(check_wheel, tmp_path):
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / ".hidden").touch()
