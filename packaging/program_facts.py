@@ -13,7 +13,6 @@ OLDEST_MACOS = "12.0"  # what Qt 6 asks for
 
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 VERSION: str = _PROJECT["version"]
-SUMMARY: str = _PROJECT["description"]
 
 
 def version_resource() -> str:

@@ -104,23 +104,6 @@ class RunHistory:
     def __len__(self) -> int:
         return len(self._steps["step"])
 
-    def to_csv(self) -> str:
-        """Everything by step, for other programs."""
-        kinds = sorted(self._memory)
-        held_out = dict(zip(self.evaluation_step.tolist(), self.evaluation_loss.tolist(), strict=True))
-        names = ["step", "loss", "learning_rate", "gradient_norm", "tokens_per_second", "held_out_loss"]
-        lines = [",".join([*names, *(f"memory_{kind}" for kind in kinds)])]
-        columns = [self.step, self.loss, self.rate, self.gradient_norm, self.tokens_per_second]
-        memory = self.memory
-        if 0 in held_out:
-            lines.append(",".join(["0", "", "", "", "", repr(held_out[0])] + [""] * len(kinds)))
-        for row in range(len(self)):
-            step = int(self.step[row])
-            cells = [str(step), *(repr(float(column[row])) for column in columns[1:])]
-            cells.append(repr(held_out[step]) if step in held_out else "")
-            lines.append(",".join([*cells, *(str(int(memory[kind][row])) for kind in kinds)]))
-        return "\n".join(lines) + "\n"
-
     # ---- filling
 
     def add(self, event: object) -> None:

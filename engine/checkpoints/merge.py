@@ -91,10 +91,6 @@ class MergeResult:
     trials: tuple[Trial, ...]
     parameters: BlendedParameters
 
-    @property
-    def better_than_both(self) -> bool:
-        return self.child_loss < min(self.first_loss, self.second_loss)
-
 
 def blend_arrays(first: np.ndarray, second: np.ndarray, weight: float) -> np.ndarray:
     """float32; exactly `first` or `second` at 0 and 1, and wherever the two agree."""

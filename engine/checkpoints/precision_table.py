@@ -24,7 +24,6 @@ class PrecisionRow:
     nbytes: int
     share: float  # of the bytes in float32
     largest_error: float | None = None
-    worst_tensor: str = ""
     relative_error: float | None = None  # squared errors of all weights over the squares of all weights, rooted
     held_out_loss: float | None = None
     problem: str = ""
@@ -45,19 +44,17 @@ def precision_table(
     for precision in [precision_named(name) for name in precisions]:
         nbytes = packed_bytes(shapes, precision.name)
         known = (precision.name, precision.words, precision.experimental, nbytes, nbytes / max(whole, 1))
-        packed, largest, worst, squares, errors = {}, 0.0, "", 0.0, 0.0
+        packed, largest, squares, errors = {}, 0.0, 0.0, 0.0
         try:
             for name, array in parameters.items():
                 packed[name] = pack_tensor(name, array, precision.name)
                 exact = as_float32(array).astype(np.float64)
                 error = packed[name].unpack() - exact
                 squares, errors = squares + float(np.vdot(exact, exact)), errors + float(np.vdot(error, error))
-                at_most = float(np.abs(error).max(initial=0.0))
-                if at_most > largest:
-                    largest, worst = at_most, name
+                largest = max(largest, float(np.abs(error).max(initial=0.0)))
         except CheckpointError as refused:
             yield PrecisionRow(*known, problem=refused.message)
             continue
         loss = None if evaluate is None else float(evaluate(PackedModel(precision.name, packed)))
         relative = (errors / squares) ** 0.5 if squares else 0.0
-        yield PrecisionRow(*known, largest, worst, relative, loss)
+        yield PrecisionRow(*known, largest, relative, loss)

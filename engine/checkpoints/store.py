@@ -151,17 +151,6 @@ class CheckpointStore(StoreReader):
         given = {key: value for key, value in given.items() if value is not None}
         return self._change(which, lambda manifest: dataclasses.replace(manifest, **given))
 
-    def drop_resume(self, which: str) -> Manifest:
-        """Forget what is needed to continue the run (only the newest of a run keeps it)."""
-
-        def without(manifest: Manifest) -> Manifest:
-            kept = {n: r for n, r in manifest.files.items() if not n.startswith(f"{RESUME_FOLDER}/")}
-            return dataclasses.replace(manifest, files=kept)
-
-        manifest = self._change(which, without)
-        self._work.discard(self.folder / manifest.id / RESUME_FOLDER)
-        return manifest
-
     def duplicate(self, which: str, name: str) -> Manifest:
         """A copy with another name; its parent is what it was copied from."""
         source = self.get(which)
@@ -240,7 +229,7 @@ class CheckpointStore(StoreReader):
         if not self.folder.is_dir():
             return 0
         with in_words("What is left over cannot be removed"), self._work.locked():
-            return sum(map(self._work.discard, self._work.leftovers(self.survey())))
+            return sum(map(self._work.discard, self._work.leftovers()))
 
     # ---- inside
 

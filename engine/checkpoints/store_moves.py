@@ -12,8 +12,8 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from engine.checkpoints.manifest import MANIFEST_FILE, RESUME_FOLDER, Manifest
-from engine.checkpoints.store_contents import LOCK, WORK, Survey, size_of
+from engine.checkpoints.manifest import MANIFEST_FILE, Manifest
+from engine.checkpoints.store_contents import LOCK, WORK, size_of
 from engine.checkpoints.writing import Disk, FolderWriter, hold, in_words, is_held, locked, remove_tree, write_file
 from engine.errors import CheckpointError
 
@@ -87,16 +87,11 @@ class StoreMoves:
         self._disk.flush_folder(target.parent)
         self._disk.flush_folder(source.parent)
 
-    def leftovers(self, store: Survey) -> list[Path]:
+    def leftovers(self) -> list[Path]:
         """What killed writers left behind.  To be called with the lock held."""
         work = self.folder / WORK
         found = [work / name for name in sorted(os.listdir(work))] if work.is_dir() else []
-        left = [path for path in found if not is_held(_lock_of(path))]
-        for manifest in store.checkpoints.values():
-            resume = self.folder / manifest.id / RESUME_FOLDER
-            if not any(name.startswith(f"{RESUME_FOLDER}/") for name in manifest.files) and os.path.lexists(resume):
-                left.append(resume)
-        return left
+        return [path for path in found if not is_held(_lock_of(path))]
 
     def discard(self, path: Path) -> int:
         """Remove a file or a folder that nothing refers to; gives the bytes freed."""

@@ -20,7 +20,6 @@ from engine.checkpoints.manifest import (
     DELTA_FILE,
     HISTORY_FILE,
     ID,
-    RESUME_FOLDER,
     TOKENIZER_FILE,
     BaseReference,
     Manifest,
@@ -97,14 +96,6 @@ class StoreReader:
         path = self.folder / manifest.id / HISTORY_FILE
         return checking.read_history(path) if HISTORY_FILE in manifest.files else []
 
-    def resume_files(self, which: str) -> dict[str, Path]:
-        """What is needed to continue its run, by name; empty where that is not kept."""
-        manifest, start = self.get(which), f"{RESUME_FOLDER}/"
-        names = [name for name in manifest.files if name.startswith(start)]
-        if (self.folder / manifest.id / RESUME_FOLDER).is_symlink():
-            raise CheckpointError(f"{manifest.name}: {RESUME_FOLDER} is a link; links are not followed.")
-        return {name.removeprefix(start): self.folder / manifest.id / name for name in names}
-
     def load_parameters(self, which: str) -> LoadedParameters:
         """All parameters in float32, from mapped files, deltas applied on the way.
 
@@ -118,10 +109,6 @@ class StoreReader:
         if manifest.kind != "delta":
             raise CheckpointError(f"{manifest.name} is whole; it is no delta.")
         return Delta(manifest.delta, TensorFile(self.folder / manifest.id / DELTA_FILE))
-
-    def find_weights(self, sha256: str) -> Manifest | None:
-        """A checkpoint whose weights file has this hash."""
-        return next((m for m in self.list() if m.weights_sha256 == sha256), None)
 
     def has_base(self, reference: BaseReference) -> bool:
         """Whether what a delta refers to is here."""

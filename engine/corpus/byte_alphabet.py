@@ -27,8 +27,3 @@ def bytes_of_token(token: str) -> bytes:
         return bytes(map(BYTE_OF_CHARACTER.__getitem__, token))
     except KeyError:
         return token.encode("utf-8", "surrogatepass")
-
-
-def token_of_bytes(data: bytes) -> str:
-    """`data` as a vocabulary writes it."""
-    return "".join(map(CHARACTER_OF_BYTE.__getitem__, data))

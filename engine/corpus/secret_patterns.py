@@ -132,7 +132,6 @@ PLACEHOLDER = re.compile(
     | ^/[a-z]+/ | ^\./ | ^~/ | ^\# | ^@ | ^\$2[aby]\$ | ^\{(SSHA|SHA|CRYPT) | ^(sha\d+|md5)[-:$] | ^pbkdf2 | ^argon
     | ^\d{4}-\d\d-\d\dT"""
 )
-MADE_UP = re.compile(r"(?i)example|xxxx|placeholder|redact|your[_-]|changeme|dummy|test_?key|0000000|sample")
 UUID = re.compile(r"(?i)^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?$")
 SEQUENCES = tuple(
     text[i : i + 6]

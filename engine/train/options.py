@@ -334,7 +334,6 @@ OPTIONS: dict[str, OptionInfo] = dict(
         _count("seed", "Seed", 0, 2**63 - 1, "Draws the order of the files; the same seed gives the same run."),
     ]
 )
-RANGES = {name: info for name, info in OPTIONS.items() if not info.choices}
 
 PRESETS = {
     "quick": TrainingOptions(steps=220, batch_size=4),

@@ -10,6 +10,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tomllib
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
@@ -65,7 +66,8 @@ def test_the_menu_entry_is_found_by_the_name_that_the_window_gives(facts):
     desktop = (PACKAGING.parent / "app" / "desktop.py").read_text(encoding="utf-8")
     assert f'setDesktopFileName("{facts.COMMAND}")' in desktop
     assert entry["Exec"] == entry["Icon"] == entry["StartupWMClass"] == facts.COMMAND
-    assert entry["Comment"] == facts.SUMMARY
+    project = tomllib.loads((PACKAGING.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert entry["Comment"] == project["description"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell script for Linux desktops")

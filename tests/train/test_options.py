@@ -6,9 +6,10 @@ import pytest
 
 from engine.errors import ConfigError
 from engine.model.selection import MODES
-from engine.train.options import OPTIONS, PRESETS, RANGES, RATES, TrainingOptions, preset
+from engine.train.options import OPTIONS, PRESETS, RATES, TrainingOptions, preset
 from engine.train.schedule import learning_rate
 
+RANGES = {name: info for name, info in OPTIONS.items() if not info.choices}
 OUT_OF_RANGE = [(name, info.low - 1) for name, info in RANGES.items()]
 OUT_OF_RANGE += [(name, info.high * 2 + 1) for name, info in RANGES.items()]
 

@@ -96,15 +96,6 @@ def unpacked(path: Path, beside: Path, report: Report | None = None) -> Iterator
         os.close(descriptor)
 
 
-def read_bundle_manifest(path: Path) -> Manifest:
-    """What a bundle says it is, with every entry accounted for, and nothing unpacked."""
-    descriptor = open_plain(path)
-    try:
-        return _manifest(ZipEntries(descriptor, str(path), plain_name), str(path))
-    finally:
-        os.close(descriptor)
-
-
 def _manifest(entries: ZipEntries, where: str) -> Manifest:
     if MANIFEST_FILE not in entries.entries:
         raise CheckpointError(f"{where} holds no {MANIFEST_FILE}.", "Choose a file that Codecoil exported.")

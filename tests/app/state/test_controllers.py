@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from app.settings import Settings
@@ -42,17 +41,6 @@ def test_history_grows_and_keeps_what_was_read():
     assert all(len(column) == 1999 for column in history.memory.values())
     assert (history.begin_loss, history.skipped_steps) == (7.0, [2])
     assert [(note.step, note.words) for note in history.notes] == [(3, "Something.")]
-
-
-def test_history_as_csv():
-    history = RunHistory()
-    for event in (EvaluationEvent(0, 7.0, True), step(1, weights=5), step(2, weights=6), EvaluationEvent(2, 6.5, True)):
-        history.add(event)
-    lines = history.to_csv().splitlines()
-    assert lines[0].split(",")[-2:] == ["held_out_loss", "memory_weights"]
-    assert lines[1].startswith("0,") and lines[1].endswith(",7.0,")
-    assert lines[3].split(",")[0] == "2" and lines[3].endswith(",6.5,6")
-    assert np.isclose(float(lines[2].split(",")[1]), 5.0)
 
 
 def test_options_refuse_in_words_and_ask_for_a_plan(settings, qtbot):

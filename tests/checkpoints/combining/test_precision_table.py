@@ -56,11 +56,10 @@ def test_measured_losses(trained):
     assert rows["q4_0"].nbytes < rows["q8_0"].nbytes < rows["float16"].nbytes < exact.nbytes
 
 
-def test_the_largest_error_is_named():
+def test_the_largest_error_is_that_of_the_worst_weight():
     of = parameters()
     of[f"{LAYER}.out_proj.weight"][3, 5] = 1000.3
     (row,) = precision_table(of, ["float16"])
-    assert row.worst_tensor == f"{LAYER}.out_proj.weight"
     assert row.largest_error == abs(float(np.float16(1000.3)) - float(np.float32(1000.3)))
     assert row.held_out_loss is None
 

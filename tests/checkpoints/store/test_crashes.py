@@ -35,7 +35,6 @@ CHANGES: dict[str, Callable[[CheckpointStore], object]] = {
     ),
     "rename": lambda s: s.rename("adapted", "renamed"),
     "annotate": lambda s: s.annotate("adapted", note="a note", tags=("x",), pinned=True),
-    "drop_resume": lambda s: s.drop_resume("resumable"),
     "duplicate": lambda s: s.duplicate("resumable", "new"),
     "materialise": lambda s: s.materialise("adapted"),
     "delete": lambda s: s.delete("adapted"),

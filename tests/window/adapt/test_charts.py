@@ -93,7 +93,8 @@ def test_memory_is_stacked_by_kind_and_held_against_the_ceiling(board, history):
     assert heights == sorted(heights, reverse=True)  # the highest sum lies under the others
     assert not memory._line.isVisible()  # far below: the card's words say how far
     assert board.memory_card.heading.remark.words == "16 MiB of 3 GiB"
-    memory.set_ceiling(20 * MIB)
+    board.show_run(history, 100, 20 * MIB)
+    board.draw_now()
     assert memory._line.isVisible() and memory._line.value() == 20 * MIB
     assert visible_range(memory)[1] > 20 * MIB
     assert readings(memory, 3) == {

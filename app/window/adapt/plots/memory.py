@@ -44,12 +44,6 @@ class MemoryChart(Chart):
         timeline.moved.connect(self.on_ceiling_moved)
         self.restyle(style)
 
-    def set_ceiling(self, ceiling: int) -> None:
-        """The most that may be used; 0 where that is not known."""
-        if ceiling != self.ceiling:
-            self.ceiling = ceiling
-            self.redraw()
-
     @staticmethod
     def kinds(history: RunHistory) -> list[str]:
         """From the floor upwards, without those that hold nothing."""
