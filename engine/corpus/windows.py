@@ -131,9 +131,10 @@ class Windows:
 
     @property
     def progress(self) -> float:
-        """Passes over the corpus so far: 2.5 in the middle of the third."""
-        block = (self._block + self._window / len(self._order)) / len(self._blocks)
-        return self.epoch + block
+        """Passes over the corpus so far: 2.5 in the middle of the third.  By tokens: the last block may be a small one."""
+        sizes = [sum(document.tokens + FRAME_TOKENS for document in block) for block in self._blocks]
+        behind = sum(sizes[: self._block]) + sizes[self._block] * self._window / len(self._order)
+        return self.epoch + behind / sum(sizes)
 
     def state(self) -> dict[str, Any]:
         """The cursor, for JSON."""

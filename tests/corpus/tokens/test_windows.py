@@ -176,6 +176,15 @@ def test_across_the_end_of_an_epoch(corpus):
     assert restored.epoch == 2
 
 
+def test_progress_goes_by_tokens_though_the_last_block_is_small(corpus):
+    """Most of the corpus in the first block, a few documents in the second."""
+    most = int(0.9 * sum(document.tokens for document in corpus.learned_documents))
+    windows = Windows(corpus, 32, 1, 8, 0.0, block_tokens=most)
+    assert len(windows._blocks) == 2
+    batches(windows, len(one_epoch(Windows(corpus, 32, 1, 8, 0.0, block_tokens=most))) // 2)
+    assert windows.progress == pytest.approx(0.5, abs=0.05)
+
+
 def test_another_size_of_batch_gives_the_same_windows(corpus):
     windows = Windows(corpus, 64, 8, 2)
     windows.take()
