@@ -131,7 +131,7 @@ class Windows:
 
     @property
     def progress(self) -> float:
-        """Passes over the corpus so far: 2.5 in the middle of the third.  By tokens: the last block may be a small one."""
+        """Passes over the corpus so far, by tokens (blocks differ in size): 2.5 in the middle of the third."""
         sizes = [sum(document.tokens + FRAME_TOKENS for document in block) for block in self._blocks]
         behind = sum(sizes[: self._block]) + sizes[self._block] * self._window / len(self._order)
         return self.epoch + behind / sum(sizes)
