@@ -181,12 +181,13 @@ def model_card(
         "",
         "`packaging/starter_model.py` fetched the packages of `DATA.md`, trained the tokenizer (byte-level BPE with "
         "file and fill-in-the-middle tokens) and trained the model with Codecoil's own engine on a CPU: "
-        f"{about['tokens']:,} tokens seen ({about['passes']:.2f} passes over {summary['learned_tokens']:,}), "
+        f"{about['tokens']:,} tokens seen ({about['passes']:.2f} passes over {summary['learned_tokens']:,} tokens of "
+        "code; a pass is longer than that by the frames of the files and the marks for filling in the middle), "
         f"{about['step']:,} of {about['steps']:,} planned steps, AdamW, warm-up and cosine, gradients clipped at 1, "
         "half of the documents with their middle moved to the end (suffix first).",
         "",
         f"Held-out loss on whole packages that were not trained on: {loss} nats a token "
-        "(`training_curve.json`, `training_curve.svg`).",
+        f"(`training_curve.json`, `training_curve.svg`).{_length(about, held_out)}",
         "",
         "## What it is worth",
         "",
@@ -198,6 +199,17 @@ def model_card(
         "permissive licence, are listed in `DATA.md`.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _length(about: dict[str, Any], held_out: list[CurvePoint]) -> str:
+    """How the length of the run was decided, and what its last interval still gained."""
+    if about["step"] < about["steps"] or len(held_out) < 2:
+        return ""
+    before, last = held_out[-2:]
+    return (
+        f" The length was fixed beforehand; the last {(last.tokens - before.tokens) / 1e6:.1f} M tokens still gained "
+        f"{before.loss - last.loss:.3f} nats."
+    )
 
 
 def _worth(figures: dict[str, Any]) -> list[str]:
@@ -214,7 +226,29 @@ def _worth(figures: dict[str, Any]) -> list[str]:
     ]
     for package, row in figures["packages"].items():
         lines.append(f"| {package} | {' | '.join(f'{row[key]:.3f}' if key in row else '-' for key in columns)} |")
-    return lines
+    return [*lines, *_beaten(figures["packages"]), *_load_time(figures)]
+
+
+def _beaten(packages: dict[str, dict[str, float]]) -> list[str]:
+    """Where a general compressor does better: a reader should not have to find that in the table."""
+    worse = [
+        f"{name} ({row['xz_bits_per_byte']:.3f} against {row['bits_per_byte']:.3f})"
+        for name, row in packages.items()
+        if row.get("xz_bits_per_byte", math.inf) < row.get("bits_per_byte", 0.0)
+    ]
+    if not worse:
+        return []
+    return ["", f"xz, which reads all files of a package as one text, is better than the model on {', '.join(worse)}."]
+
+
+def _load_time(figures: dict[str, Any]) -> list[str]:
+    if "load_ms" not in figures:
+        return []
+    return [
+        "",
+        f"Model and tokenizer load in {figures['load_ms']:.0f} ms, the first time in a process in "
+        f"{figures['load_first_ms']:.0f} ms (two cores).",
+    ]
 
 
 def _cell(text: str) -> str:

@@ -66,13 +66,30 @@ def planned_options(rate: float = PEAK_RATE, tokens: int = PLANNED_TOKENS) -> Tr
 
 
 @dataclass(frozen=True)
+class Worthwhile:
+    """When going on no longer pays: the last `evaluations` together gained less than `nats` of held-out loss."""
+
+    evaluations: int
+    nats: float
+
+    def is_over(self, losses: list[float]) -> bool:
+        """`losses`: held-out losses from the beginning.  The best of the last ones against the best before them."""
+        before, last = losses[: -self.evaluations], losses[-self.evaluations :]
+        return bool(before) and min(before) - min(last) < self.nats
+
+
+@dataclass(frozen=True)
 class Recipe:
-    """What is trained and how often it is saved; a run that goes on keeps the options that it began with."""
+    """What is trained and how often it is saved; a run that goes on keeps the options that it began with.
+
+    Without `worthwhile` all planned steps are done.
+    """
 
     size: dict[str, int] | None = None  # of the model; the starter's own unless told
     options: TrainingOptions = field(default_factory=planned_options)
     save_seconds: float = SAVE_SECONDS
     snapshot_seconds: float = SNAPSHOT_SECONDS
+    worthwhile: Worthwhile | None = None
 
     def config(self, vocabulary: int) -> ModelConfig:
         return ModelConfig(vocab_size=vocabulary, **self.size) if self.size else preset(SIZE, vocabulary)
@@ -92,6 +109,7 @@ class _Course:
     saved_at: float
     snapshot_at: float
     lost: float = math.nan
+    held_out: list[float] = field(default_factory=list)  # losses by evaluation, those before a resume included
 
     @property
     def tokens(self) -> int:
@@ -113,6 +131,8 @@ def _train(course: _Course, say: Say) -> None:
     try:
         for event in course.trainer.run():
             _note(course, event, say)
+            if isinstance(event, EvaluationEvent):
+                _end_when_it_no_longer_pays(course, event, say)
             if isinstance(event, FinishedEvent):
                 write_snapshot(course, "finished")
             elif asked:
@@ -127,6 +147,14 @@ def _train(course: _Course, say: Say) -> None:
             signal.signal(number, handler)
         course.trainer.close()
         course.model.close()
+
+
+def _end_when_it_no_longer_pays(course: _Course, event: EvaluationEvent, say: Say) -> None:
+    course.held_out.append(event.held_out_loss)
+    rule = course.recipe.worthwhile
+    if rule and rule.is_over(course.held_out) and course.trainer.step < course.trainer.options.steps:
+        say(f"the last {rule.evaluations} evaluations gained less than {rule.nats:g} nats: the run ends here")
+        course.trainer.end("held-out loss no longer pays")
 
 
 def compare_rates(corpus: PreparedCorpus, rates: list[float], steps: int, say: Say) -> None:
@@ -168,7 +196,17 @@ def _open(work: Path, corpus: PreparedCorpus, say: Say, recipe: Recipe) -> _Cour
     else:
         say(f"new run: {model.config.parameter_count:,} parameters, {options}")
     now = time.monotonic()
-    return _Course(work, recipe, corpus, model, windows, trainer, _bytes_a_token(corpus, watched), now, now)
+    course = _Course(work, recipe, corpus, model, windows, trainer, _bytes_a_token(corpus, watched), now, now)
+    if saved:
+        course.held_out = held_out_losses(work / "history.jsonl", trainer.step)
+    return course
+
+
+def held_out_losses(history: Path, last_step: int) -> list[float]:
+    """The held-out losses up to a step, in order.  One that was measured twice, after a kill, counts once."""
+    events = [json.loads(line) for line in history.read_text("utf-8").splitlines()]
+    losses = {event["step"]: event["held_out_loss"] for event in events if event["event"] == "evaluation"}
+    return [loss for step, loss in sorted(losses.items()) if step <= last_step]
 
 
 def _bytes_a_token(corpus: PreparedCorpus, watched: HeldOutWindows) -> float:

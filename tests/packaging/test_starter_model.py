@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import io
 import json
 import os
+import re
 import signal
 import tarfile
 from pathlib import Path
@@ -233,7 +235,87 @@ def test_a_run_that_is_killed_goes_on_from_its_last_save(corpus, tmp_path, every
     assert [event["step"] for event in steps_of(tmp_path / "run")] == [1, 2, 3, 4, 5, 6]
 
 
+@pytest.mark.parametrize(
+    "losses, over",
+    [
+        ([9.0], False),
+        ([9.0, 5.0, 4.0], False),  # nothing before the last three
+        ([9.0, 5.0, 4.0, 3.995], False),
+        ([9.0, 5.0, 4.999, 4.998, 4.995], True),
+        ([9.0, 5.0, 5.2, 5.1, 4.985], False),  # a bad moment on the way
+        ([9.0, 5.0, 5.2, 5.1, 5.3], True),
+    ],
+)
+def test_a_run_is_over_when_the_last_evaluations_gained_too_little(losses, over):
+    assert module("training").Worthwhile(evaluations=3, nats=0.01).is_over(losses) is over
+
+
+def finished(work: Path) -> dict:
+    return json.loads((work / "history.jsonl").read_text().splitlines()[-1])
+
+
+def test_a_run_ends_by_itself_when_going_on_no_longer_pays(corpus, tmp_path, every_step):
+    training = module("training")
+    told = recipe()
+    never_enough = dataclasses.replace(told, worthwhile=training.Worthwhile(1, 1e9))
+    training.train(tmp_path / "short", corpus, lambda text: None, never_enough)
+    assert len(steps_of(tmp_path / "short")) == 3 and finished(tmp_path / "short")["reason"].endswith("no longer pays")
+    always_enough = dataclasses.replace(told, worthwhile=training.Worthwhile(1, -1e9))
+    training.train(tmp_path / "whole", corpus, lambda text: None, always_enough)
+    assert len(steps_of(tmp_path / "whole")) == 6
+
+
+def test_a_run_that_goes_on_knows_what_was_measured_before(corpus, tmp_path, every_step):
+    training = module("training")
+
+    def stop_after_four(text: str) -> None:
+        if text.startswith("step     4  loss"):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    training.train(tmp_path, corpus, stop_after_four, recipe())
+    assert (
+        len(training.held_out_losses(tmp_path / "history.jsonl", 4)) == 2
+    )  # before the first step and after the third
+    course = training._open(tmp_path, corpus, lambda text: None, recipe())
+    course.trainer.close()
+    course.model.close()
+    assert len(course.held_out) == 2
+
+
+def test_evaluation_is_a_command_of_the_same_script(tmp_path, monkeypatch, capsys):
+    script = importlib.import_module("starter_model")
+    assert script.BENCHMARK.is_file()
+    assert script.main(["evaluate", "--work", str(tmp_path)]) == 1 and "Train first" in capsys.readouterr().err
+    (tmp_path / "snapshot").mkdir()
+    calls: list[list] = []
+    monkeypatch.setattr(script.subprocess, "run", lambda words, check: calls.append(words))
+    assert script.main(["evaluate", "--work", str(tmp_path)]) == 0
+    assert calls[0][1:] == [script.BENCHMARK, "--work", tmp_path, "--model", tmp_path / "snapshot"]
+
+
 # ---- the files that are shipped
+
+
+def test_the_shipped_card_is_what_the_recipe_writes():
+    """The table of the card as figures, and from these the card's chapter once more."""
+    exporting = module("exporting")
+    card = (PACKAGING.parent / "resources" / "starter" / "README.md").read_text(encoding="utf-8")
+    chapter = card.split("## What it is worth\n\n")[1].split("\n\n## ")[0]
+    head, _, *rows = [line.strip("| ").split(" | ") for line in chapter.splitlines() if line.startswith("|")]
+    keys = ["bits_per_byte", "five_gram", "xz_bits_per_byte", "exact", "by_line", "by_word"]
+    first, later = re.search(r"load in (\d+) ms, the first time in a process in (\d+) ms", chapter).groups()
+    figures = {
+        "tokens_seen": int(re.search(r"([\d,]+) tokens seen", chapter)[1].replace(",", "")),
+        "columns": dict(zip(keys, head[1:], strict=True)),
+        "packages": {row[0]: dict(zip(keys, map(float, row[1:]), strict=True)) for row in rows},
+        "load_ms": float(first),
+        "load_first_ms": float(later),
+    }
+    assert "\n".join(exporting._worth(figures)) == chapter
+    assert "is better than the model on pint-0.25.3 (1.309 against 1.370)." in chapter
+    curve = json.loads((PACKAGING.parent / "resources" / "starter" / "training_curve.json").read_text())
+    points = [exporting.CurvePoint(*point) for point in curve["held_out"]]
+    assert exporting._length({"step": 1, "steps": 1}, points) in card
 
 
 def test_an_export_can_be_loaded_and_says_what_it_is(corpus, work, monkeypatch):
