@@ -1,35 +1,6 @@
-// y = x as float16, to the nearest, ties to even.  x: (count); y: (count) of float16, two to a word.
-// One lane a word, so that no two lanes write to the same one; the neighbours of an odd start or end stay.
-//! lib: grid float_bits
+// y = x as float16, to the nearest, ties to even (lib/narrow_16.wgsl).
+//! lib: grid float_bits narrow_16
 
-struct Params {
-    count: u32,
-    x_offset: u32,
-    y_offset: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read_write> x: array<u32>;
-@group(0) @binding(2) var<storage, read_write> y: array<u32>;
-
-@compute @workgroup_size(256)
-fn main(
-    @builtin(workgroup_id) group: vec3u,
-    @builtin(num_workgroups) grid: vec3u,
-    @builtin(local_invocation_index) lane: u32,
-) {
-    let word = p.y_offset / 2u + flat_group(group, grid) * 256u + lane;
-    let low = 2u * word - p.y_offset;  // place in x; wraps round before an odd start
-    let high = low + 1u;
-    if (low >= p.count && high >= p.count) {
-        return;
-    }
-    var halves = y[word];
-    if (low < p.count) {
-        halves = (halves & 0xffff0000u) | float32_to_float16(x[p.x_offset + low]);
-    }
-    if (high < p.count) {
-        halves = (halves & 0xffffu) | (float32_to_float16(x[p.x_offset + high]) << 16u);
-    }
-    y[word] = halves;
+fn narrowed(bits: u32) -> u32 {
+    return float32_to_float16(bits);
 }

@@ -1,25 +1,6 @@
-// y = x as float32, bit for bit.  x: (count) of bfloat16, two to a word; y: (count).  256 lanes take 1,024 elements.
-//! lib: grid float_bits
+// y = x as float32, bit for bit.  x: (count) of bfloat16 (lib/widen_16.wgsl).
+//! lib: grid widen_16
 
-struct Params {
-    count: u32,
-    x_offset: u32,
-    y_offset: u32,
-}
-
-@group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read_write> x: array<u32>;
-@group(0) @binding(2) var<storage, read_write> y: array<u32>;
-
-@compute @workgroup_size(256)
-fn main(
-    @builtin(workgroup_id) group: vec3u,
-    @builtin(num_workgroups) grid: vec3u,
-    @builtin(local_invocation_index) lane: u32,
-) {
-    let begin = flat_group(group, grid) * 1024u;
-    for (var k = begin + lane; k < min(begin + 1024u, p.count); k += 256u) {
-        let i = p.x_offset + k;
-        y[p.y_offset + k] = (x[i / 2u] >> (16u * (i % 2u))) << 16u;
-    }
+fn widened(half: u32) -> u32 {
+    return half << 16u;
 }
