@@ -49,7 +49,7 @@ def test_the_description_agrees_with_the_program(facts):
     component = xml.parse(LINUX / "codecoil.metainfo.xml").getroot()
     assert component.findtext("id") == facts.IDENTIFIER
     assert component.findtext("name") == facts.NAME
-    assert component.findtext("project_license") == "MIT"
+    assert component.findtext("project_license") == "MIT AND OFL-1.1"
     assert component.findtext("launchable") == "codecoil.desktop"
     assert component.find("releases")[0].get("version") == VERSION == facts.VERSION
 
