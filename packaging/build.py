@@ -7,7 +7,8 @@
 
 The environment for building is made in build/environment, apart from .venv: what is not installed there cannot get
 into the program by accident.  What is built is for this kind of system; a Linux build runs where the C library is as
-new as here or newer, so it is best built on an old one.  Standard library only.
+new as here or newer, so it is best built on an old one.  The libraries of the system that Qt's windows need go into the
+program too: one that is missing here is installed if you are root, otherwise named.  Standard library only.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 
 import licences
 import program_facts as facts
+import system_libraries as system
 from checks import CheckFailed, Program, check, hiding
 
 HERE = Path(__file__).resolve().parent
@@ -45,6 +47,7 @@ def main() -> int:
         if not arguments.only_checks:
             build(out)
         report_size(built_folder(out))
+        need_libraries_inside(built_folder(out))
         if not arguments.no_checks:
             try_elsewhere(built_folder(out))
     except (CheckFailed, subprocess.CalledProcessError) as problem:
@@ -71,6 +74,7 @@ def executable(folder: Path, desktop: bool = False) -> Path:
 
 def build(out: Path) -> None:
     """The environment, the icons, PyInstaller, and what lies beside the program."""
+    need_libraries_here()
     python = make_environment()
     icons = BUILD / "icons"
     run(python, HERE / "icons.py", icons)
@@ -86,6 +90,19 @@ def build(out: Path) -> None:
     run(python, HERE / "licences.py", notes / licences.FOLDER, notes)
     if not WINDOWS and not MACOS:
         place_desktop_files(folder, icons)
+
+
+def need_libraries_here() -> None:
+    """What Qt's windows are linked against: PyInstaller leaves out what it does not find, and only warns."""
+    missing = missing_for_windows()
+    if missing and system.install(missing):
+        missing = missing_for_windows()
+    if missing:
+        raise CheckFailed(system.advice(missing, system.package_manager()))
+
+
+def missing_for_windows() -> list[system.Library]:
+    return [each for each in system.missing_libraries(every_screen=True) if each.purpose != system.VULKAN]
 
 
 def make_environment() -> Path:
@@ -127,6 +144,18 @@ def report_size(folder: Path) -> None:
     say(f"{size / 1e6:.0f} MB on disk (at most {MOST_BYTES / 1e6:.0f})")
     if size > MOST_BYTES:
         raise CheckFailed("it is larger than it may be")
+
+
+def need_libraries_inside(folder: Path) -> None:
+    """On Linux, whether a window could open on a machine that has only a screen: offscreen nothing would tell."""
+    if not sys.platform.startswith("linux"):
+        return
+    sys.path.append(str(HERE / "frozen"))
+    import contents
+
+    brought = [each.file for each in system.LIBRARIES if not contents.of_the_system(each.file)]
+    if missing := [file for file in brought if not (folder / "_internal" / file).exists()]:
+        raise CheckFailed(f"it does not bring {', '.join(missing)}: on a screen it might open no window")
 
 
 def try_elsewhere(folder: Path) -> None:

@@ -90,11 +90,14 @@ def has_vulkan_driver() -> bool:
     return bool(named) or any(glob.glob(pattern) for pattern in DRIVER_FILES)
 
 
-def missing_libraries() -> list[Library]:
-    """What Qt (offscreen, and on the screens there are), Vulkan and Numba would not find; nothing on other systems."""
+def missing_libraries(every_screen: bool = False) -> list[Library]:
+    """What Qt (offscreen, and on the screens there are), Vulkan and Numba would not find; nothing on other systems.
+
+    `every_screen`: also what Qt would not find on the kinds of screen that are not here.
+    """
     if not sys.platform.startswith("linux"):
         return []
-    wanted = {BASE, THREADS, VULKAN} | screen_kinds()
+    wanted = {BASE, THREADS, VULKAN} | ({X11, WAYLAND} if every_screen else screen_kinds())
     missing = [library for library in LIBRARIES if library.purpose in wanted and not loads(library.file)]
     return missing if has_vulkan_driver() else [*missing, DRIVER]
 
