@@ -9,7 +9,7 @@ from PySide6.QtCore import QEventLoop, QModelIndex, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QLineEdit, QPlainTextEdit, QWidget
 
-PATIENCE = 60.0  # seconds without anything moving
+PATIENCE = 600.0  # seconds without anything moving: the first start compiles kernels, on a busy machine for minutes
 TURN = 20  # milliseconds of events at a time
 PAUSE = 0.002  # seconds: leaves the processor to the engine
 NO_MODIFIER = Qt.KeyboardModifier.NoModifier
