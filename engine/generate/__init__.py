@@ -11,7 +11,8 @@
     quantised                       the weights that they read: the model's own, or copies in 16 or 8 bits
     prompt, context, blanks         from a cursor to tokens, framed as in training
     prefix_states                   states along what was read, so that typing costs only the new tokens
-    sampling, stops, trimming       which token, when to end, and what the text after the cursor has already
+    sampling, stops                 which token, and when to end
+    loops, trimming                 what is not shown: the same over again, and what stands after the cursor already
     completer, answering, requests  all of these together: a request in, a stream of text out
 
 A Mamba model keeps all that it has read in a state of fixed size, so a token costs the same after ten tokens and after

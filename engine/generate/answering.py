@@ -12,6 +12,7 @@ from engine.corpus.tokenizer import IncrementalDecoder, Tokenizer
 from engine.generate import stops as reasons
 from engine.generate.blanks import BlankTokens
 from engine.generate.decoder import Cancelled, Decoder
+from engine.generate.loops import LoopWatch
 from engine.generate.prefix_states import PrefixState, PrefixStates
 from engine.generate.prompt import Prompt
 from engine.generate.requests import Completion, CompletionRequest, Piece
@@ -24,6 +25,9 @@ class Shown:
     """The text of the tokens so far, past everything that may hold it back."""
 
     def __init__(self, tokenizer: Tokenizer, request: CompletionRequest) -> None:
+        self._loops = LoopWatch(
+            lambda token: any(map(str.isalpha, tokenizer.token_bytes[token].decode("utf-8", "ignore")))
+        )
         self._characters = IncrementalDecoder(tokenizer)
         self._stops = StopWatch(request.stops, request.prefix)
         self._join = SuffixWatch(request.prefix, request.suffix)
@@ -31,21 +35,27 @@ class Shown:
 
     def feed(self, token: int, hidden: int = 0) -> str:
         """What may be shown now and was not yet; the first `hidden` characters of the token never are."""
-        piece = self._join.feed(self._stops.feed(self._characters.feed(token)[hidden:]))
+        piece = self._join.feed(self._stops.feed(self._decoded(self._loops.feed(token))[hidden:]))
         self.text += piece
         return piece
 
     @property
     def reason(self) -> str | None:
         """Why the text is complete, once it is."""
-        return reasons.JOINED if self._join.joined else self._stops.reason
+        if self._join.joined:
+            return reasons.JOINED
+        return self._stops.reason or (reasons.LOOP if self._loops.looped else None)
 
     def finish(self) -> str:
         """What was held back and belongs to the text.  Half a character does not."""
-        rest = "" if self._stops.reason else self._stops.finish()
+        rest = "" if self._stops.reason else self._stops.feed(self._decoded(self._loops.finish()))
+        rest += "" if self._stops.reason else self._stops.finish()
         piece = "" if self._join.joined else self._join.feed(rest) + self._join.finish()
         self.text += piece
         return piece
+
+    def _decoded(self, tokens: list[int]) -> str:
+        return "".join(map(self._characters.feed, tokens))
 
 
 class Answering:

@@ -20,6 +20,7 @@ TOKEN_LIMIT = "token limit"
 TIME_LIMIT = "time limit"
 CANCELLED = "cancelled"
 JOINED = "reached the text after the cursor"
+LOOP = "would only repeat itself"
 
 _CLOSING_LINE = re.compile(r"[)\]}]+[;,]?")
 

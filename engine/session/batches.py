@@ -92,6 +92,11 @@ def training_windows(
     return MixedWindows(windows(changed), windows(rest), options.replay_share)
 
 
+def tokenizer_of_cursor(cursor: dict[str, Any]) -> str | None:
+    """The digest of the tokenizer that a saved place belongs to; a mixed one has two places with the same."""
+    return cursor.get("new", cursor).get("tokenizer")
+
+
 def steps_for_epochs(options: TrainingOptions, documents: Sequence[Document], mixed: bool) -> int:
     """Steps that `options.epochs` passes over `documents` take; mixed in are `replay_share` others."""
     tokens = sum(document.tokens + FRAME_TOKENS for document in documents)

@@ -19,7 +19,13 @@ from engine.corpus.repository import Repository
 from engine.devices import Device
 from engine.errors import CheckpointError, CodecoilError, CorpusError, DeviceError, DeviceLostError
 from engine.session.bases import find_base, new_base, tokenizer_of
-from engine.session.batches import measured_windows, occurring_tokens, steps_for_epochs, training_windows
+from engine.session.batches import (
+    measured_windows,
+    occurring_tokens,
+    steps_for_epochs,
+    tokenizer_of_cursor,
+    training_windows,
+)
 from engine.session.changes import changed_since
 from engine.session.origin import Origin
 from engine.session.plan import SessionPlan, repository_name
@@ -306,7 +312,7 @@ class Session:
 
     def _go_on(self, saved: SavedRun) -> str:
         """Put everything where the saved run was; gives a note where the files have changed since."""
-        if saved.cursor.get("tokenizer") != self.corpus.tokenizer.digest:
+        if tokenizer_of_cursor(saved.cursor) != self.corpus.tokenizer.digest:
             raise CheckpointError(
                 f"Run {saved.run} was begun with another vocabulary than {self.base.name} ({self.base.id[:8]}) has.",
                 "Start a new run.",

@@ -184,6 +184,14 @@ def test_what_stands_after_the_cursor_ends_it(says):
     assert completion.fim_used and completion.tokens < 20
 
 
+def test_saying_the_same_over_and_over_ends_it(says):
+    tokens = tokenizer()
+    answer = [*tokens.encode("total").tolist(), *tokens.encode("_price(items").tolist() * 30]
+    _, completion = whole(says(answer), CompletionRequest("x", stops=Stops(max_tokens=500)))
+    assert (completion.text, completion.reason) == ("total_price(items_price(items", reasons.LOOP)
+    assert completion.tokens < 30
+
+
 def test_a_model_without_tokens_for_filling_in_says_so(says):
     _, completion = whole(says("x)", plain_tokenizer()), CompletionRequest("f(", ")\n"))
     assert (completion.text, completion.fim_used, completion.note) == ("x", False, NO_FIM)

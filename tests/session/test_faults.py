@@ -160,8 +160,10 @@ def test_files_that_changed_meanwhile_go_on_with_a_note(repository, data_folder,
 # ---- what does not belong together
 
 
-def test_a_run_whose_base_has_another_vocabulary_is_refused(repository, data_folder, tiny_base, cpu):
-    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+@pytest.mark.parametrize("changed", [(), ("age.py", "tax.py", "size.py")], ids=["plain", "incremental"])
+def test_a_run_whose_base_has_another_vocabulary_is_refused(changed, repository, data_folder, tiny_base, cpu):
+    plan = SessionPlan(repository, data_folder, OPTIONS.changed(skip_below=0.0), tiny_base.id, changed)
+    session = Session(plan, cpu)
     stopped_at(session, 2)
     texts = [path.read_text() for path in sorted(repository.glob("*.py"))]
     other = save_base(data_folder, Tokenizer.train(texts, 280), "other")
