@@ -82,8 +82,8 @@ class RepositoryWorker(QObject):
         if not self._root.is_dir():
             self._went()
             return
+        self._start_watch()  # before anything is read: what is edited meanwhile is noticed, too
         self._read(self._first_reading)
-        self._start_watch()
 
     @Slot()
     def close_repository(self) -> None:
@@ -126,6 +126,8 @@ class RepositoryWorker(QObject):
         self._stop_watch()
         if self._root is not None and not self._is_gone:
             self._start_watch()
+            if on and self._corpus is not None:
+                self._read(self._scanned)  # what changed while nobody looked
 
     @Slot(str)
     def keep_lines(self, checkpoint: str) -> None:
@@ -304,7 +306,9 @@ class RepositoryWorker(QObject):
             self._look_instead(gap)
         if not self._root.is_dir():
             self._went()
-        elif changes.many or gap or self._corpus is None or not self._corpus.has_tokens:
+        elif self._corpus is None:
+            return  # the reading was stopped or failed: begun again by the user only
+        elif changes.many or gap or not self._corpus.has_tokens:
             self._read(self._scanned)
         else:
             paths = self._left | changes.paths

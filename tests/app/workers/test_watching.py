@@ -290,8 +290,7 @@ def test_watching_can_be_switched_off_and_on(program, repository):
     assert all(row.path != "new.py" for row in controller.corpus.files)
     one.state.settings.watch = True
     one.until(lambda: controller.watcher == "watching")
-    controller.rescan()
-    one.until(lambda: any(row.path == "new.py" for row in controller.corpus.files))
+    one.until(lambda: any(row.path == "new.py" for row in controller.corpus.files))  # without being asked to
 
 
 def test_choices_are_applied_and_taken_back(program, repository):
