@@ -34,6 +34,7 @@ class Footer(QFrame):
         self.setObjectName("footer")
         self.setFixedHeight(28)
         self._engine, self._repository = application.engine, application.repository
+        self._settings = application.settings
         row = QHBoxLayout(self)
         row.setContentsMargins(17, 0, 16, 0)
         row.setSpacing(4)
@@ -60,15 +61,17 @@ class Footer(QFrame):
         row.addWidget(self.watcher)
         row.addStretch(1)
         self.speed = label("", "label")
+        tip(self.speed, "How fast a run learns: pieces of text that the model reads each second")
         row.addWidget(self.speed)
         self._engine.state_changed.connect(self.on_engine_changed)
         self._engine.figures_changed.connect(self.on_engine_changed)
+        self._settings.changed.connect(self.on_engine_changed)
         self._repository.changed.connect(self.on_repository_changed)
         self.on_engine_changed()
         self.on_repository_changed()
 
     @Slot()
-    def on_engine_changed(self) -> None:
+    def on_engine_changed(self, *_what) -> None:
         engine = self._engine
         words, tone = PHASES.get(engine.phase, (lowered(engine.activity), "good"))
         if engine.phase == "checking":
@@ -77,12 +80,13 @@ class Footer(QFrame):
         self.engine.setAccessibleName(f"Engine: {words}")
         set_tone(self._engine_dot, tone)
         memory = engine.memory
-        self.memory.setText(f"{nbytes(memory.total)} of {nbytes(memory.ceiling)}" if memory.total else NOTHING)
+        ceiling = memory.ceiling if memory.total else self._settings.memory_ceiling
+        self.memory.setText(f"{nbytes(memory.total) if memory.total else 'none'} of {nbytes(ceiling)}")
         set_tone(self.memory, "warn" if memory.share > 0.95 else "")
         parts = [f"{kind}: {nbytes(memory.by_kind[kind])}" for kind in KINDS if memory.by_kind.get(kind)]
         tip(self.memory, "\n".join(parts) or "What the engine holds on the device, against the ceiling of the settings")
         speed = engine.tokens_per_second
-        self.speed.setText(f"{speed:,.0f} tokens/s" if speed > 0 else "")
+        self.speed.setText(f"{speed:,.0f} tokens/s" if speed > 0 else f"{NOTHING} tokens/s")
 
     @Slot()
     def on_repository_changed(self) -> None:

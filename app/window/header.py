@@ -14,7 +14,7 @@ from app.window.choosers import DeviceChip, ModelChip, RepositoryChip
 from app.window.pages import ADAPT, REPOSITORY
 from app.window.parts import PrimaryButton, label, tip
 from app.window.rail import RAIL_WIDTH
-from app.words import about
+from app.words import about, counted
 
 
 class Header(QFrame):
@@ -83,10 +83,12 @@ class Header(QFrame):
         self.adapt_button.setText(words)
         self.adapt_button.setAccessibleName(words)
         if not self.adapt_button.isEnabled():
-            tip(self.adapt_button, "Choose a folder first")
+            here = self._repository.root and self._repository.phase in ("failed", "gone")
+            tip(self.adapt_button, "The folder could not be read" if here else "Choose a folder first")
         elif self._offers_changes:
             time = f", about {about(changes.seconds)}" if changes.seconds else ""
-            tip(self.adapt_button, f"{changes.files:,} files, {changes.lines:,} lines{time}")
+            amount = f"{counted(changes.files, 'file')}, {counted(changes.lines, 'line')}"
+            tip(self.adapt_button, f"{amount}{time}", "Ctrl+Shift+C")
         else:
             tip(self.adapt_button, "Teach the model this repository", "Ctrl+Shift+A")
 

@@ -22,6 +22,7 @@ from app.window.pages import ADAPT, PAGES, REPOSITORY, SETTINGS
 from app.window.parts import ErrorCard, InlineMessage, Page, keyboard_focus
 from app.window.preloading import Preloading
 from app.window.rail import Rail
+from app.words import counted
 
 if TYPE_CHECKING:
     from app.window.base_models.dialog import BaseModelDialog
@@ -197,8 +198,7 @@ class MainWindow(QMainWindow):
         self.preloading.begin()
 
     @Slot()
-    def on_page_due(self) -> None:
-        """Make one more page ahead of its first showing: nobody is at work just now."""
+    def on_page_due(self) -> None:  # nobody is at work just now: one more page ahead of its first showing
         missing = [title for title in self._entries if title not in self.made]
         if missing:
             self._page(missing[0])
@@ -305,7 +305,8 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def on_changes_counted(self, changes) -> None:
-        self.rail.buttons[REPOSITORY].say(changes.files, f"{changes.files:,} files changed since the checkpoint")
+        files = changes.files
+        self.rail.buttons[REPOSITORY].say(files, f"{counted(files, 'file')} changed since the checkpoint")
         self.actions_.refresh()
 
     @Slot()
@@ -314,7 +315,7 @@ class MainWindow(QMainWindow):
         training = self.application.training
         if ADAPT in self.rail.buttons:
             waiting = 0 if training.active else len(training.resumable)
-            self.rail.buttons[ADAPT].say(waiting, f"{waiting} interrupted runs can go on")
+            self.rail.buttons[ADAPT].say(waiting, f"{counted(waiting, 'interrupted run')} can go on")
         if not training.active:
             leaving = self.closing_bar.is_saving or self._leaving
             self.closing_bar.put_away()

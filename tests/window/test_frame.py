@@ -199,6 +199,9 @@ def test_the_footer_tells_the_engine_memory_watcher_and_speed(main_window, appli
     footer, engine = main_window.footer, application.engine
     assert footer.offline.text() == "no connections"
     assert footer.engine.words == "looking for devices" and footer.watcher.text() == "nothing"
+    assert footer.memory.text() == "none of 3 GiB" and footer.speed.text() == "– tokens/s"  # always there
+    application.settings.memory_ceiling = 2 * GIB
+    assert footer.memory.text() == "none of 2 GiB"
     find_devices(application)
     open_repository(application)
     engine.on_memory(MemoryState({"weights": GIB}, int(1.9 * GIB), 2 * GIB, 3 * GIB))
@@ -207,7 +210,7 @@ def test_the_footer_tells_the_engine_memory_watcher_and_speed(main_window, appli
     assert footer.memory.text() == "1.9 GiB of 3 GiB" and "weights: 1 GiB" in footer.memory.toolTip()
     assert footer.watcher.text() == "on" and footer.speed.text() == "2,130 tokens/s"
     engine.on_activity("Idle", 0.0)
-    assert footer.speed.text() == ""
+    assert footer.speed.text() == "– tokens/s"
     application.repository.on_watcher("failed", "No more folders can be watched.")
     assert footer.watcher.text() == "cannot" and "No more folders" in footer.watcher.toolTip()
 

@@ -26,13 +26,13 @@
     InlineMessage    `say(words, heading, kind)`, `add_button(words)`, `put_away()`; hidden until it says something
     ErrorCard        `show_failure(failure, action="Try again")`, `action_wanted`, `dismissed`, `put_away()`
     EmptyState       icon, heading, words, `add_button`
-    SortMenu         sorts a list by key or menu as its header does by mouse
+    SortHeader       the header of a list that can be sorted; SortMenu sorts by key or menu as it does by mouse
     KeySplitter      a splitter whose handle Tab reaches and the arrows move
     tip, tip_words   tool tips: wrapped, escaped, with the keys
     keyboard_focus   buttons below a widget take the focus from the keyboard only
 
 Where they are: page, surfaces, labels, buttons, fields, search_field, progress, messages, error_card, empty_state,
-sort_menu, key_splitter, tool_tips.
+sort_header, sort_menu, key_splitter, tool_tips.
 
 What paints by itself listens to `Theme.current().restyled` (Tokens).  Whoever makes a window, a dialog or a menu of its
 own gives it the look with `Theme.current().dress` once everything is in it.  No part knows a controller.
@@ -67,6 +67,7 @@ from app.window.parts.messages import InlineMessage
 from app.window.parts.page import Page
 from app.window.parts.progress import ProgressLine
 from app.window.parts.search_field import SearchField
+from app.window.parts.sort_header import SortHeader
 from app.window.parts.sort_menu import SortMenu
 from app.window.parts.surfaces import GAP, Card, PageColumn, rule, steady_scroll_bar
 from app.window.parts.tool_tips import tip, tip_words
@@ -98,6 +99,7 @@ __all__ = [
     "SearchField",
     "SectionTitle",
     "Segmented",
+    "SortHeader",
     "SortMenu",
     "Switch",
     "WholeNumber",

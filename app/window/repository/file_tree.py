@@ -107,9 +107,8 @@ def verdict_words(file: FileRow) -> str:
         reason = file.detail or file.reason_words or file.reason
         # "left out by you" is the reason's own word for it
         return reason if reason.startswith("left out") else f"left out: {reason}" if reason else "left out"
-    words = "held out, to measure on" if file.held_out else "learn"
-    if file.masked_lines:
-        words += f", {counted(file.masked_lines, 'line')} masked"
+    masked = f", {counted(file.masked_lines, 'line')} masked" if file.masked_lines else ""
+    words = f"held out{masked or ', to measure on'}" if file.held_out else f"learn{masked}"
     return f"{words}, chosen by you" if file.overridden else words
 
 

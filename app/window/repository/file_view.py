@@ -27,7 +27,7 @@ from app.theme import Theme, Tokens
 from app.theme.fonts import BODY, LABEL, code_font, interface_font
 from app.theme.icons import pixmap
 from app.values.repository import FileRow
-from app.window.parts import SortMenu, steady_scroll_bar
+from app.window.parts import SortHeader, SortMenu, steady_scroll_bar
 from app.window.repository.file_model import NUMBERS, FileModel, Index
 from app.window.repository.file_tree import (
     LANGUAGE,
@@ -183,7 +183,6 @@ class FileView(QTreeView):
         self.setUniformRowHeights(True)
         self.setIndentation(INDENT)
         self.setMouseTracking(False)
-        self.setAllColumnsShowFocus(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -191,13 +190,12 @@ class FileView(QTreeView):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self.on_menu_wanted)
         self.setAccessibleName("Files and what is done with them")
-        header = self.header()
+        header = SortHeader(self)
+        self.setHeader(header)
         header.setStretchLastSection(False)
         header.setSectionsMovable(False)
         header.setSectionResizeMode(header.ResizeMode.Fixed)
         header.setMinimumSectionSize(60)
-        header.setSectionsClickable(True)
-        header.setSortIndicatorShown(True)
         header.setSortIndicator(NAME, Qt.SortOrder.AscendingOrder)
         header.sortIndicatorChanged.connect(self.on_sort_changed)
         self.sort_menu = SortMenu(self)
@@ -224,6 +222,17 @@ class FileView(QTreeView):
     def show_only(self, accept: Callable[[FileRow], bool] | None) -> None:
         """Only the files that `accept` takes; None for all."""
         self._build(replace(self._wish, accept=accept))
+
+    @property
+    def order(self) -> str:
+        """The column and the direction of the sorting, to be remembered."""
+        return f"{self._wish.column} {int(self._wish.descending)}"
+
+    def restore_order(self, order: str) -> None:
+        """As it was; by the loss only once there is one, so not at first."""
+        column, _, descending = order.partition(" ")
+        if column.isdecimal() and int(column) < LOSS and descending in ("0", "1"):
+            self.header().setSortIndicator(int(column), Qt.SortOrder(int(descending)))
 
     def forget_open(self) -> None:
         """Another repository: open what there is room for."""
@@ -355,8 +364,14 @@ class FileView(QTreeView):
 
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().drawRow(painter, option, index)
-        painter.setPen(QPen(QColor(Theme.current().tokens.line), 1))
+        tokens = Theme.current().tokens
+        painter.setPen(QPen(QColor(tokens.line), 1))
         painter.drawLine(option.rect.left() + 8, option.rect.bottom(), option.rect.right() - 8, option.rect.bottom())
+        if self.hasFocus() and index.siblingAtColumn(NAME) == self.currentIndex().siblingAtColumn(NAME):
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)  # the style's own frame is a grey button
+            painter.setPen(QPen(QColor(tokens.second), 1))
+            painter.drawRoundedRect(QRectF(option.rect).adjusted(2.5, 1.5, -2.5, -2.5), 5, 5)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

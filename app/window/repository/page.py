@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtCore import QByteArray, Qt, QTimer, Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget
 
 from app.events import Failure
@@ -34,7 +34,8 @@ from app.words import duration, percent
 
 FILES = "files"
 PATIENCE = 350  # milliseconds before reading shows its progress: most of it is over sooner
-TREE_HEIGHT = 300  # the least
+TREE_HEIGHT = 260  # the least
+ORDER = "repository order"  # of the settings' places
 SCORING = (
     "Measures how well the model guesses each held-out file, and colours the list by it: what it knows least stands out"
 )
@@ -70,6 +71,8 @@ class RepositoryPage(Page):
         self._patience.setInterval(PATIENCE)
         self._patience.timeout.connect(self.on_progress)
         self._connect()
+        self._show_corpus(None)
+        self.files.restore_order(bytes(application.settings.place(ORDER).data()).decode("ascii", "replace"))
         self.on_changed()
         self.on_changes_counted(self._repository.changes)
 
@@ -155,6 +158,9 @@ class RepositoryPage(Page):
         repository.losses_changed.connect(self.on_losses_changed)
         self._training.changed.connect(self.on_training_changed)
 
+    def keep_place(self) -> None:
+        self.application.settings.keep_place(ORDER, QByteArray(self.files.order.encode()))
+
     # ---- what the user does
 
     @Slot()
@@ -195,9 +201,13 @@ class RepositoryPage(Page):
         """Files or secrets."""
         self.which.set_value(key)
         self.lists.setCurrentWidget(self.secrets if key == SECRETS else self.files)
-        self.filters.setVisible(key == FILES)
+        self._show_filters()
         self.shown.setVisible(key == FILES)
         self.score_button.setVisible(key == FILES)
+
+    def _show_filters(self) -> None:
+        """Where there are files to choose from."""
+        self.filters.setVisible(self.which.value == FILES and self._corpus is not None)
 
     @Slot(object)
     def on_filtered(self, wanted: FileFilter) -> None:
@@ -240,6 +250,7 @@ class RepositoryPage(Page):
         self._corpus = corpus
         self.figures.show_corpus(corpus, self._repository.secret_policy)
         self.languages.setVisible(corpus is not None and bool(corpus.by_language))
+        self._show_filters()
         self.files.show_files(corpus.files if corpus is not None else ())
         secrets = corpus.secrets if corpus is not None else ()
         self.secrets.show_secrets(secrets, self._repository.secret_policy)
@@ -257,7 +268,7 @@ class RepositoryPage(Page):
         parts = [repository.root]
         if repository.phase == "gone":
             parts.append("no longer there")
-        elif repository.phase != "failed":
+        elif repository.phase != "failed" and (self._corpus is not None or repository.phase != "reading"):
             parts.append(WATCHING.get(repository.watcher, repository.watcher))
         if repository.phase == "reading":
             parts.append(progress_words(*repository.progress))

@@ -98,6 +98,11 @@ def test_a_verdict_says_what_is_done_and_why(path, words):
     assert verdict_words(next(row for row in rows() if row.path == path)) == words
 
 
+def test_a_verdict_of_several_parts_is_short():
+    file = replace(rows()[2], masked_lines=1)
+    assert verdict_words(file) == "held out, 1 line masked"
+
+
 def test_left_out_by_you_is_not_said_twice():
     row = FileRow("a.py", "Python", 1, None, False, "switched_off", "left out by you", overridden=True)
     assert verdict_words(row) == "left out by you"

@@ -1,0 +1,84 @@
+"""The list of the Repository page: empty while the folder is read, its order remembered, its focus to be seen."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QAbstractButton
+
+from app.window.repository.file_tree import NAME, SIZE, TOKENS
+from app.window.repository.page import FILES, SECRETS
+from tests.window.stage import ROOT, open_repository
+
+
+@pytest.fixture
+def page(main_window):
+    return main_window.page("Repository")
+
+
+def test_while_a_folder_is_read_for_the_first_time_nothing_empty_can_be_pressed(page, application, qtbot):
+    application.repository.open(ROOT)
+    qtbot.waitUntil(page.progress_card.isVisible)
+    assert not page.filters.isVisible() and not page.languages.isVisible()
+    assert "not watched" not in page.heading.subtitle.text()
+    assert all(button.accessibleName() or button.text() for button in visible(page, QAbstractButton))
+    open_repository(application)
+    assert page.filters.isVisible() and page.languages.isVisible()
+    page.show_list(SECRETS)
+    assert not page.filters.isVisible()
+    page.show_list(FILES)
+    application.repository.close()
+    application.repository.open(ROOT)
+    assert not page.filters.isVisible()
+
+
+def visible(page, kind):
+    buttons = page.view.findChildren(kind)
+    return [button for button in buttons if button.isVisible() and button.focusPolicy() != Qt.FocusPolicy.NoFocus]
+
+
+def test_the_order_of_the_files_is_remembered(page, application, theme):
+    from app.window.repository.page import RepositoryPage
+
+    open_repository(application)
+    page.files.header().setSortIndicator(TOKENS, Qt.SortOrder.DescendingOrder)
+    page.keep_place()
+    again = RepositoryPage(application)
+    header = again.files.header()
+    assert (header.sortIndicatorSection(), header.sortIndicatorOrder()) == (TOKENS, Qt.SortOrder.DescendingOrder)
+    sizes = [node.tokens for node in again.files.files.tree.root.children if node.file is None]
+    assert sizes == sorted(sizes, reverse=True)
+    for damaged in ("", "5 1", "x 1", "1 2", "99 0"):
+        again.files.restore_order(damaged)
+    assert header.sortIndicatorSection() == TOKENS
+    again.deleteLater()
+
+
+def test_the_arrow_stands_beside_the_words_of_its_column(page, application, main_window):
+    open_repository(application)
+    main_window.resize(1920, 1080)
+    header = page.files.header()
+    name, size = section(header, NAME), section(header, SIZE)
+    assert name.left() < header.arrow_at(name, NAME).x() < name.left() + 80
+    assert size.right() - 80 < header.arrow_at(size, SIZE).x() < size.right() - 30
+
+
+def section(header, column):
+    rect = header.viewport().rect()
+    rect.setLeft(header.sectionViewportPosition(column))
+    rect.setWidth(header.sectionSize(column))
+    return rect
+
+
+def test_the_row_with_the_focus_is_framed_and_not_a_grey_button(page, application, theme):
+    open_repository(application)
+    view = page.files
+    view.setFocus(Qt.FocusReason.TabFocusReason)
+    view.setCurrentIndex(view.files.index_of("README.md"))
+    rect = view.visualRect(view.currentIndex())
+    image = view.viewport().grab().toImage()
+    inside = image.pixelColor(rect.center().x(), rect.top() + 6)
+    assert inside == QColor(theme.tokens.raised)
+    frame = image.pixelColor(rect.center().x(), rect.top() + 1)
+    assert frame.blue() > frame.red() + 60  # the colour of every focus ring
