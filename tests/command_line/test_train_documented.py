@@ -53,7 +53,7 @@ def test_readme_and_help_page_say_the_same_of_other_commands():
 def test_every_event_and_field_of_real_runs_is_documented(repository, tiny_base, capsys, monkeypatch):
     monkeypatch.setattr("engine.devices.single_kernel.warm_up", lambda device, report: None)
     good = ["--learning-rate", "0.01", "--steps", "10", "--insight-interval", "4", "--timeline", "2"]
-    bad = ["--learning-rate", "1", "--steps", "10", "--warm-up", "0"]  # a note tells that nothing was better
+    bad = ["--learning-rate", "1", "--steps", "3", "--warm-up", "0"]  # a note tells that nothing was better
     assert main(["train", str(repository), "--base", "tiny", *TRAINED, *good]) == 0
     assert main(["train", str(repository), "--base", "tiny", *TRAINED, *bad]) == 1
     printed: dict[str, set[str]] = {}

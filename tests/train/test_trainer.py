@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from engine.errors import InputError
+from engine.model.step import StepResult
 from engine.train.events import EvaluationEvent, FinishedEvent, NoteEvent, PlanEvent, StepEvent
 from engine.train.options import TrainingOptions
 from engine.train.schedule import learning_rate
 from engine.train.trainer import Trainer
+from engine.train.workbench import Workbench
 from tests.model.tiny import open_model
 
 LENGTH, BATCH = 16, 2
@@ -102,9 +104,50 @@ def test_numbers_that_are_not_finite_are_skipped_then_roll_back(device):
             trainer.close()
         steps = of(events, StepEvent)
         assert [step.applied for step in steps] == [False] * 3
-        assert steps[2].learning_rate < steps[1].learning_rate  # halved twice against a warm-up that doubles once
         assert events[-1].rolled_back and "not finite" in events[-1].reason
         assert np.array_equal(model.parameters[name], whole)
+
+
+def skipping(monkeypatch, *numbers):
+    """Let these steps come back with numbers that are not finite."""
+    plain = Workbench.run
+
+    def run(bench, batch, optimiser, number, insight):
+        if number in numbers:
+            return lambda: StepResult(np.nan, np.inf, False)
+        return plain(bench, batch, optimiser, number, insight)
+
+    monkeypatch.setattr(Workbench, "run", run)
+
+
+def test_each_step_that_is_skipped_halves_the_rate_and_one_that_is_not_begins_the_count_anew(cpu, monkeypatch):
+    skipping(monkeypatch, 2, 3, 5, 6)
+    with open_model(cpu) as model:
+        events, _ = trained(model, OPTIONS.changed(schedule="constant", warm_up=0))
+    shares = [step.learning_rate / OPTIONS.learning_rate for step in of(events, StepEvent)]
+    assert shares == [1, 1, 1 / 2, 1 / 4, 1 / 4, 1 / 8] + [1 / 16] * 6
+    assert [note.step for note in of(events, NoteEvent) if note.cause == "not finite"] == [2, 3, 5, 6]
+    assert events[-1].reason == "all steps done"
+
+
+def test_three_skipped_steps_in_a_row_end_with_the_best_weights_before_them(cpu, monkeypatch):
+    skipping(monkeypatch, 4, 5, 6)
+    with open_model(cpu) as model:
+        events, trainer = trained(model, OPTIONS)
+        assert events[-1].step == 6 and events[-1].best_step == 3 and "not finite" in events[-1].reason
+        assert trainer.held_out_loss() == of(events, EvaluationEvent)[1].held_out_loss < events[-1].held_out_before
+
+
+def test_held_out_loss_that_is_not_finite_is_never_the_best(cpu, monkeypatch):
+    with open_model(cpu) as model:
+        before, plain = dict(model.parameters), model.losses
+        trainer = Trainer(model, lambda: tokens(model), [tokens(model)], OPTIONS)
+        monkeypatch.setattr(model, "losses", lambda *given: plain(*given) * (np.nan if trainer.step else 1.0))
+        events = list(trainer.run())
+        trainer.close()
+        assert not any(event.best for event in of(events, EvaluationEvent) if event.step)
+        assert events[-1].rolled_back and events[-1].held_out_after == events[-1].held_out_before
+        assert all(np.array_equal(model.parameters[name], array) for name, array in before.items())
 
 
 def test_stop_ends_after_the_running_step_and_keeps_the_best(cpu):
