@@ -113,7 +113,7 @@ def exit_codes_in_lines() -> str:
 def what_is_wrong(arguments: argparse.Namespace) -> str:
     """Why the arguments do not go together, or nothing."""
     if arguments.resume is None:
-        return "" if arguments.path is not None else "name the folder to learn, or a run with --resume."
+        return "" if arguments.path else "name the folder to learn, or a run with --resume."
     odd = [words for name, words in OF_A_NEW_RUN.items() if getattr(arguments, name) is not None]
     if not odd:
         return ""

@@ -8,7 +8,7 @@ from pathlib import Path
 from engine.checkpoints.formats.importing import import_checkpoint
 from engine.checkpoints.store import CheckpointStore, Facts, Manifest
 from engine.corpus.tokenizer import Tokenizer
-from engine.errors import InputError
+from engine.errors import CheckpointError, InputError
 from engine.model.config import preset as size_preset
 from engine.model.files import CONFIG_FILE
 from engine.model.initialise import initial_parameters
@@ -34,7 +34,15 @@ def find_base(store: CheckpointStore, name: str) -> Manifest | None:
         return None
     if (Path(name) / CONFIG_FILE).is_file():
         return import_checkpoint(store, Path(name))
-    return store.get(name)
+    try:
+        return store.get(name)
+    except CheckpointError as error:
+        if Path(name).is_dir():
+            raise InputError(
+                f"The folder {name} holds no model: {CONFIG_FILE} is missing.",
+                "Name a folder in Hugging Face format, or a checkpoint.",
+            ) from error
+        raise
 
 
 def new_base(store: CheckpointStore, tokenizer: Tokenizer, seed: int, repository: str) -> Manifest:

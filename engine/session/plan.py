@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.checkpoints.safe_reading import check_name
-from engine.errors import CheckpointError
+from engine.errors import CheckpointError, ConfigError
 from engine.train.options import TrainingOptions
+
+MOST_SNAPSHOTS = 1000
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,13 @@ class SessionPlan:
     changed: tuple[str, ...] = ()
     changed_since: str = ""
     timeline: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.timeline <= MOST_SNAPSHOTS:
+            raise ConfigError(
+                f"timeline is {self.timeline}; it must be a whole number from 0 to {MOST_SNAPSHOTS:,}.",
+                "It is how many snapshots along the run are kept.",
+            )
 
     @property
     def incremental(self) -> bool:

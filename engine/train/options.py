@@ -45,7 +45,13 @@ class OptionInfo:
         kind = int if self.whole else (int, float)
         if isinstance(value, bool) or not isinstance(value, kind) or not self.low <= value <= self.high:
             what = "a whole number" if self.whole else "a number"
-            raise ConfigError(f"{name} is {value!r}; it must be {what} from {self.low:g} to {self.high:g}.")
+            raise ConfigError(f"{name} is {value!r}; it must be {what} from {self.range_in_words}.")
+
+    @property
+    def range_in_words(self) -> str:
+        """The allowed range, with digits that can be read: 0 to 10,000,000."""
+        low, high = (f"{bound:,}" if self.whole else f"{bound:,.10g}" for bound in (self.low, self.high))
+        return f"{low} to {high}"
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ class TrainingOptions:
         if not (self.steps or self.epochs or self.minutes):
             raise ConfigError(
                 f"steps is {self.steps}, and neither epochs nor minutes is set: nothing would end the run.",
-                f"Set steps (1 to {OPTIONS['steps'].high:g}), epochs or minutes.",
+                f"Set steps (1 to {OPTIONS['steps'].high:,}), epochs or minutes.",
             )
         if self.micro_batch and self.batch_size % self.micro_batch:
             raise ConfigError(f"micro_batch is {self.micro_batch}; it must divide batch_size ({self.batch_size}).")

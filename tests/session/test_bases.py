@@ -42,6 +42,11 @@ def test_a_folder_is_taken_in_once(repository, data_folder, model_folder, cpu):
     assert len(CheckpointStore(data_folder / "checkpoints").list()) == 1
 
 
+def test_a_folder_without_a_model_is_called_one(repository, data_folder, cpu):
+    with pytest.raises(InputError, match=rf"The folder {repository} holds no model: config\.json is missing"):
+        opened(repository, data_folder, cpu, str(repository))
+
+
 def test_a_new_model_is_made_once(repository, data_folder, cpu):
     first, _, _ = opened(repository, data_folder, cpu)
     assert opened(repository, data_folder, cpu)[0].id == first.id

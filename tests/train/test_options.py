@@ -19,7 +19,12 @@ def test_an_option_out_of_range_is_named_with_its_value_and_range(name, value):
     with pytest.raises(ConfigError) as refused:
         TrainingOptions(**{name: int(value) if RANGES[name].whole else value})
     said = str(refused.value)
-    assert said.startswith(f"{name} is ") and f"from {RANGES[name].low:g} to {RANGES[name].high:g}" in said
+    assert said.startswith(f"{name} is ") and said.endswith(f"from {RANGES[name].range_in_words}.")
+
+
+def test_ranges_are_told_in_digits_that_can_be_read():
+    found = [RANGES[name].range_in_words for name in ("steps", "duty_cycle", "max_gradient_norm", "epsilon")]
+    assert found == ["0 to 10,000,000", "0.1 to 1", "0 to 1,000,000", "1e-12 to 0.01"]
 
 
 @pytest.mark.parametrize(
