@@ -58,6 +58,7 @@ FIELDS: dict[str, Field] = {
     "key_dismiss": Field("Esc", Text(64, key_problem)),
     "preset": Field("balanced", Text(32)),
     "training_mode": Field("", Text(32)),  # "": the preset's
+    "training_options": Field({}, Texts(64, named=True)),  # what was changed of the preset by hand, as JSON
     "model": Field("starter", Text(64)),  # that completes
     "reopen": Field(True, Truth()),  # the last repository at start
     "race": Field({}, Texts(16, named=True)),  # tokens a second by the description of a device, as it was measured

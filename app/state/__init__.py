@@ -14,6 +14,7 @@
     application   makes all of them and their threads        choices    which models there are to choose from
     run_history   what a run has told, in growing arrays     idle       adapting by itself, where the user wants that
     journal       what was done, as lines of the log         collecting Python's cycle collector, in this thread only
+    own_options   options of a run that were changed by hand, remembered
 
 A pane reads properties and listens to signals; it never sees a worker, the engine or a tensor.  Every controller tells
 `changed` when its properties are to be read again; what fails comes as one `app.events.Failure`.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.events import Failure
 from app.settings import Settings
+from app.state.own_options import CUSTOM, keep_options, remembered_options, remembered_preset
 from app.state.run_history import RunHistory
 from app.values.repository import ChangesSince
 from app.values.training import BaseChoice, FinishedView, PlanView, ResumableRun, RunRequest, ScoreView
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 PLAN_DELAY = 150  # milliseconds of quiet before a changed option asks for a new plan
 ACTIVE = ("preparing", "running", "paused", "stopping")
-CUSTOM = "custom"  # the preset's name once an option was changed by hand
 
 
 class TrainingController(QObject):
@@ -54,7 +54,7 @@ class TrainingController(QObject):
         self._reading = False
         self._changes = ChangesSince()
         self.phase = "idle"  # idle, preparing, running, paused, stopping, finished, failed
-        self.preset = settings.preset
+        self.preset = remembered_preset(settings)
         self.base = ""  # id or name of what training starts from; "": the built-in model, or a new one
         self.bases: tuple[BaseChoice, ...] = ()
         self.plan: PlanView | None = None
@@ -84,7 +84,7 @@ class TrainingController(QObject):
     def options(self) -> TrainingOptions:
         """All options; change them by `set_option`."""
         if self._options is None:
-            self._options = self._initial_options()
+            self._options, self.preset = remembered_options(self._settings)
         return self._options
 
     @property
@@ -118,6 +118,7 @@ class TrainingController(QObject):
                 self._settings.training_mode = value
             elif name != "duty_cycle":
                 self.preset = CUSTOM
+                keep_options(self._settings, changed)
             self._options_changed()
         return ""
 
@@ -132,6 +133,7 @@ class TrainingController(QObject):
         self._options = preset(name).changed(mode=self.options.mode, duty_cycle=self._settings.duty_cycle)
         self.preset = name
         self._settings.preset = name
+        self._settings.training_options = {}
         self._options_changed()
 
     def choose_base(self, base: str) -> None:
@@ -364,14 +366,6 @@ class TrainingController(QObject):
 
     # ---- inside
 
-    def _initial_options(self) -> TrainingOptions:
-        from engine.model.selection import MODES
-        from engine.train.options import PRESETS
-
-        self.preset = self.preset if self.preset in PRESETS else "balanced"
-        usual, mode = PRESETS[self.preset], self._settings.training_mode
-        return replace(usual, mode=mode if mode in MODES else usual.mode, duty_cycle=self._settings.duty_cycle)
-
     def _plan_request(self) -> RunRequest:
         """A run with the present options."""
         return RunRequest(self._repository, asdict(self.options), self.base)
@@ -396,4 +390,6 @@ class TrainingController(QObject):
 
     def _enter(self, phase: str) -> None:
         self.phase = phase
+        if self.planning and not self.active:
+            self._plan_timer.start()  # nobody answered during the run
         self.changed.emit()

@@ -168,6 +168,11 @@ class Board(QWidget):
         super().hideEvent(event)
         self._timer.stop()
 
+    def choose_scale(self, scale: str) -> None:
+        """As if the user had: "linear" or "log"."""
+        self.scale.set_value(scale)
+        self.on_scale_chosen(scale)
+
     @Slot(str)
     def on_scale_chosen(self, scale: str) -> None:
         self.loss.set_logarithmic(scale == "log")

@@ -35,12 +35,13 @@ def earlier_runs(rows: Sequence[CheckpointRow], root: str) -> list[CheckpointRow
 
 
 class EarlierCard(Card):
-    """A quiet table; it has the height that is left, or a line's where there is nothing to list."""
+    """A quiet table; it has the height that is left."""
 
     def __init__(self) -> None:
         super().__init__("Earlier adaptations", margins=(6, 12, 6, 10), spacing=4)
         self.nothing = label("", "label", wrap=True)
         self.nothing.setContentsMargins(10, 0, 10, 0)
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.heading.row.setContentsMargins(10, 0, 10, 0)
         self.nothing.setText("None yet. Each run is kept here with its loss on held-out code before and after.")
         self.table = QTableWidget(0, len(HEADINGS))
@@ -60,7 +61,7 @@ class EarlierCard(Card):
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         for column in range(2, 6):
             self.table.horizontalHeaderItem(column).setTextAlignment(_right())
-        self.column.addWidget(self.nothing)
+        self.column.addWidget(self.nothing, 1)
         self.column.addWidget(self.table, 1)
         self.show_rows(())
 

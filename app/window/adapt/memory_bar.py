@@ -13,6 +13,14 @@ from app.theme.plots import MEMORY_TOKENS, PlotStyle
 from app.words import nbytes
 
 HEIGHT = 12
+KINDS_HELP = (
+    "weights: the model itself\n"
+    "optimiser: what each trained weight remembers of earlier steps\n"
+    "gradients: where each trained weight is pulled\n"
+    "activations: what the layers hand on while they compute\n"
+    "workspace: room for the computing itself\n"
+    "decode: what suggestions need meanwhile"
+)
 LEAST = 3.0  # pixels, so that a kind with few bytes is seen
 
 

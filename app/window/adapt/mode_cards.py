@@ -63,8 +63,8 @@ class ModeCard(LayoutButton):
         self.takes = ElidedLabel("", "label")
         column.addWidget(label(words.name, "heading"))
         column.addWidget(self.trains)
+        column.addStretch(1)  # what they take is at one height in all cards, also where words wrap
         column.addWidget(self.takes)
-        column.addStretch(1)  # lines begin at one height in all cards, also where one wraps
         self.pass_clicks()
         self.show_plan(None)
 

@@ -6,7 +6,7 @@ with the board), failed (what went wrong, over the options or the board).  Witho
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer, Slot
+from PySide6.QtCore import QByteArray, QTimer, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
@@ -23,6 +23,7 @@ from app.window.preloading import when_loaded
 from app.words import counted, thousands
 
 COMPLETE = "Complete"
+FOLD, SCALE = "adapt options", "adapt loss axis"  # of the settings' places
 
 
 class AdaptPage(Page):
@@ -37,6 +38,7 @@ class AdaptPage(Page):
         self._discarded = ""  # id of what was thrown away here last
         self._trashed: TrashRow | None = None  # the same, once it is in the trash
         self.board = None  # made with pyqtgraph, when it is first needed
+        self._is_new = True  # nobody has seen it yet
         self._build()
         self._connect()
         self._loading = QTimer(self)
@@ -99,6 +101,23 @@ class AdaptPage(Page):
         self.result.again_wanted.connect(training.forget)
         self.result.cancel_wanted.connect(training.cancel_scoring)
 
+    # ---- what is remembered
+
+    def on_shown(self) -> None:
+        if self._is_new:  # and not when it is made: the options take a while to build
+            self._is_new = False
+            self.setup.fold.setChecked(self._kept(FOLD) == "open")
+
+    def keep_place(self) -> None:
+        settings = self.application.settings
+        if not self._is_new:
+            settings.keep_place(FOLD, QByteArray(b"open" if self.setup.fold.isChecked() else b""))
+        if self.board is not None:
+            settings.keep_place(SCALE, QByteArray(self.board.scale.value.encode()))
+
+    def _kept(self, name: str) -> str:
+        return bytes(self.application.settings.place(name).data()).decode("ascii", "replace")
+
     # ---- state
 
     @Slot()
@@ -159,6 +178,8 @@ class AdaptPage(Page):
 
             self.board = Board()
             self.board.told.connect(self.on_told)
+            if self._kept(SCALE) == "log":
+                self.board.choose_scale("log")
             self._board_room.layout().addWidget(self.board)
             self._show_board()
 

@@ -8,11 +8,12 @@ from PySide6.QtWidgets import QHBoxLayout
 from app.theme.plots import MEMORY_TOKENS
 from app.values.repository import ChangesSince
 from app.values.training import PlanView
-from app.window.adapt.memory_bar import MemoryBar, in_order
+from app.window.adapt.memory_bar import KINDS_HELP, MemoryBar, in_order
 from app.window.adapt.plots.legend import Legend
 from app.window.parts import NOTHING, Card, FigureLabel, PlainButton, PrimaryButton, label, set_tone, tip
 from app.words import about, counted, nbytes, thousands
 
+WORKING_OUT = "Working out what this will take…"
 START_KEYS, CHANGES_KEYS = "Ctrl+Shift+A", "Ctrl+Shift+C"  # of the window's menu
 
 
@@ -28,6 +29,10 @@ class PreflightCard(Card):
         self.minutes = FigureLabel("Time, about", 100)
         self.memory = FigureLabel("Memory", 150)
         self.trained = FigureLabel("Trained weights", 110)
+        tip(self.steps, "How many times the model is corrected; each step reads a few pieces of your code")
+        tip(self.minutes, "By how fast such runs were on this machine")
+        tip(self.memory, "What the run holds at most, against the ceiling of the settings")
+        tip(self.trained, "Numbers of the model that the run may change, in this mode")
         self.start_button = PrimaryButton("Adapt", "Teach the model this repository", START_KEYS)
         self.start_button.clicked.connect(self.start_wanted)
         self.changes_button = PlainButton("Adapt to changes", "", CHANGES_KEYS)
@@ -42,6 +47,8 @@ class PreflightCard(Card):
         row.addWidget(self.start_button)
         self.bar = MemoryBar()
         self.legend = Legend()
+        tip(self.bar, KINDS_HELP)
+        tip(self.legend, KINDS_HELP)
         self.words = label("", "label", wrap=True)
         self.column.addLayout(row)
         self.column.addWidget(self.bar)
@@ -49,16 +56,16 @@ class PreflightCard(Card):
         self.column.addWidget(self.words)
 
     def show_plan(self, plan: PlanView | None, planning: bool, problem: str) -> None:
-        """`problem`: why a run could not be started now."""
+        """`problem`: why a run could not be started now.  While `planning`, the figures are of the options before."""
         self.start_button.setEnabled(not problem)
         known = plan is not None and not plan.problem
         self._say_figures(plan if known else None)
-        if problem:
+        if planning and (not problem or (plan is not None and problem == plan.problem)):
+            words, tone = WORKING_OUT, ""
+        elif problem:
             words, tone = problem, "warn" if plan is not None and plan.problem else ""
-        elif known:
-            words, tone = self._sentence(plan), ""
         else:
-            words, tone = "Working out what this will take…" if planning else "", ""
+            words, tone = self._sentence(plan) if known else "", ""
         self.words.setText(words)
         set_tone(self.words, tone)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.values.training import FinishedView, ScoreView
 from app.window.adapt.words import change, clock
 from app.window.parts import NOTHING, Card, PlainButton, PrimaryButton, label, set_tone, tip
+from app.words import counted
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class MeasureColumn(QWidget):
         self.before = label("", "label")
         grid.addWidget(label(measure.name, "label"), 0, 0, 1, 2)
         grid.addWidget(self.after, 1, 0)
-        grid.addWidget(self.changed, 1, 1)
+        grid.addWidget(self.changed, 1, 1, Qt.AlignmentFlag.AlignBottom)  # on one line with the number
         grid.addWidget(self.before, 2, 0, 1, 2)
         grid.setColumnStretch(1, 1)
         self.setMinimumWidth(150)
@@ -175,7 +176,7 @@ class ResultCard(Card):
 
     @staticmethod
     def _sentence(finished: FinishedView) -> str:
-        took = f"{finished.step:,} steps in {clock(finished.seconds)}"
+        took = f"{counted(finished.step, 'step')} in {clock(finished.seconds)}"
         reason = f"; {finished.reason}" if finished.reason else ""
         if finished.rolled_back:
             return f"{took}{reason}. Try more code, a lower learning rate or a lighter mode."

@@ -51,9 +51,9 @@ class Setup(QWidget):
         for widget in (self.modes, self.presets, self.preflight):
             column.addWidget(widget)
         column.addLayout(row)
-        column.addWidget(self.earlier)
-        column.addStretch(0)
+        column.addWidget(self.earlier, 1)
         self._column = column
+        self._root = ""  # whose earlier runs are listed
         training.changed.connect(self.refresh)
         training.planned.connect(self.refresh)
         application.repository.changed.connect(self.refresh)
@@ -74,6 +74,8 @@ class Setup(QWidget):
         problem = training.startable
         self.preflight.show_plan(training.plan, training.planning, problem)
         self.preflight.show_changes(self._application.repository.changes, not problem)
+        if self._application.repository.root != self._root:
+            self.on_checkpoints_changed()
 
     @Slot(object)
     def on_changes_counted(self, _changes) -> None:
@@ -82,10 +84,8 @@ class Setup(QWidget):
     @Slot()
     def on_checkpoints_changed(self) -> None:
         application = self._application
-        rows = earlier_runs(application.checkpoints.rows, application.repository.root)
-        self.earlier.show_rows(rows)
-        self._column.setStretchFactor(self.earlier, 1 if rows else 0)
-        self._column.setStretch(self._column.count() - 1, 0 if rows else 1)
+        self._root = application.repository.root
+        self.earlier.show_rows(earlier_runs(application.checkpoints.rows, self._root))
 
     @Slot(str)
     def on_mode_chosen(self, mode: str) -> None:

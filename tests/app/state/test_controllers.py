@@ -77,6 +77,28 @@ def test_mode_preset_and_sampling_are_as_they_were(settings):
     )
 
 
+def test_options_that_were_changed_by_hand_are_as_they_were_until_a_preset_is_chosen(settings):
+    training = TrainingController(settings)
+    training.choose_preset("quick")
+    assert training.set_option("steps", 77) == "" == training.set_option("learning_rate", 2e-4)
+    settings.save()
+    again = TrainingController(Settings(settings.path.parent))
+    assert again.preset == "custom"
+    assert (again.options.steps, again.options.learning_rate) == (77, 2e-4)
+    assert again.options.batch_size == PRESETS["quick"].batch_size
+    again.choose_preset("thorough")
+    again._settings.save()
+    last = TrainingController(Settings(settings.path.parent))
+    assert (last.preset, last.options.steps) == ("thorough", PRESETS["thorough"].steps)
+
+
+@pytest.mark.parametrize("own", ['{"steps": "-5"}', '{"no such": "1"}', '{"steps": "{"}', '{"steps": 7}'])
+def test_own_options_that_cannot_be_are_as_if_never_set(settings, own):
+    settings.path.write_text(f'{{"preset": "quick", "training_options": {own}}}')
+    training = TrainingController(Settings(settings.path.parent))
+    assert training.options == PRESETS["quick"].changed(duty_cycle=1.0) and training.preset == "quick"
+
+
 def test_a_mode_or_a_sampling_that_cannot_be_is_as_if_never_set(settings):
     settings.path.write_text('{"training_mode": "no such", "sampling_temperature": -1, "sampling_seed": "x"}')
     again = Settings(settings.path.parent)

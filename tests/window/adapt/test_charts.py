@@ -91,11 +91,16 @@ def test_memory_is_stacked_by_kind_and_held_against_the_ceiling(board, history):
     assert tops == {"weights": 8 * MIB, "optimiser": 10 * MIB, "activations": 16 * MIB}
     heights = [memory._areas[kind].zValue() for kind in memory.kinds(history)]
     assert heights == sorted(heights, reverse=True)  # the highest sum lies under the others
-    assert not memory._line.isVisible()  # far below: the card's words say how far
+    assert not memory._line.isVisible()  # far below: words say how far, over the areas
+    words = memory._words
+    assert words.isVisible() and words.toPlainText() == "↑ ceiling 3 GiB"
+    highest = visible_range(memory)[1]
+    assert (highest - 16 * MIB) / highest * memory.getViewBox().height() >= 16  # pixels for a line of words
     assert board.memory_card.heading.remark.words == "16 MiB of 3 GiB"
     board.show_run(history, 100, 20 * MIB)
     board.draw_now()
     assert memory._line.isVisible() and memory._line.value() == 20 * MIB
+    assert words.isVisible() and words.toPlainText() == "ceiling 20 MiB"
     assert visible_range(memory)[1] > 20 * MIB
     assert readings(memory, 3) == {
         "weights": "8 MiB",

@@ -262,6 +262,28 @@ def test_everything_has_a_name_and_can_be_reached_by_keyboard(page, desk):
         assert chart.accessibleName() and chart.focusPolicy() & Qt.FocusPolicy.TabFocus
 
 
+def test_the_open_drawer_and_the_axis_are_as_they_were(page, desk):
+    from app.window.adapt.page import AdaptPage
+
+    desk.open_folder()
+    page.on_shown()
+    assert page.setup.drawer is None
+    page.setup.fold.click()
+    page.board.scale.buttons["log"].click()
+    page.keep_place()
+    again = AdaptPage(desk)
+    assert again.setup.drawer is None  # not before somebody looks
+    again.keep_place()
+    again.on_shown()
+    again.load_board()
+    assert again.setup.fold.isChecked() and again.setup.drawer is not None
+    assert again.board.scale.value == "log" and again.board.loss.left.logarithmic
+    again.setup.fold.click()
+    again.on_shown()
+    assert not again.setup.fold.isChecked()
+    again.deleteLater()
+
+
 def test_the_page_alone_does_not_load_pyqtgraph():
     code = "import sys, app.window.adapt.page; sys.exit('pyqtgraph' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

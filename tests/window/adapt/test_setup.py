@@ -6,6 +6,7 @@ import pytest
 
 from app.values.checkpoints import CheckpointRow, Listing
 from app.values.repository import ChangesSince
+from app.window.adapt.preflight import WORKING_OUT
 from app.window.adapt.words import about_minutes, ago, change, clock
 from engine.train.options import OPTIONS, PRESETS
 
@@ -79,6 +80,47 @@ def test_what_cannot_be_started_says_why(page, desk):
     assert not button.isEnabled()
     assert page.setup.preflight.words.text() == "Needs 4.1 GiB, more than the ceiling of 3 GiB."
     assert page.setup.preflight.memory.number.text() == "–"
+
+
+def test_until_a_changed_option_is_planned_it_says_so(page, desk):
+    desk.open_folder()
+    words = page.setup.preflight.words
+    desk.training.set_mode("wsla")
+    assert words.text() == WORKING_OUT
+    desk.plan(problem="Needs 4.1 GiB, more than the ceiling.")
+    assert words.text().startswith("Needs 4.1 GiB")
+    desk.training.set_mode("lora")
+    assert words.text() == WORKING_OUT  # what was wrong before may no longer be
+    desk.plan()
+    assert "tokens a step" in words.text()
+
+
+def test_what_was_asked_during_a_run_is_planned_after_it(desk, qtbot):
+    desk.open_folder()
+    desk.begin(3)
+    desk.settings.duty_cycle = 0.5
+    desk.training._plan_timer.stop()  # the worker does not answer during a run
+    with qtbot.waitSignal(desk.training.plan_wanted):
+        desk.finish(rolled_back=True)
+
+
+def test_what_each_mode_takes_is_at_one_height(page, desk, qapp):
+    desk.open_folder()
+    cards = page.setup.modes.cards
+    cards["wsla"].trains.setText("so many words that they need a second line " * 3)
+    qapp.processEvents()
+    assert cards["wsla"].trains.height() > cards["full"].trains.height()
+    assert len({card.takes.geometry().bottom() for card in cards.values()}) == 1
+
+
+def test_every_figure_says_what_it_is(page, desk):
+    desk.open_folder()
+    preflight, header = page.setup.preflight, page.run_header
+    for figure in (preflight.steps, preflight.minutes, preflight.memory, preflight.trained):
+        assert figure.toolTip()
+    for figure in (header.step, header.held_out, header.speed, header.left):
+        assert figure.toolTip()
+    assert all(kind in preflight.legend.toolTip() for kind in ("optimiser", "gradients", "activations", "workspace"))
 
 
 def test_what_changed_is_offered_as_a_short_run(page, desk, qtbot):
@@ -194,6 +236,9 @@ def test_earlier_results_of_this_folder_are_listed_newest_first(page, desk):
     assert [table.item(row, 0).text() for row in range(table.rowCount())] == ["second", "first"]
     assert [table.item(0, column).text() for column in range(1, 6)] == ["LoRA", "800", "4.000", "3.000", "−25 %"]
     assert not earlier.nothing.isVisible()
+    desk.repository.root = "/another"
+    desk.repository.changed.emit()
+    assert [table.item(row, 0).text() for row in range(table.rowCount())] == ["elsewhere"]
 
 
 # ---- words

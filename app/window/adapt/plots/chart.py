@@ -57,6 +57,7 @@ class Chart(PlotView):
     """A plot of a run over its steps."""
 
     name = ""
+    help = ""  # what it shows, for who has never seen such a plot
     help_keys = (("In a plot: read it step by step", "Left, Right"), ("In a plot: zoom, show all", "+, -, Esc"))
     floor: float | None = None  # the lower end of the left axis, where it does not fit itself
 

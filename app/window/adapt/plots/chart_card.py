@@ -46,7 +46,8 @@ class ChartCard(Card):
         self.all_action.triggered.connect(chart.timeline.reset)
         self.menu_button.setMenu(self.menu)
         row.addWidget(self.menu_button)
-        tip(self.heading.title, HELP)
+        for part in (self.heading.title, self.legend):
+            tip(part, f"{chart.help} {HELP}")
         self.column.addWidget(self.legend)
         self.column.addWidget(chart, 1)
         self._dialog = SaveDialog(self)

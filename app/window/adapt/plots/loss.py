@@ -38,6 +38,10 @@ class LossChart(Chart):
     """Held-out points are what counts; they are drawn last."""
 
     name = "Loss"
+    help = (
+        "How surprised the model is by your code: the lower, the better. Held-out points are code it does not learn "
+        "from; the dashed line is where they were before."
+    )
 
     def __init__(self, timeline: Timeline, style: PlotStyle) -> None:
         super().__init__(timeline, style, plain)

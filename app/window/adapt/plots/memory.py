@@ -14,6 +14,7 @@ from PySide6.QtCore import Slot
 
 from app.state.run_history import RunHistory
 from app.theme.plots import MEMORY_TOKENS, PlotStyle
+from app.window.adapt.memory_bar import KINDS_HELP
 from app.window.adapt.plots.chart import Chart, Curve
 from app.window.adapt.plots.numbers import fitted, thinned
 from app.window.adapt.plots.read_out import Reading
@@ -22,18 +23,21 @@ from app.window.adapt.plots.words import size
 from app.words import nbytes
 
 ROOM = 1.08  # above the ceiling, so that its line is not the edge
-NEAR = 0.3  # of the ceiling: below it the plot looks at what is used, and the ceiling is told in words
+NEAR = 0.3  # of the ceiling: below it the plot looks at what is used, and says in words that the ceiling is far above
+LINE = 20  # pixels for those words
 
 
 class MemoryChart(Chart):
     """Kinds in the order of `MEMORY_TOKENS`; those with no byte are left out."""
 
     name = "Memory"
+    help = f"What the engine holds on the device, against the ceiling of the settings.\n{KINDS_HELP}\n"
     floor = 0.0
 
     def __init__(self, timeline: Timeline, style: PlotStyle) -> None:
         super().__init__(timeline, style, size)
         self.ceiling = 0
+        self._height = 0.0  # of the words
         self._areas: dict[str, Curve] = {}
         self._line = pg.InfiniteLine(angle=0)
         self._words = pg.TextItem(anchor=(0, 0))
@@ -56,7 +60,7 @@ class MemoryChart(Chart):
         for kind, area in self._areas.items():
             area.setBrush(style.memory_brush(kind))
         self._line.setPen(style.pen("bad", 1.5, dashed=True))
-        self._words.setColor(style.colour("bad_text"))
+        self._words.setColor(style.colour("bad_text" if self._line.isVisible() else "mute"))
         self._words.setFont(style.axis_font())
 
     def draw(self, history: RunHistory, low: float, high: float, columns: int) -> tuple[float, float]:
@@ -71,13 +75,24 @@ class MemoryChart(Chart):
             highest = max(highest, float(y.max(initial=0.0)))
         shown = self.ceiling > 0 and highest >= NEAR * self.ceiling
         self._line.setVisible(shown)
-        self._words.setVisible(shown)
+        self._words.setVisible(self.ceiling > 0)
+        self._words.setColor(self.style_.colour("bad_text" if shown else "mute"))
         if shown:
             self._line.setPos(self.ceiling)
-            self._words.setText(f"ceiling {nbytes(self.ceiling)}")
-            self._words.setPos(low, self.ceiling)
+            self._say_ceiling(f"ceiling {nbytes(self.ceiling)}", low, self.ceiling, 0)
             highest = max(highest, self.ceiling * ROOM)
+        elif self.ceiling > 0 and highest > 0:
+            self._say_ceiling(f"↑ ceiling {nbytes(self.ceiling)}", low, highest, 1)
+            room = LINE / max(3.0 * LINE, self.getViewBox().height())
+            highest /= 1 - room
         return 0.0, highest or 1.0
+
+    def _say_ceiling(self, words: str, x: float, y: float, anchor: int) -> None:
+        """Words at a place: below it (anchor 0) or above it (1)."""
+        self._height = y
+        self._words.setText(words)
+        self._words.setAnchor((0, anchor))
+        self._words.setPos(x, y)
 
     def set_left(self, low: float, high: float) -> None:
         """On ticks that are round in bytes, not in decimals: the axis counts in parts of 2^30."""
@@ -103,7 +118,7 @@ class MemoryChart(Chart):
     @Slot()
     def on_ceiling_moved(self) -> None:
         """The words stay at the left edge of what is in sight."""
-        self._words.setPos(self.sight()[0], self.ceiling)
+        self._words.setPos(self.sight()[0], self._height)
 
     def _new_area(self, kind: str) -> Curve:
         area = Curve(fillLevel=0.0, pen=pg.mkPen(None), brush=self.style_.memory_brush(kind))

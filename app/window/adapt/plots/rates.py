@@ -19,6 +19,7 @@ from app.window.adapt.plots.words import count, rate, significant
 
 LEGEND = (("warn", "line", "learning rate, left"), ("third", "thin", "gradient norm, right"))
 SMOOTH = 4  # columns to a point of the rate
+ROOM = 1.04  # above the highest, or its line would be cut in half
 HIGHEST = 99.0  # percent of the norms that the right axis has room for
 
 
@@ -26,6 +27,7 @@ class RatesChart(Chart):
     """The norm is noise around a level: thin.  The rate is a plan: thick."""
 
     name = "Learning rate and gradient norm"
+    help = "The learning rate is how far a step may go; the gradient norm is how strongly it is pulled."
 
     def __init__(self, timeline: Timeline, style: PlotStyle) -> None:
         super().__init__(timeline, style, rate, count)
@@ -36,7 +38,7 @@ class RatesChart(Chart):
 
     def set_left(self, low: float, high: float) -> None:
         """Nothing to fit: both curves are in parts of their axes."""
-        self.getViewBox().setYRange(0.0, 1.0, padding=0)
+        self.getViewBox().setYRange(0.0, ROOM, padding=0)
 
     def draw(self, history: RunHistory, low: float, high: float, columns: int) -> tuple[float, float]:
         x, rates = thinned(history.step, history.rate, low, high, columns // SMOOTH)

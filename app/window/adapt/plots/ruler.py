@@ -15,7 +15,7 @@ from app.window.adapt.plots.numbers import log_ticks, ticks
 LEFT_WIDTH, RIGHT_WIDTH, BOTTOM_HEIGHT = 56, 40, 20  # fixed: a plot may not move when a number gets longer
 OVERHANG = 8
 RIGHT_MARGIN = 17  # for half of the last step's number
-COLUMN = 90  # pixels that a tick of the lower axis wants for itself
+COLUMN = 64  # pixels that a tick of the lower axis wants for itself
 
 Words = Callable[[float, float], str]  # of a value, given the distance of two ticks
 

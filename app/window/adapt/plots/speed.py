@@ -21,6 +21,7 @@ class SpeedChart(Chart):
     """From zero, so that a half is a half."""
 
     name = "Tokens per second"
+    help = "Pieces of text that the run reads each second."
     floor = 0.0
 
     def __init__(self, timeline: Timeline, style: PlotStyle) -> None:
