@@ -60,6 +60,7 @@ def add_parser(commands) -> None:
     bring = verb("import", "take in a Hugging Face folder, a .coil or an MBJS file", ("path", "file or folder"))
     bring.add_argument("--name", metavar="NAME", help="what to call it")
     bring.add_argument("--tokenizer", metavar="PATH", help="tokenizer.json of a model that came without")
+    verb("whole", "copy one that stands on a base, so that it needs none", which).add_argument("--name", metavar="NAME")
     verb("rename", "give one another name", which, ("name", "the new name"))
     note = verb("note", "write a note to one, and tags", which, ("text", "the note"))
     note.add_argument("--tag", action="append", metavar="TAG", help="replace its tags; may be repeated")
@@ -213,6 +214,17 @@ def _import(store, arguments: argparse.Namespace) -> int:
     return _print(arguments, {**as_json(manifest), "new": manifest.id not in known}, lines)
 
 
+def _whole(store, arguments: argparse.Namespace) -> int:
+    source, found = store.get(arguments.id), store.list()
+    # No run leaves a whole checkpoint in the mode of a delta: one such with this parent is the copy of an earlier call.
+    sign = ("whole", source.mode, (source.id,))
+    copies = [one for one in found if (one.kind, one.mode, one.parents) == sign and source.kind != "whole"]
+    manifest = copies[0] if copies else store.materialise(source.id, arguments.name)
+    new = manifest not in found
+    words = f"{'needs' if new else 'needed'} no base{'' if new else ' before'}, {nbytes(manifest.nbytes)}."
+    return _print(arguments, {**as_json(manifest), "new": new}, [f"{manifest.id[:8]}  {manifest.name} {words}"])
+
+
 def _rename(store, arguments: argparse.Namespace) -> int:
     manifest = store.rename(arguments.id, arguments.name)
     return _print(arguments, as_json(manifest), [f"{manifest.id[:8]} is called {manifest.name}."])
@@ -297,6 +309,7 @@ VERBS = {
     "merge": _merge,
     "export": _export,
     "import": _import,
+    "whole": _whole,
     "rename": _rename,
     "note": _note,
     "pin": _pin,

@@ -184,7 +184,7 @@ class CheckpointStore(StoreReader):
                 raise CheckpointError(
                     f"{manifest.name} is the base of {len(lost)} other checkpoint(s), which cannot be used without it: "
                     f"{', '.join(lost[:5])}.",
-                    "Delete or materialise those first, or delete it all the same.",
+                    "Delete those first, or copy them whole (codecoil checkpoints whole), or delete it all the same.",
                 )
             return self._to_trash(id, manifest)
 

@@ -200,6 +200,19 @@ def test_rename_note_and_pin(ask, say, filled):
     assert "codecoil:" in say("rename", filled["first"], "../up", code=REFUSED)
 
 
+def test_a_copy_that_needs_no_base(ask, say, store, filled):
+    copy = ask("whole", "first")
+    assert (copy["name"], copy["parents"], copy["new"]) == ("first (whole)", [filled["first"]], True)
+    again = ask("whole", "first")
+    assert (again["id"], again["new"]) == (copy["id"], False)
+    assert "needed no base before" in say("whole", copy["id"])
+    assert "own words needs no base" in say("whole", "second", "--name", "own words")
+    for name in ("first", "second", "base"):
+        ask("delete", name)
+    ask("trash", "--empty")
+    assert "NOT whole" not in say("verify") and len(store.list()) == 2
+
+
 def test_delete_trash_and_restore(ask, say, store, filled):
     printed = say("delete", "base", code=REFUSED)
     assert "first" in printed and "second" in printed
