@@ -60,10 +60,6 @@ class Theme(QObject):
         self.choice = choice
         self._restyle()
 
-    def switch(self) -> None:
-        """From dark to light or back, whatever the system says."""
-        self.choose("light" if self.tokens is DARK else "dark")
-
     def dress(self, *parts: QWidget) -> None:
         """Give finished parts, and all that is in them, the look of now; they follow every switch from here on."""
         for part in parts:

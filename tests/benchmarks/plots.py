@@ -100,7 +100,7 @@ def main(points: int) -> None:
         zoom.append(time.thread_time() - began)
     report("zoom_p95", milliseconds(zoom, 0.95), "ms")
     began = time.thread_time()
-    theme.switch()
+    theme.choose("light" if theme.tokens.name == "dark" else "dark")
     application.processEvents()
     report("theme_switch", (time.thread_time() - began) * 1e3, "ms")
     report("points", points)
