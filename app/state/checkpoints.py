@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,7 @@ class CheckpointController(QObject):
         self.has_starter = False  # whether this program came with a model
         self.progress = (0, 0, "")
         self.disk_use = DiskUseView()
+        self._damaged: dict[str, str] = {}  # what was found when it was verified, by id
         self.waits_for: Callable[[], str] = str  # what a measurement would have to wait for, in words
         self._jobs = 0
         self._asked: deque[str] = (
@@ -215,7 +217,8 @@ class CheckpointController(QObject):
 
     @Slot(object)
     def on_listed(self, listing: Listing) -> None:
-        self.rows, self.trash, self.lineage, self.listed = listing.rows, listing.trash, listing.lineage, True
+        self.rows = tuple(map(self._marked, listing.rows))
+        self.trash, self.lineage, self.listed = listing.trash, listing.lineage, True
         self.has_starter = listing.has_starter
         self.changed.emit()
 
@@ -223,12 +226,13 @@ class CheckpointController(QObject):
     def on_answer(self, name: str, answer: Any) -> None:
         """The result of a job, given to the signal that belongs to it."""
         if isinstance(answer, CheckpointDetails):
-            self.details_ready.emit(answer)
+            self.details_ready.emit(replace(answer, row=self._marked(answer.row)))
         elif isinstance(answer, ComparisonView):
             self.compared.emit(answer)
         elif isinstance(answer, MergeView):
             (self.merged if answer.child else self.blend_measured).emit(answer)
         elif isinstance(answer, VerifyView):
+            self._mark(answer)
             self.verified.emit(answer)
         elif isinstance(answer, ExportView):
             self.exported.emit(answer)
@@ -298,6 +302,17 @@ class CheckpointController(QObject):
         self.failed.emit(failure)
 
     # ---- inside
+
+    def _mark(self, found: VerifyView) -> None:
+        """One that is damaged is called so from now on; nothing is made from it until it is whole again."""
+        if bool(found.findings) != (found.id in self._damaged):
+            self._damaged.pop(found.id, None)
+            if found.findings:
+                self._damaged[found.id] = f"It is damaged. {found.findings[0]}"
+            self.refresh()
+
+    def _marked(self, row: CheckpointRow) -> CheckpointRow:
+        return replace(row, problem=row.problem or self._damaged.get(row.id, ""))
 
     def _ask(self, name: str, *arguments: Any) -> None:
         self._began()

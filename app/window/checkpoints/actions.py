@@ -82,8 +82,8 @@ class CheckpointActions(QObject):
         self._buttons.append((button, action))
         return button
 
-    def menu(self, parent: QWidget, last: QMenu) -> QMenu:
-        """The menu of the selected ones, with the keys; `last` is a menu of its own at the end."""
+    def menu(self, parent: QWidget, *last: QMenu) -> QMenu:
+        """The menu of the selected ones, with the keys; `last` are menus of their own at the end."""
         menu = QMenu(parent)
         for group in (
             (self.use, self.train, self.compare, self.merge),
@@ -93,7 +93,8 @@ class CheckpointActions(QObject):
         ):
             menu.addActions(group)
             menu.addSeparator()
-        menu.addMenu(last)
+        for each in last:
+            menu.addMenu(each)
         return menu
 
     def _why(self, action: QAction, chosen: Sequence[CheckpointRow]) -> str:

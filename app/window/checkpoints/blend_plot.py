@@ -14,7 +14,7 @@ from app.theme.fonts import interface_font
 from app.theme.plots import AXIS_FONT
 from app.window.checkpoints.words import loss_words
 
-HEIGHT, EDGE, TOP = 92, 8, 20
+HEIGHT, EDGE, TOP, BOTTOM = 104, 8, 20, 22
 
 
 class BlendPlot(QWidget):
@@ -45,7 +45,7 @@ class BlendPlot(QWidget):
         return QPointF(room.left() + weight * room.width(), room.bottom() - share * room.height())
 
     def _room(self) -> QRectF:
-        return QRectF(self.rect()).adjusted(EDGE, TOP, -EDGE, -EDGE)
+        return QRectF(self.rect()).adjusted(EDGE, TOP, -EDGE, -BOTTOM)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         tokens = Theme.current().tokens
@@ -70,11 +70,12 @@ class BlendPlot(QWidget):
             if loss == best or weight in (0.0, 1.0):
                 painter.setPen(QColor(tokens.accent_text if loss == best else tokens.mute))
                 words = f"{loss_words(loss)} best" if loss == best else loss_words(loss)
-                painter.drawText(self._label_room(point, weight), _aligned(weight), words)
+                painter.drawText(self._label_room(point, weight, loss == best), _aligned(weight), words)
 
-    def _label_room(self, point: QPointF, weight: float) -> QRectF:
+    def _label_room(self, point: QPointF, weight: float, below: bool) -> QRectF:
+        """Above a point, and below the lowest: the line comes down to that from both sides."""
         left = point.x() - (0 if weight < 0.1 else 100 if weight > 0.9 else 50)
-        return QRectF(left, max(0.0, point.y() - 20), 100, 14)
+        return QRectF(left, point.y() + 7 if below else max(0.0, point.y() - 20), 100, 14)
 
     @Slot(object)
     def on_restyled(self, _tokens: Tokens) -> None:

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QFrame, QTextBrowser, QToolButton
 from app.theme import Theme, Tokens
 from app.theme.icons import icon
 from app.values.checkpoints import CheckpointDetails
-from app.window.checkpoints.words import exact_when
+from app.window.checkpoints.words import exact_when, field_words
 from app.window.parts import Card, LinkButton
 from app.words import nbytes
 
@@ -137,7 +137,7 @@ def card_html(details: CheckpointDetails, tokens: Tokens) -> str:
 
 def _flat(content: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
     for key, value in content.items():
-        name = f"{prefix}{key}".replace("_", " ")
+        name = f"{prefix}{field_words(key)}"
         if isinstance(value, Mapping):
             yield from _flat(value, f"{name}, ")
         elif isinstance(value, int) and not isinstance(value, bool):
@@ -155,9 +155,8 @@ def _section(title: str, rows: Iterable[tuple[str, str]], tokens: Tokens) -> str
     ]
     if not lines:
         return ""
-    heading = (
-        f'<tr><td colspan="2" style="padding: 10px 0 2px 0"><b>{html.escape(title)}</b></td></tr>' if title else ""
-    )
+    style = "padding: 10px 0 2px 0; font-weight: 600"  # the boldest of our fonts: more would be smeared
+    heading = f'<tr><td colspan="2" style="{style}">{html.escape(title)}</td></tr>' if title else ""
     return heading + "".join(lines)
 
 

@@ -70,6 +70,7 @@ class Commands(QObject):
             (detail.merge.merge_wanted, self.on_merge_wanted),
             (detail.export.export_wanted, self.on_export_wanted),
             (detail.drift.side_by_side_wanted, self.on_side_by_side),
+            (self.began, notices.put_away),
         ):
             signal.connect(slot)
 

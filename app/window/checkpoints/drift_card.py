@@ -12,6 +12,7 @@ from app.theme import Theme, Tokens
 from app.values.checkpoints import CheckpointRow, ComparisonView
 from app.window.checkpoints.card_text import CardText
 from app.window.checkpoints.drift_map import MEASURES, ColourScale, DriftMap
+from app.window.checkpoints.words import field_words
 from app.window.parts import Card, ElidedLabel, LinkButton, Segmented, label
 from app.words import percent
 
@@ -22,7 +23,7 @@ class DriftCard(Card):
     side_by_side_wanted = Signal()
 
     def __init__(self) -> None:
-        super().__init__("Drift", margins=(16, 12, 16, 12), spacing=6)
+        super().__init__("Drift", margins=(16, 12, 16, 12), spacing=8)
         self.compared: ComparisonView | None = None
         self.complete_button = LinkButton("Side by side", "Let both continue the same code on the page Complete")
         self.complete_button.clicked.connect(self.side_by_side_wanted)
@@ -37,7 +38,7 @@ class DriftCard(Card):
         row.addStretch(1)
         self.column.addLayout(row)
         self.map = DriftMap()
-        self.column.addSpacing(2)
+        self.column.addSpacing(4)
         self.column.addWidget(self.map)
         foot = QHBoxLayout()
         foot.setSpacing(10)
@@ -121,7 +122,7 @@ class DifferencesCard(Card):
         heads = ("", compared.first.name, compared.second.name)
         lines = ["<tr>" + "".join(cell(head, tokens.mute) for head in heads) + "</tr>"]
         for name, first, second in (*compared.metrics, *compared.options):
-            shown = cell(name.replace("_", " "), tokens.mute) + cell(first, tokens.ink) + cell(second, tokens.ink)
+            shown = cell(field_words(name), tokens.mute) + cell(first, tokens.ink) + cell(second, tokens.ink)
             lines.append(f"<tr>{shown}</tr>")
         return f'<table width="100%" cellspacing="0">{"".join(lines)}</table>'
 

@@ -89,6 +89,7 @@ class FactsCard(Card):
         grid.setHorizontalSpacing(14)
         grid.setVerticalSpacing(5)
         grid.setColumnStretch(1, 1)
+        widest = max(FACTS, key=len)
         self.facts: dict[str, ElidedLabel] = {}
         self._names: dict[str, QLabel] = {}
         for place, name in enumerate(FACTS):
@@ -96,6 +97,8 @@ class FactsCard(Card):
             self.facts[name] = ElidedLabel("", "body", middle=name == "Learned from")
             grid.addWidget(self._names[name], place, 0)
             grid.addWidget(self.facts[name], place, 1)
+        self._names[widest].ensurePolished()
+        grid.setColumnMinimumWidth(0, self._names[widest].sizeHint().width())  # also while that fact is not there
         self.column.addLayout(grid)
         self.tags = Line("Tags, with commas between them")
         self.tags.setAccessibleName("Tags")

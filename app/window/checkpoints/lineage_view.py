@@ -106,7 +106,7 @@ class LineageTree(QWidget):
         weight = QFont.Weight.DemiBold if chosen else QFont.Weight.Normal
         painter.setFont(interface_font(BODY, weight))
         painter.setPen(QColor(tokens.ink))
-        name = f"{row.name}  ⑂ {line.besides}" if line.besides else row.name
+        name = f"{row.name}  · also from {line.besides}" if line.besides else row.name
         space = room.adjusted(left, 0, -REST - EDGE, 0)
         name = painter.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, int(space.width()))
         painter.drawText(space, Qt.AlignmentFlag.AlignVCenter, name)

@@ -47,7 +47,7 @@ class MergePanel(Card):
         self.column.addLayout(ends)
         self.column.addWidget(self.slider)
         figures = QHBoxLayout()
-        self.losses = (FigureLabel("First", 90), FigureLabel("This blend", 90), FigureLabel("Second", 90))
+        self.losses = tuple(FigureLabel(words, 90, remark_below=True) for words in ("First", "This blend", "Second"))
         for figure in self.losses:
             figures.addWidget(figure, 1)
         self.column.addLayout(figures)

@@ -127,6 +127,11 @@ class Notices(QWidget):
         if failure.job == "delete":
             self._waiting = set()
 
+    def put_away(self) -> None:
+        """Something else begins: what came of the thing before is read; what can be undone stays."""
+        if self.button.text() != UNDO:
+            self.message.put_away()
+
     def say(self, words: str, kind: str = "plain") -> None:
         """Anything else that the user should know."""
         self._say(words, kind=kind)

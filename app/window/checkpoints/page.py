@@ -111,7 +111,7 @@ class CheckpointsPage(Page):
         self.stack.addWidget(self.view)
         self.body.addWidget(self.stack)
         self.import_dialog = ImportDialog(self)
-        self.import_menu, self.more_menu = QMenu(self), actions.menu(self, self.table.sort_menu)
+        self.import_menu, self.more_menu = QMenu(self), actions.menu(self, self.table.sort_menu, self.table.column_menu)
         self.import_menu.addActions([actions.import_file, actions.import_folder])
         self.commands = Commands(self.application, actions, self.table, self.detail, self.notices, self.import_dialog)
 

@@ -18,8 +18,13 @@ from app.window.parts import Card, PlainButton, label, tip
 from app.words import nbytes, percent, small_number
 
 STORED, SIZE, ERROR, LOSS = range(4)
-HEADINGS = ("Stored as", "Size", "Largest error", "Held-out loss")
-WIDTHS = {SIZE: 78, ERROR: 98, LOSS: 100}
+HEADINGS = ("Stored as", "Size", "Error", "Held-out")
+HELP = {
+    STORED: "How the weights are written",
+    ERROR: "The most that a single weight is changed by the rounding",
+    LOSS: "Loss on code that was held out. Lower is better",
+}
+WIDTHS = {SIZE: 78, ERROR: 74, LOSS: 92}  # STORED: the rest, in the narrowest window enough for the longest name
 HEIGHT, HEADER = 30, 36
 WORSE = 0.05  # above the loss in full precision: worth a warning
 LINE = Qt.ItemDataRole.UserRole
@@ -53,7 +58,7 @@ class PrecisionModel(QAbstractTableModel):
             return HEADINGS[section]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return LEFT if section == STORED else RIGHT
-        return None
+        return HELP.get(section) if role == Qt.ItemDataRole.ToolTipRole else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         line, column = self.lines[index.row()], index.column()

@@ -26,17 +26,15 @@ from app.theme.icons import pixmap
 from app.theme.plots import mixed
 from app.values.checkpoints import CheckpointRow
 from app.window.checkpoints.cells import CellDelegate, badge_width, paint_badge, plain_table
+from app.window.checkpoints.columns import SHORTEST_NAME, WIDTHS, ColumnMenu, Columns, used
 from app.window.checkpoints.table_model import (
     BASE,
     IN_USE,
-    LOSS,
     MARK,
     MODE,
     NAME,
     PINNED,
     ROW,
-    SIZE,
-    STEPS,
     TAGS,
     WHEN,
     CheckpointTable,
@@ -47,11 +45,8 @@ from app.window.parts import SortMenu
 HEIGHT = 34
 STAR = 7.5  # its radius
 USED = "in use"
-WIDTHS = {PINNED: 34, WHEN: 122, BASE: 120, MODE: 94, STEPS: 62, LOSS: 78, SIZE: 78, TAGS: 110}  # NAME: the rest
-LEAST_NAME = 140  # what the others give way for
-SHORTEST_NAME = 90
-GIVE_WAY = (BASE, TAGS, STEPS, SIZE, MODE)  # what is hidden first where the room is narrow
 LEAST = 40
+FITTED, OWN = b"2", b"3"  # the first byte of a remembered place: who gave the columns their widths
 
 
 class CheckpointDelegate(CellDelegate):
@@ -150,6 +145,7 @@ class CheckpointView(QTableView):
         self.customContextMenuRequested.connect(self.on_menu_requested)
         self._fitting = False
         self.own_widths = False  # the user has dragged a column: nothing is fitted any more
+        self.columns = Columns()
         self._waiting: Sequence[CheckpointRow] | None = None
         self._kept: tuple[list[str], str] = ([], "")
         self._told: list[str] = []
@@ -161,7 +157,10 @@ class CheckpointView(QTableView):
         header.setSortIndicator(WHEN, Qt.SortOrder.DescendingOrder)
         header.setMinimumSectionSize(WIDTHS[PINNED])
         self.setSortingEnabled(True)
-        self.sort_menu = SortMenu(self)
+        self.sort_menu, self.column_menu = SortMenu(self), ColumnMenu(self)
+        self.column_menu.switched.connect(self.on_column_switched)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self.on_columns_wanted)
         header.sectionResized.connect(self.on_section_resized)
         self.itemDelegate().closeEditor.connect(self.on_editor_closed)
         self.table.modelAboutToBeReset.connect(self.on_about_to_reset)
@@ -275,23 +274,34 @@ class CheckpointView(QTableView):
 
     def fit_columns(self) -> None:
         """Share the width out, until the user has dragged a column."""
+        room = self.viewport().width()
+        hidden = self.columns.hidden(room)
+        is_wider = self.own_widths or room - used(hidden) < SHORTEST_NAME
         policy = Qt.ScrollBarPolicy
-        self.setHorizontalScrollBarPolicy(policy.ScrollBarAsNeeded if self.own_widths else policy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(policy.ScrollBarAsNeeded if is_wider else policy.ScrollBarAlwaysOff)
         if self.own_widths:
             return
         self._fitting = True
-        room = self.viewport().width()
-        hidden: set[int] = set()
-        for column in GIVE_WAY:
-            if room - sum(width for each, width in WIDTHS.items() if each not in hidden) >= LEAST_NAME:
-                break
-            hidden.add(column)
         for column, width in WIDTHS.items():
             self.setColumnHidden(column, column in hidden)
             self.setColumnWidth(column, width)
-        rest = room - sum(width for column, width in WIDTHS.items() if column not in hidden)
-        self.setColumnWidth(NAME, max(SHORTEST_NAME, rest))
+        self.setColumnWidth(NAME, max(SHORTEST_NAME, room - used(hidden)))
         self._fitting = False
+
+    @Slot(int, bool)
+    def on_column_switched(self, column: int, shown: bool) -> None:
+        """From now on it is there, or not, however much room there is."""
+        self.columns = self.columns.chosen(column, shown)
+        self._fitting = True
+        self.setColumnHidden(column, not shown)
+        if shown and self.columnWidth(column) < LEAST:
+            self.setColumnWidth(column, WIDTHS[column])
+        self._fitting = False
+        self.fit_columns()
+
+    @Slot(QPoint)
+    def on_columns_wanted(self, where: QPoint) -> None:
+        self.column_menu.popup(self.horizontalHeader().mapToGlobal(where))
 
     @Slot(int, int, int)
     def on_section_resized(self, _section: int, _old: int, _new: int) -> None:
@@ -300,17 +310,19 @@ class CheckpointView(QTableView):
             self.fit_columns()
 
     def place(self) -> QByteArray:
-        """Widths and sorting, to be remembered; what was only fitted is told apart by its first byte."""
-        return QByteArray(b"1" if self.own_widths else b"0") + self.horizontalHeader().saveState()
+        """Columns, widths and sorting, to be remembered; what was only fitted is told apart by its first byte."""
+        first = OWN if self.own_widths else FITTED
+        return QByteArray(first + self.columns.to_bytes()) + self.horizontalHeader().saveState()
 
     def restore(self, state: QByteArray) -> None:
         """What `place` gave; anything else is passed over."""
-        if state.size() < 2:
+        if state.left(1).data() not in (FITTED, OWN):
             return
         header = self.horizontalHeader()
         self._fitting = True
-        if header.restoreState(state.mid(1)):
-            self.own_widths = state.startsWith(b"1")
+        if header.restoreState(state.mid(3)):
+            self.own_widths = state.startsWith(OWN)
+            self.columns = Columns.from_bytes(state.mid(1, 2).data())
             self.table.sort(header.sortIndicatorSection(), header.sortIndicatorOrder())
         self._fitting = False
         self.fit_columns()

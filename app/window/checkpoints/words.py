@@ -40,6 +40,7 @@ TENSOR_NAMES = {  # the same where there is room
     "out_proj.weight": "output projection",
     "out_proj.bias": "output bias",
 }
+SCORES = {"held_out_loss": "held-out loss", "held_out_before": "held-out loss before"}
 OUTSIDE = {
     "backbone.embeddings.weight": "embedding",
     "backbone.norm_f.weight": "last norm",
@@ -109,6 +110,11 @@ def store_words(rows: Sequence[CheckpointRow], trashed: int, free: int) -> str:
     if free:
         parts.append(f"{nbytes(free)} free on this disk")
     return " · ".join(parts)
+
+
+def field_words(name: str) -> str:
+    """A score's or an option's name as it is read: "held-out loss", "learning rate"."""
+    return SCORES.get(name, name.replace("_", " "))
 
 
 def counted_names(names: list[str], most: int = 3) -> str:

@@ -70,7 +70,7 @@ def test_two_are_compared_and_more_are_overlaid(desk, story, qtbot):
     assert page.detail.drift.read_out.words.startswith("layer 0, norm: 100 %")
     marks = page.table.table.marks
     assert set(marks) == {story.ids["shelves #3"], story.ids["shelves #1"]} and len(set(marks.values())) == 2
-    assert "held out loss" in page.detail.differences.text.toPlainText()
+    assert "held-out loss" in page.detail.differences.text.toPlainText()
     with qtbot.waitSignal(page.page_wanted) as asked:
         one.press(page.detail.drift.complete_button)
     assert asked.args == ["Complete"]
@@ -290,6 +290,32 @@ def test_verify_export_and_import(desk, story, tmp_path, qtbot):
     choose(one, page, story, "shelves #3")
     one.press(page.buttons["verify"])
     one.until(lambda: "is damaged" in page.notices.message.words.text())
+    one.until(lambda: page.table.chosen[0].problem and not page.buttons["use"].isEnabled())
+    assert "It is damaged" in page.buttons["use"].toolTip() and page.detail.facts.problem.isVisible()
+    assert not page.buttons["export"].isEnabled() and page.buttons["delete"].isEnabled()
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    one.press(page.buttons["verify"])
+    assert not page.notices.message.isVisible(), "what was said of the time before is gone"
+    one.until(lambda: "is whole" in page.notices.message.words.text())
+    one.until(lambda: not page.table.chosen[0].problem and page.buttons["use"].isEnabled())
+
+
+def test_columns_are_there_because_they_fit_or_because_they_are_wanted(desk, page_of):
+    one, page = desk
+    table = page.table
+    assert table.isColumnHidden(columns.TAGS) and not table.isColumnHidden(columns.STEPS)
+    menu = table.column_menu
+    menu.aboutToShow.emit()
+    switches = {action.data(): action for action in menu.actions()}
+    assert not switches[columns.TAGS].isChecked() and switches[columns.STEPS].isChecked()
+    switches[columns.TAGS].trigger()
+    switches[columns.STEPS].trigger()
+    assert not table.isColumnHidden(columns.TAGS) and table.isColumnHidden(columns.STEPS)
+    assert table.columnWidth(columns.NAME) >= 90 and menu in [action.menu() for action in page.more_menu.actions()]
+    page.keep_place()
+    other = page_of(one).table
+    assert not other.isColumnHidden(columns.TAGS) and other.isColumnHidden(columns.STEPS)
 
 
 def test_progress_and_cancel(desk, story, qtbot):

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QUrl
 
-from app.values.checkpoints import CheckpointRow, HistoryCurve, MergeView
+from app.values.checkpoints import CheckpointRow, HistoryCurve, MergeView, PrecisionLine
 from app.window.checkpoints.export_panel import ExportPanel, file_name
 from app.window.checkpoints.facts_card import FactsCard
 from app.window.checkpoints.importing import dropped_model
 from app.window.checkpoints.marks import HUES, MOST_CURVES, marks_of
 from app.window.checkpoints.merge_panel import MergePanel
+from app.window.checkpoints.precision_table import PrecisionCard
 
 ONE = CheckpointRow("a", "one", "2026-01-01T00:00:00Z", "whole", "full")
 TWO = CheckpointRow("b", "two", "2026-01-02T00:00:00Z", "delta", "wsla", "a", "one")
@@ -40,6 +41,9 @@ def test_a_blend_is_measured_before_it_is_saved(shown, qtbot):
     panel.show_try(MergeView("x", "b", 0.5, first_loss=1.0, second_loss=1.0, child_loss=1.0))  # of other parents
     assert [figure.number.text() for figure in panel.losses] == ["3.000", "2.900", "3.200"]
     assert panel.losses[1].remark.text() == "better than both" and panel.plot.isVisible()
+    panel.resize(342, 400)  # in the narrowest window
+    number = panel.losses[1].number
+    assert number.width() >= number.sizeHint().width(), "nothing stands in the way of a number"
     panel.slider.setValue(60)
     assert panel.losses[1].number.text() == "–" and panel.names[1].text() == "40 % and 60 %"
     panel.name.setText("mine")
@@ -58,6 +62,16 @@ def test_what_cannot_be_measured_can_still_be_saved(shown, qtbot):
     with qtbot.waitSignal(panel.merge_wanted) as told:
         panel.save_button.click()
     assert told.args[-1] is False
+
+
+def test_every_precision_is_read_in_the_narrowest_window(shown, qapp):
+    card = shown(PrecisionCard())
+    card.resize(358, 400)
+    card.show_lines([PrecisionLine("fp8_e4m3", "8 bits", False, 1 << 26, 0.5, 2e-4, 12.345)])
+    header = card.view.horizontalHeader()
+    assert header.length() <= card.view.viewport().width()
+    for column in range(header.count()):
+        assert card.view.sizeHintForColumn(column) <= card.view.columnWidth(column), column
 
 
 def test_formats_with_their_precisions(shown, qtbot, tmp_path):
