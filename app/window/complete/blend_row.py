@@ -65,7 +65,11 @@ class BlendRow(QWidget):
     def _problem(self) -> str:
         completion = self._completion
         if not completion.second:
-            return "Choose two models to blend"
+            return (
+                "Choose two models to blend"
+                if len(completion.model_choices) > 1
+                else "Mixes two models, once there are two"
+            )
         if IN_TRAINING in (completion.model, completion.second):
             return "A model in training cannot be blended"
         return "These are the same model" if completion.model == completion.second else ""

@@ -37,7 +37,8 @@ from app.window.parts import (
 
 SPLITTER, FILE, PANEL = "complete.splitter", "complete.file", "complete.compare"
 OPEN, NEW, COMPARE = "Ctrl+P", "Ctrl+N", "Ctrl+Shift+E"
-SIDE, LEAST_SIDE, LEAST_EDITOR = 0.4, 300, 380  # share of the width, pixels
+SIDE, LEAST_SIDE, LEAST_EDITOR = 0.45, 336, 380  # share of the width, pixels; what its cards want beside a scroll bar
+EDGE, GOOD_EDITOR = 20, 440  # pixels
 FIRST_LANGUAGE = "Python"  # of a scratch text while no repository is open
 
 
@@ -50,7 +51,7 @@ class CompletePage(Page):
         super().__init__(application)
         self._completion, self._repository = application.completion, application.repository
         self._settings = application.settings
-        self._has_sizes = False
+        self._is_placed = False  # the user has moved the splitter
         self._looked_for_last = ""  # the repository whose last file was looked for
         self.keys = GhostKeys(self._settings, self)
         self._build()
@@ -94,7 +95,7 @@ class CompletePage(Page):
         view = QWidget()
         view.setObjectName("page")
         column = QVBoxLayout(view)
-        column.setContentsMargins(20, 18, 20, 18)
+        column.setContentsMargins(EDGE, 18, EDGE, 18)
         column.setSpacing(GAP)
         for widget in (self.heading, self.error_card, self.message):
             column.addWidget(widget)
@@ -144,6 +145,7 @@ class CompletePage(Page):
         suggester.answered.connect(self.on_answered)
         suggester.failed.connect(self.on_failed)
         self.sides.arranged.connect(self.blend.on_arranged)
+        self.splitter.splitterMoved.connect(self.on_splitter_moved)
         self.card.opened.connect(self.on_opened)
         self.card.problem.connect(self.on_problem)
         self.opener.chosen.connect(self.open_file)
@@ -287,7 +289,8 @@ class CompletePage(Page):
     # ---- remembering
 
     def keep_place(self) -> None:
-        self._settings.keep_place(SPLITTER, self.splitter.saveState())
+        if self._is_placed:
+            self._settings.keep_place(SPLITTER, self.splitter.saveState())
         self._settings.keep_place(PANEL, QByteArray(b"1" if self.compare_button.isChecked() else b"0"))
         if self.card.path:
             place = {"root": self.card.root, "path": self.card.path, "position": self.editor.textCursor().position()}
@@ -298,7 +301,7 @@ class CompletePage(Page):
         self.compare_button.setChecked(self._settings.place(PANEL).data() != b"0")
         self.on_compare_toggled(self.compare_button.isChecked())
         state = self._settings.place(SPLITTER)
-        self._has_sizes = bool(state) and self.splitter.restoreState(state)
+        self._is_placed = bool(state) and self.splitter.restoreState(state)
 
     def _open_last(self) -> None:
         """The file that was open last, if it was one of this repository."""
@@ -312,8 +315,13 @@ class CompletePage(Page):
             self.card.open(root, path, max(0, position))
 
     def resizeEvent(self, event) -> None:
+        """Share the width out, until the user has moved the splitter."""
         super().resizeEvent(event)
-        if not self._has_sizes and self.isVisible():
-            self._has_sizes = True
-            side = max(LEAST_SIDE, int(self.splitter.width() * SIDE))
-            self.splitter.setSizes([self.splitter.width() - side, side])
+        if not self._is_placed:
+            room = event.size().width() - 2 * EDGE - GAP
+            side = max(LEAST_SIDE, min(int(room * SIDE), room - GOOD_EDITOR))
+            self.splitter.setSizes([room - side, side])
+
+    @Slot()
+    def on_splitter_moved(self, *_where: int) -> None:
+        self._is_placed = True

@@ -19,6 +19,8 @@ from app.window.complete.suggestion_view import SuggestionView
 from app.window.parts import GAP, Card, Choice, label, set_tone, tip
 
 NO_OTHER = ("", "No comparison")
+CHOOSE = "Choose a model to see what it would write at the same cursor."
+ONLY_ONE = "Adapt this model to your code; then both write here, one below the other."
 ROOM = 60  # pixels that a chooser needs at least
 
 
@@ -237,7 +239,7 @@ class SideBySide(QWidget):
 
     def _words(self, channel: Channel, both: bool, line: int) -> tuple[str, str]:
         if channel.name == SECOND and not self._completion.second:
-            return "Choose a model to see what it would write at the same cursor.", ""
+            return (ONLY_ONE if len(self._completion.model_choices) < 2 else CHOOSE), ""
         if channel.state == FAILED:
             return f"✕ {channel.failure.cause} {channel.failure.remedy}".strip(), "bad"
         if channel.is_stale:

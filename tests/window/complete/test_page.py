@@ -121,10 +121,27 @@ def test_f6_leaves_the_editor_and_comes_back(page, qtbot):
     assert page.editor.hasFocus()
 
 
+def test_the_width_is_shared_alike_until_the_user_shares_it(page, application):
+    page.resize(1096, 700)
+    before = page.splitter.sizes()
+    page.resize(1700, 900)
+    page.resize(1096, 700)
+    assert page.splitter.sizes() == before
+    page.keep_place()
+    assert not application.settings.place("complete.splitter")
+    page.splitter.handle(1).moveSplitter(500)
+    page.resize(1120, 700)
+    assert abs(page.splitter.sizes()[0] - 500) < 40
+    page.keep_place()
+    assert application.settings.place("complete.splitter")
+
+
 def test_it_fits_the_smallest_window_and_everything_has_a_name(page, qtbot):
     from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QPlainTextEdit, QSlider
 
+    page.sampling.fold.setChecked(True)
     page.resize(840, 590)
+    qtbot.waitUntil(lambda: page.side.widget().width() <= page.side.viewport().width())
     assert page.minimumSizeHint().width() <= 840 and page.minimumSizeHint().height() <= 590
     for kind in (QAbstractButton, QComboBox, QLineEdit, QPlainTextEdit, QSlider):
         for widget in page.findChildren(kind):
