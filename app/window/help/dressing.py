@@ -60,18 +60,24 @@ def _size_heading(block: QTextBlock, size: int) -> None:
 
 
 def _dress_pieces(block: QTextBlock, tokens: Tokens) -> None:
-    """Links in our colour, code in our font."""
-    link, code = QTextCharFormat(), QTextCharFormat()
+    """Links in our colour, code in our font, and what is bold no bolder than our font: more would be smeared."""
+    link, code, strong = QTextCharFormat(), QTextCharFormat(), QTextCharFormat()
     link.setForeground(QColor(tokens.second_text))
     code.setFontFamilies([CODE])
     code.setProperty(QTextCharFormat.Property.FontPixelSize, LABEL)
+    strong.setFontWeight(QFont.Weight.DemiBold)
     pieces = block.begin()
     found = []
     while not pieces.atEnd():
         piece = pieces.fragment()
         looks = piece.charFormat()
-        if looks.isAnchor() or looks.fontFixedPitch():
-            found.append((piece.position(), piece.length(), link if looks.isAnchor() else code))
+        for wanted, dressed in (
+            (looks.isAnchor(), link),
+            (looks.fontFixedPitch() and not looks.isAnchor(), code),
+            (looks.fontWeight() > QFont.Weight.DemiBold, strong),
+        ):
+            if wanted:
+                found.append((piece.position(), piece.length(), dressed))
         pieces += 1
     for start, length, looks in found:
         place = QTextCursor(block)

@@ -49,6 +49,7 @@ class HelpWindow(QDialog):
         self.list.setAccessibleName("Pages of the help")
         self.list.setWordWrap(True)
         self.list.setSpacing(3)
+        self.list.setProperty("card", "plain")  # on a panel, the page that is chosen can be told
         self.text = QTextBrowser()
         self.text.setAccessibleName("Text of the help")
         self.text.setOpenLinks(False)  # links lead to other pages, never out of the program

@@ -18,7 +18,10 @@ class RaceCard(Card):
         self._engine = application.engine
         self._training = application.training
         self._lines: list[RaceLine] = []
-        self.button = PlainButton("Race the devices", "A few training steps on each, measured; takes some seconds")
+        self.button = PlainButton(
+            "Race the devices",
+            "A few training steps on each, measured; takes some seconds. Software adapters, which are slow, stay out.",
+        )
         self.button.clicked.connect(self.on_clicked)
         self.cancel_button = PlainButton("Cancel", "Ends the race after the device it is at")
         self.cancel_button.clicked.connect(self._engine.cancel)
@@ -68,7 +71,8 @@ class RaceCard(Card):
             self._say("Cancelled.")
         elif ended.fastest:
             winner = next(line for line in ended.lines if line.device == ended.fastest)
-            self._say(f"✓ {winner.description} is the fastest; “Automatic” takes it.", "good")
+            rank = "is the only one that was raced" if len(ended.lines) == 1 else "is the fastest"
+            self._say(f"✓ {winner.description} {rank}; “Automatic” takes it.", "good")
         else:
             self._say("✕ No device could run.", "bad")
 

@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtGui import QAction, QFont, QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractButton
 
 from app.command_line import FAILED, INTERRUPTED, REFUSED, build_parser
@@ -63,6 +63,15 @@ def test_search_wants_every_word_and_puts_titles_first():
 
 
 # ---- the window
+
+
+def test_nothing_is_bolder_than_the_font(help_window):
+    for page in LOADED:
+        help_window.show_page(page.key)
+        block = help_window.text.document().begin()
+        while block.isValid():
+            assert all(part.format.fontWeight() <= QFont.Weight.DemiBold for part in block.textFormats()), block.text()
+            block = block.next()
 
 
 def test_f1_opens_the_page_of_the_pane_in_front(main_window, qtbot):
