@@ -6,6 +6,7 @@ import pytest
 from PySide6.QtCore import QThread
 
 from app.values.completion import BUILT_IN, IN_TRAINING, STARTER
+from engine.train.options import RATES
 from tests.app.state.program import PATIENCE, write_repository
 
 
@@ -223,6 +224,8 @@ def test_changes_are_counted_and_adapted_to(program, repository, tiny):
     state.training.adapt_to_changes()
     one.until(lambda: not state.training.active)
     assert state.training.phase == "finished", one.failures
+    rates = state.training.history.rate
+    assert 0 < max(rates) <= 0.1 * RATES["lora"], "it goes gently: the rest is known already"
 
 
 def test_models_are_blended_live(program, repository, tiny, folder):
