@@ -318,7 +318,10 @@ class Application(QObject):
         controller = self.repository
         usable = controller.phase == "ready" and controller.corpus is not None
         reading = controller.phase == "reading"
-        self.training.on_repository(controller.root if usable else "", controller.changes, reading)
+        totals = controller.corpus.totals if usable else None
+        nothing = totals is not None and totals.learned.files <= totals.held_out.files
+        root = controller.root if usable and not nothing else ""
+        self.training.on_repository(root, controller.changes, reading, nothing)
 
     @Slot()
     def on_checkpoints_changed(self) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from engine.train.options import TrainingOptions
 
 PLAN_DELAY = 150  # milliseconds of quiet before a changed option asks for a new plan
+NO_FOLDER, READING = "Choose a folder first.", "The folder is being read."
+NOTHING = "There is nothing to learn in this folder."
 ACTIVE = ("preparing", "running", "paused", "stopping")
 
 
@@ -51,7 +53,7 @@ class TrainingController(QObject):
         self._settings = settings
         self._options: TrainingOptions | None = None
         self._repository = ""
-        self._reading = False
+        self._missing = NO_FOLDER  # why there is no repository to learn
         self._changes = ChangesSince()
         self.phase = "idle"  # idle, preparing, running, paused, stopping, finished, failed
         self.preset = remembered_preset(settings)
@@ -155,7 +157,7 @@ class TrainingController(QObject):
         if self.active:
             return "A run is going on."
         if not self._repository:
-            return "The folder is being read." if self._reading else "Choose a folder first."
+            return self._missing
         if self.plan is not None and self.plan.problem:
             return self.plan.problem
         return ""
@@ -263,11 +265,12 @@ class TrainingController(QObject):
     # ---- what the workers answer
 
     @Slot(str, object)
-    def on_repository(self, root: str, changes: ChangesSince, reading: bool = False) -> None:
-        """The repository that a run would learn; "" while there is none or it is `reading`."""
+    def on_repository(self, root: str, changes: ChangesSince, reading: bool = False, nothing: bool = False) -> None:
+        """The repository that a run would learn; "" while there is none, it is `reading` or has `nothing` to learn."""
         self._changes = changes
-        if (root, reading) != (self._repository, self._reading):
-            self._repository, self._reading = root, reading
+        missing = READING if reading else NOTHING if nothing else NO_FOLDER
+        if (root, missing) != (self._repository, self._missing):
+            self._repository, self._missing = root, missing
             self._options_changed()
 
     @Slot(object)

@@ -142,7 +142,7 @@ class DeviceChip(ChoosingChip):
     def fill(self) -> None:
         found = self._engine.found
         if found is not None:
-            automatic = f"Automatic: {self._engine.automatic.name}"
+            automatic = f"Automatic: {self._engine.automatic.description}"
             self._entry(AUTOMATIC, automatic, self._engine.preferred == AUTOMATIC, self._engine.automatic_reason)
             self.choices.addSeparator()
             for info in found.devices:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import traceback
 
 from app.events import Failure
+
+AGAIN = "Try again. If that does not help, copy the details into a report."
+SYSTEM = {  # what to do, by the number of the system's error
+    errno.ENOSPC: "Make room on the disk, or move the data folder in Settings; then try again.",
+    errno.EACCES: "Let Codecoil read and write there, or choose another folder.",
+    errno.EPERM: "Let Codecoil read and write there, or choose another folder.",
+    errno.EROFS: "The disk cannot be written. Move the data folder in Settings, or plug in another disk.",
+    errno.EMFILE: "Too many files are open. Close other programs and try again.",
+    errno.ENFILE: "Too many files are open. Close other programs and try again.",
+}
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +32,7 @@ def failure_from(error: BaseException, device: str = "") -> Failure:
 
 
 def failure_of(error: BaseException, device: str = "") -> Failure:
-    """The engine's own errors keep their words; anything else is a defect and says so."""
+    """The engine's own errors keep their words, and so do the system's; anything else is a defect and says so."""
     from engine.errors import CodecoilError
 
     details = "".join(traceback.format_exception(error))
@@ -29,6 +40,9 @@ def failure_of(error: BaseException, device: str = "") -> Failure:
         return Failure(error.message, error.remedy, details, device)
     if isinstance(error, MemoryError):
         return Failure("There is not enough memory.", "Close other programs, or lower the memory ceiling.", details)
+    if isinstance(error, OSError) and error.strerror:
+        where = f" ({error.filename})" if error.filename else ""
+        return Failure(f"The system refused: {error.strerror}{where}.", SYSTEM.get(error.errno, AGAIN), details, device)
     return Failure(
         f"Codecoil met an error it does not know: {type(error).__name__}: {error}",
         "This is a defect in Codecoil. Copy the details into a report; until it is mended, try another device.",

@@ -146,7 +146,7 @@ def test_the_chips_say_what_is_in_use_and_open_their_choosers(main_window, appli
     assert application.completion.model == "c7" and header.model_chip.value.words == "orbit #7"
     entries(header.device_chip)["A processor · NumPy + Numba"].trigger()
     assert application.engine.preferred == "cpu" and header.device_chip.value.words.startswith("A processor")
-    entries(header.device_chip)["Automatic: webgpu:0"].trigger()
+    entries(header.device_chip)["Automatic: A <b>graphics</b> card"].trigger()
     assert application.engine.preferred == "auto"
     entries(header.device_chip)["Device settings…"].trigger()
     assert front(main_window) == "Settings"

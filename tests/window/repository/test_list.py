@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractButton
 
 from app.window.repository.file_tree import NAME, SIZE, TOKENS
 from app.window.repository.page import FILES, SECRETS
-from tests.window.stage import ROOT, open_repository
+from tests.window.stage import ROOT, corpus, open_repository, rows
 
 
 @pytest.fixture
@@ -36,6 +36,29 @@ def test_while_a_folder_is_read_for_the_first_time_nothing_empty_can_be_pressed(
 def visible(page, kind):
     buttons = page.view.findChildren(kind)
     return [button for button in buttons if button.isVisible() and button.focusPolicy() != Qt.FocusPolicy.NoFocus]
+
+
+def test_a_list_without_files_says_why(page, application):
+    open_repository(application)
+    nothing = page.files.nothing
+    assert not nothing.isVisible()
+    page.filters.search.setText("no such name")
+    page.filters.on_settled()
+    assert nothing.isVisible() and nothing.text() == "No file fits what is chosen above."
+    page.filters.choose()
+    assert not nothing.isVisible()
+    open_repository(application, corpus((), secrets=()))
+    assert nothing.text() == "There are no files in this folder."
+    assert nothing.size() == page.files.viewport().size()
+
+
+def test_a_folder_with_nothing_to_learn_is_not_adapted_to(page, application):
+    open_repository(application, corpus(rows()[1:2]))
+    assert application.training.startable == "There is nothing to learn in this folder."
+    open_repository(application, corpus(rows()[2:3]))  # a file to measure on, and none to learn from
+    assert application.training.startable == "There is nothing to learn in this folder."
+    open_repository(application)
+    assert application.training.startable == ""
 
 
 def test_the_order_of_the_files_is_remembered(page, application, theme):
