@@ -24,7 +24,6 @@ from app.workers.workbench import Workbench
 SEND_EVERY = 0.1  # seconds
 SETTLED = 5  # steps after which a speed is worth remembering
 TIMELINE = 8  # snapshots along a run
-GENTLER = 0.1  # of a mode's rate, for changes: at all of it, what the model knows of the rest gets worse at once
 
 
 class TrainingWorker(QObject):
@@ -125,14 +124,12 @@ class TrainingWorker(QObject):
         return Session(plan, device, progress, corpus=corpus, cancelled=self._flag.is_raised)
 
     def _for_changes(self, plan, changes: ChangesSince):
-        """A short run that goes on with the checkpoint, in its own mode, and gently unless a rate was chosen."""
+        """A short run that goes on with the checkpoint, in its own mode."""
         from engine.model.selection import MODES
-        from engine.train.options import RATES
 
         mode = self._workbench.store.get(changes.checkpoint).mode
         known = mode if mode in MODES else plan.options.mode
-        rate = plan.options.learning_rate or GENTLER * RATES[known]
-        options = plan.options.changed(mode=known, learning_rate=rate, steps=0, minutes=0.0, epochs=CHANGE_PASSES)
+        options = plan.options.changed(mode=known, steps=0, minutes=0.0, epochs=CHANGE_PASSES)
         return replace(plan, options=options, changed=changes.paths, changed_since=changes.checkpoint, timeline=0)
 
     # ---- during

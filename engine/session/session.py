@@ -40,6 +40,7 @@ from engine.train.trainer_state import TrainerState
 
 KEPT_COPIES = 5  # of what is trained: in a saved run now, best and two moments, and in the result
 SAVE_SECONDS = 45.0  # between two savings: with the time that writing takes, a crash costs less than a minute
+GENTLER = 0.1  # of a mode's rate, for changes: at all of it, what the model knows of the rest gets worse at once
 TOKEN_IDS = "token_ids"
 
 Progress = Callable[[int, int, str], None]
@@ -285,7 +286,9 @@ class Session:
         return select_changed(self.model, self.corpus, self.plan.changed or news, news, options, progress)
 
     def _resolved(self, options: TrainingOptions) -> TrainingOptions:
-        """The same options with epochs as steps."""
+        """Epochs as steps and, where changes are learned and no rate was chosen, a gentler one than the mode's."""
+        if self.plan.incremental and not options.learning_rate:
+            options = options.changed(learning_rate=GENTLER * options.peak_rate)
         if not options.epochs:
             return options
         learned = self._selection.learned

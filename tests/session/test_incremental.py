@@ -11,6 +11,7 @@ from engine.errors import CorpusError
 from engine.session import Session, SessionPlan, changed_since, worth_learning
 from engine.session.batches import MixedWindows, file_losses, training_windows
 from engine.train.events import CheckpointEvent, EvaluationEvent, FinishedEvent, NoteEvent, PlanEvent
+from engine.train.options import RATES
 from tests.session.small_repository import OPTIONS, write_file
 
 NEW_CODE = "".join(f"class Shelf{i}(Box):\n    depth = {i}\n    label = 'shelf {i}'\n\n\n" for i in range(40))
@@ -74,6 +75,16 @@ def test_changed_files_are_learned_and_the_rest_is_not_forgotten(repository, dat
     manifest = CheckpointStore(data_folder / "checkpoints").get(saved.checkpoint)
     assert manifest.metrics["changed_loss"] == pytest.approx(finished.changed_after)
     assert changed_since(manifest, corpus_of(repository, data_folder, learned)) == []
+
+
+def test_changes_are_learned_gently_unless_a_rate_is_given(repository, data_folder, learned, cpu):
+    (repository / "shelf.py").write_text(NEW_CODE)
+    usual = RATES[OPTIONS.mode]
+    for given, since, expected in ((0.0, learned.name, 0.1 * usual), (0.0, "", usual), (3e-3, learned.name, 3e-3)):
+        options = OPTIONS.changed(learning_rate=given)
+        session = Session(SessionPlan(repository, data_folder, options, learned.id, changed_since=since), cpu)
+        session.close()
+        assert session.options.peak_rate == pytest.approx(expected)
 
 
 def test_a_run_that_would_forget_the_rest_is_rolled_back(repository, data_folder, learned, cpu):
