@@ -4,40 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-from PySide6.QtCore import QAbstractItemModel, QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtCore import QAbstractItemModel, QPoint, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from app.events import Failure
-from app.values.completion import ModelChoice
-from app.values.repository import FileLosses
-from app.window.repository.file_tree import LOSS, NAME, TOKENS, VERDICT
+from app.window.repository.file_tree import NAME, TOKENS, VERDICT
 from app.window.repository.filters import CHANGED, HELD_OUT, LEFT_OUT
 from app.window.repository.page import FILES, SECRETS
 from app.window.repository.tree_builder import AT_ONCE
 from tests.window.stage import ROOT, changes, corpus, open_repository, press, rows
-
-
-@pytest.fixture
-def page(main_window):
-    return main_window.page("Repository")
-
-
-@pytest.fixture
-def opened(page, application):
-    """The page with a repository on it."""
-    open_repository(application)
-    return page
-
-
-@pytest.fixture
-def asked(application):
-    """What the controller was asked for, by name."""
-    repository, told = application.repository, []
-    for name in ("open", "override", "language", "not_secret", "policy", "score", "cancel_score", "rescan", "cancel"):
-        getattr(repository, f"{name}_wanted").connect(lambda *what, name=name: told.append((name, *what)))
-    return told
 
 
 def shown(page) -> list[str]:
@@ -174,84 +150,6 @@ def test_many_files_are_built_beside_the_window(opened, application, qtbot):
     assert all("b17" in path for path in shown(opened))
 
 
-def test_losses_are_numbers_on_a_tint(opened, application, qtbot):
-    assert opened.files.isColumnHidden(LOSS)
-    press(qtbot, opened.score_button)
-    application.repository.on_losses(FileLosses(ROOT, "starter", {"orbit/api/handlers/beam.py": 3.25}))
-    assert not opened.files.isColumnHidden(LOSS)
-    assert index(opened, "orbit/api/handlers/beam.py", LOSS).data() == "3.25"
-    assert index(opened, "orbit/", LOSS).data() == "3.25"  # a folder has the mean of its files
-    assert index(opened, "README.md", LOSS).data() == ""
-
-
-def test_the_losses_are_of_one_model_which_is_named_and_of_this_folder(opened, application):
-    beam, slot = "orbit/api/handlers/beam.py", "orbit/api/handlers/slot.py"
-    application.completion.on_choices((ModelChoice("c7", "orbit #7", ""), ModelChoice("c8", "orbit #8", "")))
-    repository = application.repository
-    repository.on_losses(FileLosses(ROOT, "c7", {beam: 3.25}))
-    repository.on_losses(FileLosses(ROOT, "c7", {slot: 3.0}))
-    assert repository.losses == {beam: 3.25, slot: 3.0}
-    assert opened.heading.subtitle.text().endswith("losses of orbit #7")
-    repository.on_losses(FileLosses(ROOT, "c8", {beam: 2.5}))
-    assert repository.losses == {beam: 2.5}
-    assert opened.heading.subtitle.text().endswith("losses of orbit #8")
-    header = opened.files.files.headerData(LOSS, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole)
-    assert "orbit #8" in header
-    repository.on_losses(FileLosses("/another", "c8", {slot: 9.0}))
-    assert repository.losses == {beam: 2.5}
-    repository.open("/another")
-    open_repository(application, corpus(rows()[:1], "/another"))
-    assert "losses" not in opened.heading.subtitle.text() and opened.files.isColumnHidden(LOSS)
-
-
-def test_another_folder_ends_the_scoring_of_the_one_before(opened, application, asked):
-    application.repository.score_files()
-    application.repository.open("/another")
-    assert asked == [("score",), ("cancel",), ("cancel_score",), ("open", "/another")]
-    assert application.repository.losses == {} and application.repository.losses_of == ""
-
-
-def test_nothing_is_scored_during_a_run(opened, application):
-    assert opened.score_button.isEnabled() and "colours the list" in opened.score_button.accessibleDescription()
-    application.training._enter("running")
-    assert not opened.score_button.isEnabled()
-    assert opened.score_button.accessibleDescription() == "A run has the device; files can be scored when it is over"
-    application.training._enter("idle")
-    assert opened.score_button.isEnabled() and "colours the list" in opened.score_button.accessibleDescription()
-
-
-def test_a_scoring_that_fails_is_tried_again_by_scoring(opened, application, asked, qtbot):
-    application.repository.score_files()
-    application.repository.on_score_failed(Failure("The device was lost.", "Choose another."))
-    assert application.repository.phase == "ready" and opened.score_button.text() == "Score files"
-    assert opened.error_card.isVisible() and opened.error_card.cause.text() == "The device was lost."
-    application.repository.on_watcher("watching", "")  # whatever changes besides
-    assert opened.error_card.isVisible()
-    press(qtbot, opened.error_card.action_button)
-    assert asked == [("score",), ("score",)] and not opened.error_card.isVisible()
-
-
-def test_what_fails_after_the_folder_went_does_not_bring_it_back(opened, application):
-    application.repository.score_files()
-    application.repository.on_gone(ROOT)
-    application.repository.on_score_failed(Failure("No repository is open.", ""))
-    assert application.repository.phase == "gone" and ROOT in opened.error_card.cause.text()
-    application.repository.on_failed(Failure("It cannot be counted.", ""))
-    assert application.repository.phase == "gone" and not opened.score_button.isEnabled()
-
-
-def test_scoring_is_asked_for_and_shown(opened, application, asked, qtbot):
-    press(qtbot, opened.score_button)
-    assert asked == [("score",)]
-    assert opened.score_button.text() == "Cancel scoring, 0 %"
-    application.repository.on_scoring(3, 10)
-    assert opened.score_button.text() == "Cancel scoring, 30 %"
-    press(qtbot, opened.score_button)
-    assert asked == [("score",), ("cancel_score",)]
-    application.repository.on_scoring(0, 0)
-    assert opened.score_button.text() == "Score files" and opened.score_button.isEnabled()
-
-
 def test_a_language_is_switched(opened, asked):
     opened.languages.on_menu_about_to_show()
     action = next(each for each in opened.languages._menu.actions() if each.data() == "TypeScript")
@@ -376,40 +274,6 @@ def test_the_files_are_sorted_without_a_mouse(opened, main_window, qtbot):
         True,
     )
     assert menu in [action.menu() for action in view.menu_for(view.files.tree.nodes[1]).actions()]
-
-
-def test_a_folder_dropped_on_the_editor_is_opened_and_not_pasted(main_window, qapp, tmp_path):
-    main_window.show_page("Complete")
-    editor = main_window.page("Complete").editor
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(tmp_path))])
-    assert not editor.canInsertFromMimeData(data)
-    how = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
-    enter = QDragEnterEvent(QPoint(50, 50), *how)
-    qapp.sendEvent(editor.viewport(), enter)
-    assert enter.isAccepted() and main_window.drop_sign.isVisible()
-    qapp.sendEvent(editor.viewport(), QDropEvent(QPointF(50, 50), *how))
-    assert editor.toPlainText() == "" and main_window.application.repository.root == str(tmp_path)
-    link = QMimeData()
-    link.setUrls([QUrl("https://example.org/")])
-    link.setText("https://example.org/")
-    assert editor.canInsertFromMimeData(link)  # an address is a text like others
-
-
-def test_a_folder_can_be_dropped(main_window, application, asked, tmp_path):
-    from app.window.dropping import dropped_folder
-
-    data = QMimeData()
-    data.setUrls([QUrl("https://example.org/x"), QUrl.fromLocalFile(str(tmp_path))])
-    assert dropped_folder(data) == str(tmp_path)
-    file = tmp_path / "a.py"
-    file.touch()
-    data.setUrls([QUrl.fromLocalFile(str(file))])
-    assert dropped_folder(data) == str(tmp_path)
-    data.setUrls([QUrl("https://example.org/x")])
-    assert dropped_folder(data) == ""
-    main_window.drop_sign.rise(str(tmp_path))
-    assert main_window.drop_sign.isVisible()
 
 
 def test_the_legend_gives_way_where_the_window_is_narrow(opened, main_window, application, qtbot):

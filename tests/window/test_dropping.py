@@ -1,0 +1,40 @@
+"""A folder dropped on the window is opened, wherever it falls."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+
+from app.window.dropping import dropped_folder
+
+
+def test_a_folder_dropped_on_the_editor_is_opened_and_not_pasted(main_window, qapp, tmp_path):
+    main_window.show_page("Complete")
+    editor = main_window.page("Complete").editor
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path))])
+    assert not editor.canInsertFromMimeData(data)
+    how = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    enter = QDragEnterEvent(QPoint(50, 50), *how)
+    qapp.sendEvent(editor.viewport(), enter)
+    assert enter.isAccepted() and main_window.drop_sign.isVisible()
+    qapp.sendEvent(editor.viewport(), QDropEvent(QPointF(50, 50), *how))
+    assert editor.toPlainText() == "" and main_window.application.repository.root == str(tmp_path)
+    link = QMimeData()
+    link.setUrls([QUrl("https://example.org/")])
+    link.setText("https://example.org/")
+    assert editor.canInsertFromMimeData(link)  # an address is a text like others
+
+
+def test_a_folder_can_be_dropped(main_window, tmp_path):
+    data = QMimeData()
+    data.setUrls([QUrl("https://example.org/x"), QUrl.fromLocalFile(str(tmp_path))])
+    assert dropped_folder(data) == str(tmp_path)
+    file = tmp_path / "a.py"
+    file.touch()
+    data.setUrls([QUrl.fromLocalFile(str(file))])
+    assert dropped_folder(data) == str(tmp_path)
+    data.setUrls([QUrl("https://example.org/x")])
+    assert dropped_folder(data) == ""
+    main_window.drop_sign.rise(str(tmp_path))
+    assert main_window.drop_sign.isVisible()
