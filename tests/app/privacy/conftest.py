@@ -13,7 +13,7 @@ import pytest
 from tests.session.small_repository import *  # noqa: F403  (fixtures)
 
 ROOT = Path(__file__).parents[3]
-PATIENCE = 300  # seconds; a machine may be busy
+PATIENCE = 1800  # seconds; a machine may be busy, and a tour is long
 
 
 @pytest.fixture
