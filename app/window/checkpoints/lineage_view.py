@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.theme import Theme
 from app.theme.fonts import BODY, LABEL, interface_font
@@ -14,12 +14,14 @@ from app.values.checkpoints import LineageNode
 from app.window.checkpoints.cells import selection
 from app.window.checkpoints.family import Line, family
 from app.window.checkpoints.words import loss_words
-from app.window.parts import Card, label, tip
+from app.window.parts import Card, label, tip, tip_words
 from app.words import mode_words
 
 HEIGHT, INDENT, DOT = 28, 18, 4
 EDGE = 8
 REST = 96  # pixels on the right, for mode and loss
+BETWEEN = 8  # pixels between a name and its other parent
+ELIDED = Qt.TextElideMode.ElideMiddle
 
 
 class LineageTree(QWidget):
@@ -106,12 +108,25 @@ class LineageTree(QWidget):
         weight = QFont.Weight.DemiBold if chosen else QFont.Weight.Normal
         painter.setFont(interface_font(BODY, weight))
         painter.setPen(QColor(tokens.ink))
-        name = f"{row.name}  · also from {line.besides}" if line.besides else row.name
         space = room.adjusted(left, 0, -REST - EDGE, 0)
-        name = painter.fontMetrics().elidedText(name, Qt.TextElideMode.ElideMiddle, int(space.width()))
+        metrics = painter.fontMetrics()
+        besides = metrics.elidedText(f"and {line.besides}", ELIDED, int(space.width() / 2)) if line.besides else ""
+        taken = metrics.horizontalAdvance(besides) + BETWEEN if besides else 0
+        name = metrics.elidedText(row.name, ELIDED, int(space.width()) - taken)
         painter.drawText(space, Qt.AlignmentFlag.AlignVCenter, name)
+        painter.setPen(QColor(tokens.mute))
+        space.setLeft(space.left() + metrics.horizontalAdvance(name) + BETWEEN)
+        painter.drawText(space, Qt.AlignmentFlag.AlignVCenter, besides)
 
     # ---- mouse and keys
+
+    def event(self, event: QEvent) -> bool:
+        """A name that had to be shortened is whole in the tool tip."""
+        if event.type() == QEvent.Type.ToolTip:
+            line = self.line_at(event.pos().y())
+            QToolTip.showText(event.globalPos(), tip_words(line_words(line)) if line is not None else "", self)
+            return True
+        return super().event(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         line = self.line_at(event.position().y())
@@ -133,6 +148,11 @@ class LineageTree(QWidget):
     @Slot(object)
     def on_restyled(self, _tokens) -> None:
         self.update()
+
+
+def line_words(line: Line) -> str:
+    """A line of the tree in full."""
+    return f"{line.row.name}, also made from {line.besides}" if line.besides else line.row.name
 
 
 class LineageCard(Card):
