@@ -11,7 +11,7 @@
     corpus_view       a corpus as the Repository page shows it      checkpoint_rows  manifests as the table shows them
     changes           what changed since a checkpoint               line_prints      the same in lines
     recent_edits      files that a completion may look at           sample           the copy of the sample project
-    failures          exceptions as the window shows them
+    failures          exceptions as the window shows them           recalled         what a resumed run told before
 
 What may be told to a worker in the middle of its work is in `flag`; everything else waits in its queue.  Engine modules
 are imported inside the methods: the window is there before the engine is loaded.

@@ -18,6 +18,7 @@ from app.values.training import FinishedView, PlanView, RunRequest
 from app.workers.failures import Cancelled, failure_from
 from app.workers.flag import Flag
 from app.workers.planning import plan_run, plan_view
+from app.workers.recalled import recalled
 from app.workers.speeds import CHANGE_PASSES, Speed, Speeds
 from app.workers.workbench import Workbench
 
@@ -81,6 +82,8 @@ class TrainingWorker(QObject):
             self._workbench.release_models()
             self._session = self._prepared(request)
             self._look()
+            for events in recalled(self._session.history):
+                self.told.emit(events)  # the plots begin where the run did, not where it goes on
             self._workbench.training_began(self._session)
         except Exception as error:
             self._end()

@@ -99,6 +99,11 @@ class Session:
             opened.pop_all()
         self._saved_at, self._saved_step = time.monotonic(), saved.state.numbers["step"] if saved else -1
 
+    @property
+    def history(self) -> tuple[dict[str, Any], ...]:
+        """What was told so far, a line of JSON each; of a run that goes on, also what was told before."""
+        return tuple(self._history)
+
     # ---- running
 
     def run(self) -> Iterator[Event]:

@@ -138,6 +138,9 @@ def test_a_run_that_was_killed_is_found_and_goes_on(program, repository, tiny, f
     other.state.training.resume_run(run.id)
     other.until(lambda: not other.state.training.active)
     assert other.state.training.phase == "finished", other.failures
+    history = other.state.training.history
+    assert history.begin_loss is not None  # the line where it began is in the plot again
+    assert list(history.step) == list(range(1, 1 + len(history))) and history.step[-1] == 1_000
     assert other.state.training.finished.run == run.id
     other.until(lambda: not other.state.training.resumable)
 

@@ -106,6 +106,9 @@ class MemoryChart(Chart):
     def read(self, history: RunHistory, index: int) -> Iterator[Reading]:
         memory = history.memory
         kinds = self.kinds(history)
+        if not any(memory[kind][index] for kind in kinds):
+            yield Reading("mute", "before the run was resumed", "not kept")
+            return
         for kind in reversed(kinds):
             yield Reading(MEMORY_TOKENS.get(kind, "mute"), kind, nbytes(int(memory[kind][index])), shape="area")
         total = sum(float(memory[kind][index]) for kind in kinds)
