@@ -10,7 +10,7 @@ import argparse
 import os
 import signal
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from app.command_line.scan import ProgressBar
@@ -94,21 +94,49 @@ def train(session, show) -> int:
     with stops_on_interrupt(session):
         try:
             for event in session.run():
-                show(event)
                 rolled_back |= event.event == "finished" and event.rolled_back
                 kept |= event.event == "checkpoint" and not event.timeline
+                show_if_read(show, event, session)
+            show.end()
+        except BrokenPipeError:
+            silence_output()
+            if not session.finished:
+                return left_unread(session)
         except CodecoilError as error:
             if not session.can_resume:
                 raise
             print(f"codecoil: {error.message}\n  {error.remedy}\n  {how_to_resume(session.run_id)}", file=sys.stderr)
             return INTERRUPTED_RUN
-        show.end()
     if rolled_back:
         return NOT_BETTER
     if session.trainer.stopping and not kept:
         print(f"{NOTHING_KEPT} {what_can_resume(session)}", file=sys.stderr)
         return INTERRUPTED
     return 0
+
+
+def show_if_read(show, event, session) -> None:
+    """Show an event.  A run that is about to end goes on unread: Ctrl-C also ends the `tee` that read it."""
+    try:
+        show(event)
+    except BrokenPipeError:
+        if not (session.trainer.stopping or session.finished):
+            raise
+        silence_output()
+
+
+def left_unread(session) -> int:
+    """The reader (`| head`) has gone in the middle: the run is saved where it is, and that is told as an error."""
+    if session.trainer.between_steps:
+        session.save_progress()
+    print(f"codecoil: Nobody reads the output any more.\n  {what_can_resume(session)}", file=sys.stderr)
+    return INTERRUPTED_RUN
+
+
+def silence_output() -> None:
+    """Print to nowhere from now on; Python would complain again when it flushes at exit."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def how_to_resume(run: str) -> str:

@@ -223,6 +223,53 @@ def test_a_second_ctrl_c_quits_at_once_and_the_run_goes_on_later(repository, tin
     session.device.close()
 
 
+def test_a_reader_that_goes_away_costs_nothing(repository, tiny_base, data_folder, capsys, monkeypatch):
+    """As in `codecoil train … --json | head`: the run is saved where it was, and that is told on the other stream."""
+
+    def gone(self, event):
+        if event.event == "step" and event.step == 4:
+            raise BrokenPipeError
+
+    options = [*SHORT, "--base", "tiny", "--mode", "full", "--steps", "10", "--json"]
+    with monkeypatch.context() as patch:
+        patch.setattr(train.JsonLines, "__call__", gone)
+        assert main(["train", str(repository), *options]) == 3
+    (info,) = interrupted_runs(data_folder / "runs")
+    assert info.step == 4 and f"codecoil train --resume {info.run}" in capsys.readouterr().err
+    assert main(["train", "--resume", info.run, "--device", "cpu", "--json"]) == 0
+    assert [line["step"] for line in lines_of(capsys) if line["event"] == "step"] == [5, 6, 7, 8, 9, 10]
+
+
+@pytest.mark.parametrize("words", [train.JsonLines, train.Report])
+def test_ctrl_c_keeps_also_where_it_ends_the_reader(words, repository, tiny_base, data_folder, capsys, monkeypatch):
+    """As in `codecoil train … | tee log`: both get the signal."""
+
+    def gone(self, event):
+        if event.event == "step" and event.step == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+        elif event.step >= 5:
+            raise BrokenPipeError
+
+    monkeypatch.setattr(words, "__call__", gone)
+    options = [*SHORT, "--base", "tiny", "--mode", "full", "--steps", "1000"]
+    assert main(["train", str(repository), *options, *(["--json"] if words is train.JsonLines else [])]) == 0
+    assert "nothing was kept" not in capsys.readouterr().err
+    assert len(CheckpointStore(data_folder / "checkpoints").list()) == 2 and not interrupted_runs(data_folder / "runs")
+
+
+def test_a_reader_that_goes_away_at_the_end_leaves_a_finished_run(
+    repository, tiny_base, data_folder, capsys, monkeypatch
+):
+    def gone(self):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(train.JsonLines, "end", gone)
+    options = [*SHORT, "--base", "tiny", "--mode", "full", "--steps", "10", "--json"]
+    assert main(["train", str(repository), *options]) == 0
+    assert interrupted_runs(data_folder / "runs") == []
+    assert len(CheckpointStore(data_folder / "checkpoints").list()) == 2
+
+
 def test_a_device_that_fails_says_how_to_go_on(repository, tiny_base, data_folder, capsys, monkeypatch):
     plain, calls = TrainingStep.run, []
 
