@@ -31,14 +31,15 @@ class PlotStyle:
     """The tokens as Qt's drawing tools."""
 
     tokens: Tokens
+    ratio: float = 1.0  # pixels of the screen for one of ours
 
     def colour(self, token: str, share: float = 1.0) -> QColor:
         """A token's colour; `share` below 1 lets the card shine through, as an opaque colour of its own."""
         return mixed(getattr(self.tokens, token), self.tokens.panel, share)
 
     def pen(self, token: str, width: float = 1.0, share: float = 1.0, dashed: bool = False) -> QPen:
-        """A pen whose width is in pixels at every zoom."""
-        pen = QPen(self.colour(token, share), width)
+        """A pen whose width is in pixels at every zoom.  Qt takes those for the screen's own; hair lines stay so."""
+        pen = QPen(self.colour(token, share), width * self.ratio if width > 1.0 else width)
         pen.setCosmetic(True)
         pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)  # a mitre on noise makes spikes that are not in the data
         if dashed:

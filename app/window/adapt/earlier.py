@@ -51,6 +51,7 @@ class EarlierCard(Card):
         self.table.setItemDelegate(_Cells(self.table))
         self.table.setShowGrid(False)
         self.table.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.table.setTabKeyNavigation(False)  # Tab leads out of it again
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.table.setMinimumHeight(120)

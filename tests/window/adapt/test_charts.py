@@ -171,6 +171,14 @@ def test_switching_the_theme_restyles_every_plot(board, theme):
 # ---- reading and zooming
 
 
+def test_lines_are_as_thick_on_a_screen_with_more_pixels(board, qapp):
+    chart = board.loss
+    chart.devicePixelRatioF = lambda: 2.0
+    qapp.sendEvent(chart, QEvent(QEvent.Type.DevicePixelRatioChange))
+    assert chart._smooth.opts["pen"].widthF() == 4.0 and chart._begin.pen.widthF() == 3.0
+    assert chart._raw.opts["pen"].widthF() == 1.0  # noise stays a hair line: it is drawn in a quarter of the time
+
+
 def test_pointing_reads_the_step_in_one_plot_and_marks_it_in_all(board, qtbot, history):
     loss = board.loss
     loss.underMouse = lambda: True  # the offscreen platform has no pointer to be under

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import Qt
 
 from app.values.checkpoints import CheckpointRow, Listing
 from app.values.repository import ChangesSince
@@ -239,6 +240,18 @@ def test_earlier_results_of_this_folder_are_listed_newest_first(page, desk):
     desk.repository.root = "/another"
     desk.repository.changed.emit()
     assert [table.item(row, 0).text() for row in range(table.rowCount())] == ["elsewhere"]
+
+
+def test_tab_leads_out_of_the_earlier_results(page, desk, qapp, qtbot):
+    desk.open_folder()
+    own = {"run": "r", "mode": "lora", "step": 8, "repository": desk.repository.root}
+    desk.checkpoints.on_listed(Listing((CheckpointRow("a", "first", **own), CheckpointRow("b", "second", **own))))
+    page.activateWindow()
+    qtbot.waitUntil(page.isActiveWindow)
+    table = page.setup.earlier.table
+    table.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.keyClick(table, Qt.Key.Key_Tab)
+    assert qapp.focusWidget() is not table
 
 
 # ---- words

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 
 from app.theme.plots import PlotStyle
@@ -127,7 +128,8 @@ class Chart(PlotView):
         self.redraw()
 
     def restyle(self, style: PlotStyle) -> None:
-        """Other colours."""
+        """Other colours, in the widths of this screen."""
+        style = replace(style, ratio=self.devicePixelRatioF())
         self.style_ = self._read_out.style_ = style
         self.setBackground(style.colour("panel"))
         for axis in filter(None, (self.left, self.bottom, self.right)):
@@ -311,6 +313,11 @@ class Chart(PlotView):
             self.timeline.point(None)
         else:
             event.ignore()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.DevicePixelRatioChange and hasattr(self, "_read_out"):
+            self.restyle(self.style_)
+        return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The focus ring is painted: a border of the stylesheet would take room that pyqtgraph does not know of."""

@@ -70,7 +70,7 @@ class LossChart(Chart):
 
     def restyle(self, style: PlotStyle) -> None:
         super().restyle(style)
-        self._begin.setPen(style.pen("warn", 1.5, dashed=True))
+        self._begin.setPen(self.style_.pen("warn", 1.5, dashed=True))
         self._held_out.setBrush(style.brush("accent"))
         self._held_out.setPen(style.pen("panel", 1.0))
 

@@ -59,7 +59,7 @@ class MemoryChart(Chart):
         super().restyle(style)
         for kind, area in self._areas.items():
             area.setBrush(style.memory_brush(kind))
-        self._line.setPen(style.pen("bad", 1.5, dashed=True))
+        self._line.setPen(self.style_.pen("bad", 1.5, dashed=True))
         self._words.setColor(style.colour("bad_text" if self._line.isVisible() else "mute"))
         self._words.setFont(style.axis_font())
 
