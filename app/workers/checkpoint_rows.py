@@ -196,7 +196,7 @@ def comparison_of(store, first: str, second: str, told: Callable[[int, int], Non
         whole.cosine,
         whole.changed_share,
         tuple((each.name, _shown(each.first), _shown(each.second)) for each in found.options),
-        tuple((each.name, _shown(each.first), _shown(each.second)) for each in found.metrics),
+        tuple((each.name, _score(each.first), _score(each.second)) for each in found.metrics),
     )
 
 
@@ -222,6 +222,11 @@ def precision_line(row) -> PrecisionLine:
         row.held_out_loss,
         row.problem,
     )
+
+
+def _score(value: Any) -> str:
+    """With as many digits as everywhere else."""
+    return f"{value:.3f}" if isinstance(value, float) else _shown(value)
 
 
 def _shown(value: Any) -> str:

@@ -21,7 +21,7 @@ from app.window.checkpoints.table_model import (
 )
 
 WIDTHS = {PINNED: 34, WHEN: 122, BASE: 120, MODE: 94, STEPS: 62, LOSS: 78, SIZE: 78, TAGS: 110}  # NAME: the rest
-LEAST_NAME = 140  # what the others give way for
+LEAST_NAME = 130  # what the others give way for
 SHORTEST_NAME = 90
 GIVE_WAY = (BASE, TAGS, STEPS, SIZE, MODE)  # what is hidden first where the room is narrow
 CHOICES = (WHEN, BASE, MODE, STEPS, LOSS, SIZE, TAGS)

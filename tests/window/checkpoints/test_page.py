@@ -70,7 +70,7 @@ def test_two_are_compared_and_more_are_overlaid(desk, story, qtbot):
     assert page.detail.drift.read_out.words.startswith("layer 0, norm: 100 %")
     marks = page.table.table.marks
     assert set(marks) == {story.ids["shelves #3"], story.ids["shelves #1"]} and len(set(marks.values())) == 2
-    assert "held-out loss" in page.detail.differences.text.toPlainText()
+    assert "held-out loss\n3.905\n3.384" in page.detail.differences.text.toPlainText()
     with qtbot.waitSignal(page.page_wanted) as asked:
         one.press(page.detail.drift.complete_button)
     assert asked.args == ["Complete"]
