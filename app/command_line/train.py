@@ -29,6 +29,7 @@ from app.data_folder import data_folder
 STDERR = 2  # the descriptor
 NOTHING_KEPT = "Stopped before the first step: nothing was learned, so nothing was kept."
 NOTHING_SAVED = "There is nothing to resume."
+NO_TIME = "The time was up before the first step, so nothing was kept: measuring takes time, too. Give --minutes more."
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -89,12 +90,14 @@ def open_session(arguments: argparse.Namespace, device, progress: ProgressBar):
 def train(session, show) -> int:
     """Run a session to its end, showing its events."""
     from engine.errors import CodecoilError
+    from engine.train.trainer import TIME_IS_UP
 
-    rolled_back = kept = False
+    rolled_back = kept = no_step = False
     with stops_on_interrupt(session):
         try:
             for event in session.run():
                 rolled_back |= event.event == "finished" and event.rolled_back
+                no_step |= event.event == "finished" and not event.step and event.reason == TIME_IS_UP
                 kept |= event.event == "checkpoint" and not event.timeline
                 show_if_read(show, event, session)
             show.end()
@@ -112,6 +115,9 @@ def train(session, show) -> int:
     if session.trainer.stopping and not kept:
         print(f"{NOTHING_KEPT} {what_can_resume(session)}", file=sys.stderr)
         return INTERRUPTED
+    if no_step:
+        print(NO_TIME, file=sys.stderr)
+        return NOT_BETTER
     return 0
 
 

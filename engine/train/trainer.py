@@ -33,6 +33,7 @@ from engine.train.schedule import learning_rate
 from engine.train.trainer_state import KEPT_NUMBERS, OTHER_NUMBERS, TrainerState
 from engine.train.workbench import OUT_OF_MEMORY, Workbench
 
+TIME_IS_UP = "time is up"  # the reason of a run that the clock has ended
 MOST_FAILURES = 3  # skipped steps in a row after which a run rolls back
 STOP_SECONDS = 0.5  # after a stop, in which another batch may still be measured
 REST = 0.05  # seconds asleep at a time, between two looks at what other threads want
@@ -168,7 +169,7 @@ class Trainer:
             return "stopped"
         if self.options.steps and self.step >= self.options.steps:
             return "all steps done"
-        return "time is up" if self._pace.time_share >= 1.0 else ""
+        return TIME_IS_UP if self._pace.time_share >= 1.0 else ""
 
     # ---- going on after an interruption
 

@@ -152,6 +152,12 @@ def test_a_run_that_makes_things_worse_keeps_nothing_and_has_a_code(repository, 
     assert len(CheckpointStore(data_folder / "checkpoints").list()) == 1
 
 
+def test_time_that_is_up_before_the_first_step_is_no_success(repository, tiny_base, data_folder, capsys):
+    assert main(["train", str(repository), *SHORT, "--base", "tiny", "--mode", "full", "--minutes", "1e-9"]) == 1
+    assert "before the first step, so nothing was kept" in capsys.readouterr().err
+    assert len(CheckpointStore(data_folder / "checkpoints").list()) == 1
+
+
 def test_ctrl_c_stops_and_keeps(repository, tiny_base, capsys, monkeypatch):
     interrupt_at(monkeypatch, lambda event: isinstance(event, StepEvent) and event.step == 5)
     before = signal.getsignal(signal.SIGINT)
