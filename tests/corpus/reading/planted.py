@@ -325,7 +325,7 @@ def look_alikes(seed: int = 102) -> list[Sample]:
     makers = {
         "integrity": ("x.json", lambda: f'      "integrity": "sha512-{c(B64, 86)}==",'),
         "resolved": ("x.json",
-            lambda: f'"resolved": "https://registry.npmjs.org/token-types/-/t-4.2.1.tgz#{c(HEX, 40)}",'),
+            lambda: f'"resolved": "https://registry.example.org/token-types/-/t-4.2.1.tgz#{c(HEX, 40)}",'),
         "go.sum": ("go.txt", lambda: f"github.com/acme/token v1.2.3/go.mod h1:{c(B64, 43)}="),
         "hashes": ("req.txt", lambda: f"requests==2.31.0 --hash=sha256:{c(HEX, 64)}"),
         "poetry": ("x.toml", lambda: f'    {{file = "secretstorage-3.3.tar.gz", hash = "sha256:{c(HEX, 64)}"}},'),
