@@ -88,6 +88,8 @@ def build(out: Path) -> None:
     notes = folder / "Contents" / "Resources" if MACOS else folder
     shutil.copy(ROOT / "LICENSE", notes / "LICENSE.txt")
     run(python, HERE / "licences.py", notes / licences.FOLDER, notes)
+    if MACOS:  # PyInstaller sealed the bundle before these files were in it
+        run("codesign", "--force", "--deep", "--sign", "-", folder)
     if not WINDOWS and not MACOS:
         place_desktop_files(folder, icons)
 
