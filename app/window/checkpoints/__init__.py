@@ -6,6 +6,7 @@
     list_card        the table and its filter, or the trash
     filters          which are shown
     table_model      rows, words, sorting;  table_view  how they are drawn;  cells  what all tables here share
+    columns          how wide, and which of them are there
     notices          progress and what came of it, under the table
     trash_view       what was deleted
     importing        dialogs and drops

@@ -301,23 +301,6 @@ def test_verify_export_and_import(desk, story, tmp_path, qtbot):
     one.until(lambda: not page.table.chosen[0].problem and page.buttons["use"].isEnabled())
 
 
-def test_columns_are_there_because_they_fit_or_because_they_are_wanted(desk, page_of):
-    one, page = desk
-    table = page.table
-    assert table.isColumnHidden(columns.TAGS) and not table.isColumnHidden(columns.STEPS)
-    menu = table.column_menu
-    menu.aboutToShow.emit()
-    switches = {action.data(): action for action in menu.actions()}
-    assert not switches[columns.TAGS].isChecked() and switches[columns.STEPS].isChecked()
-    switches[columns.TAGS].trigger()
-    switches[columns.STEPS].trigger()
-    assert not table.isColumnHidden(columns.TAGS) and table.isColumnHidden(columns.STEPS)
-    assert table.columnWidth(columns.NAME) >= 90 and menu in [action.menu() for action in page.more_menu.actions()]
-    page.keep_place()
-    other = page_of(one).table
-    assert not other.isColumnHidden(columns.TAGS) and other.isColumnHidden(columns.STEPS)
-
-
 def test_progress_and_cancel(desk, story, qtbot):
     one, page = desk
     checkpoints = one.state.checkpoints
