@@ -23,7 +23,7 @@ BASIC = {
     "steps": (int, "how many steps"),
     "epochs": (float, "how many passes over the files"),
     "minutes": (float, "how long"),
-    "learning-rate": (float, "how far each step goes (default: by the mode; a tenth of it with --changed-since)"),
+    "learning-rate": (float, "how far each step goes (default: by mode and length; a tenth with --changed-since)"),
     "duty-cycle": (float, "share of the time that it may work, 0.1 to 1"),
 }
 ADVANCED = {

@@ -80,7 +80,7 @@ class Results:
             parents=(self._origin.base.id,),
             step=finished.best_step,
             metrics=metrics,
-            options=asdict(self._options) | {"learning_rate": self._options.peak_rate},
+            options=asdict(self._options),
             data=data,
         )
         return self._save(facts, weights, history)

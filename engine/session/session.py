@@ -291,15 +291,18 @@ class Session:
         return select_changed(self.model, self.corpus, self.plan.changed or news, news, options, progress)
 
     def _resolved(self, options: TrainingOptions) -> TrainingOptions:
-        """Epochs as steps and, where changes are learned and no rate was chosen, a gentler one than the mode's."""
+        """Epochs as steps, and the rate that is taken where none was chosen: gentler where changes are learned.
+
+        Both are kept with the run, so that it goes on as it was begun.
+        """
         if self.plan.incremental and not options.learning_rate:
             options = options.changed(learning_rate=GENTLER * options.peak_rate)
-        if not options.epochs:
-            return options
-        learned = self._selection.learned
-        mixed = bool(learned) and len(learned) < len(self.corpus.learned_documents)
-        steps = steps_for_epochs(options, learned or self.corpus.learned_documents, mixed)
-        return options.changed(steps=min(steps, options.steps) if options.steps else steps)
+        if options.epochs:
+            learned = self._selection.learned
+            mixed = bool(learned) and len(learned) < len(self.corpus.learned_documents)
+            steps = steps_for_epochs(options, learned or self.corpus.learned_documents, mixed)
+            options = options.changed(steps=min(steps, options.steps) if options.steps else steps)
+        return options.changed(learning_rate=options.peak_rate)
 
     def _tokens_to_train(self, saved: SavedRun | None) -> np.ndarray | None:
         if self.options.mode != "vocabulary":

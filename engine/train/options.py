@@ -6,6 +6,7 @@ A value out of range is refused with the option's name, the value and what is al
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -15,6 +16,8 @@ from engine.model.selection import MODES
 SCHEDULES = ("constant", "linear", "cosine")
 RATES = {"wsla": 3e-3, "lora": 1e-2, "vocabulary": 1e-3, "full": 1e-3}
 """The learning rate that suits each mode: the best of one grid for all (`tests/benchmarks/starter_adaptation.py`)."""
+SHORT_RUN = 220 * 4 * 256  # tokens of the preset `quick`, for which these rates are; a longer run goes gentler
+TOKENS_A_MINUTE = 120_000  # roughly, to tell a long run from a short one where only its minutes are set
 
 
 @dataclass(frozen=True)
@@ -103,8 +106,15 @@ class TrainingOptions:
 
     @property
     def peak_rate(self) -> float:
-        """The learning rate after the warm-up: the one that was set, or the one that suits the mode."""
-        return self.learning_rate or RATES[self.mode]
+        """The learning rate after the warm-up: the one that was set, or the one that suits the mode and the length.
+
+        At the rate of a short run a long one stands still half of its time and then learns its files by heart; by the
+        square root of the length is what went well with runs three times as long.
+        """
+        if self.learning_rate:
+            return self.learning_rate
+        tokens = self.steps * self.batch_size * self.sequence_length or self.minutes * TOKENS_A_MINUTE
+        return RATES[self.mode] * min(1.0, math.sqrt(SHORT_RUN / tokens) if tokens else 1.0)
 
     def evaluates_at(self, step: int) -> bool:
         """Whether held-out code is measured after `step` of a run that is limited by steps."""
@@ -186,7 +196,7 @@ OPTIONS: dict[str, OptionInfo] = dict(
             0.0,
             1.0,
             "How far each step moves the weights.  Too high forgets what the model knew, too low learns little.",
-            zero="what suits the mode",
+            zero="what suits mode and length",
             advanced=False,
         ),
         _count(

@@ -40,6 +40,7 @@ from engine.model.model import load_model
 from engine.model.starter import starter_place
 from engine.scorecard import ScoreOptions, Subject, held_out_material, score
 from engine.session import Session
+from engine.train.options import RATES as RATES_BY_MODE
 from engine.train.options import TrainingOptions, preset
 
 RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
@@ -48,7 +49,7 @@ TUNED_ON = ("invoke", "mistune", "cmd2")  # of the tuning list, each with a seed
 TUNING_STEPS, TUNING_EVALUATIONS = 120, 4
 SPEED_STEPS = 24
 MINUTES = 10.0
-EVALUATIONS, PATIENCE = 20, 3  # of the long runs: one that has stopped getting better ends, with its best weights
+EVALUATIONS, PATIENCE = 20, 5  # of the long runs: one that has stopped getting better ends, with its best weights
 QUICK, LONG = "quick", "10 minutes"
 RECORDS, CHOICES = Path(__file__).parent / "starter_records", "choices.json"
 CURSORS = 100
@@ -231,14 +232,17 @@ def tuning_options(mode: str, rate: float, seed: int) -> TrainingOptions:
 
 
 def evaluation_options(records: Path, choices: Choices, mode: str, budget: str) -> TrainingOptions:
-    options = preset("quick").changed(mode=mode, learning_rate=choices.rates[mode])
-    if budget == QUICK:
-        return options
-    known = read_json(records / CHOICES).get("speeds", {})
-    if mode not in known:
-        sys.exit("How fast each mode is has not been measured: run `speeds` first.")
-    steps = round(60 * MINUTES * known[mode] / (options.batch_size * options.sequence_length))
-    return options.changed(steps=steps, evaluations=EVALUATIONS, patience=PATIENCE)
+    """What the program does by itself, which is what was chosen."""
+    if choices.rates[mode] != RATES_BY_MODE[mode]:
+        sys.exit(f"The program trains {mode} at {RATES_BY_MODE[mode]:g}, but `tune` chose {choices.rates[mode]:g}.")
+    options = preset("quick").changed(mode=mode)
+    if budget == LONG:
+        known = read_json(records / CHOICES).get("speeds", {})
+        if mode not in known:
+            sys.exit("How fast each mode is has not been measured: run `speeds` first.")
+        steps = round(60 * MINUTES * known[mode] / (options.batch_size * options.sequence_length))
+        options = options.changed(steps=steps, evaluations=EVALUATIONS, patience=PATIENCE)
+    return options.changed(learning_rate=options.peak_rate)
 
 
 def scored(session: Session) -> dict[str, float]:

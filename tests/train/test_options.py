@@ -89,7 +89,17 @@ def test_presets_evaluate_at_least_ten_times():
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_rate_that_is_not_set_follows_the_mode(mode):
-    options = TrainingOptions(mode, warm_up=0, schedule="constant")
+    options = PRESETS["quick"].changed(mode=mode, warm_up=0, schedule="constant")
     assert options.peak_rate == RATES[mode] > 0
     assert learning_rate(options, 1) == RATES[mode]
     assert learning_rate(options.changed(learning_rate=1e-4), 1) == 1e-4
+
+
+def test_a_long_run_goes_gentler():
+    quick = PRESETS["quick"]
+    assert quick.changed(steps=10).peak_rate == quick.peak_rate
+    assert quick.changed(steps=4 * quick.steps).peak_rate == pytest.approx(quick.peak_rate / 2)
+    assert quick.changed(steps=0, minutes=1.0).peak_rate == quick.peak_rate
+    assert quick.changed(steps=0, minutes=20.0).peak_rate < quick.changed(steps=0, minutes=10.0).peak_rate
+    assert quick.changed(steps=9000, learning_rate=1e-2).peak_rate == 1e-2
+    assert PRESETS["thorough"].peak_rate < PRESETS["balanced"].peak_rate < quick.peak_rate

@@ -32,7 +32,7 @@ NARROW, WIDE, BETWEEN = 270, 440, 36  # of a column, and between two
 SHORT = {  # in a field; the tool tip has it whole
     "by the number of evaluations": "automatic",
     "only where memory is short": "as needed",
-    "what suits the mode": "by the mode",
+    "what suits mode and length": "automatic",
 }
 
 
