@@ -5,9 +5,13 @@ Qt ends the process when there is no screen, with no chance to say what to do; s
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGES = "libegl1 libgl1 libx11-6 libxkbcommon0 libdbus-1-3 libfontconfig1 libfreetype6 libglib2.0-0 libgssapi-krb5-2"
@@ -16,8 +20,9 @@ PACKAGES = "libegl1 libgl1 libx11-6 libxkbcommon0 libdbus-1-3 libfontconfig1 lib
 def need_qt() -> None:
     """Say in words which shared library Qt misses, before anything else imports Qt and ends in a traceback."""
     try:
-        import PySide6.QtNetwork
-        import PySide6.QtWidgets  # noqa: F401
+        with interrupted_afterwards():
+            import PySide6.QtNetwork
+            import PySide6.QtWidgets  # noqa: F401
     except ImportError as error:
         from engine.errors import ConfigError
 
@@ -26,6 +31,19 @@ def need_qt() -> None:
             "Install that library with your system's package manager. On Debian and Ubuntu, all that Qt needs:  "
             f"sudo apt-get install -y --no-install-recommends {PACKAGES}",
         ) from error
+
+
+@contextlib.contextmanager
+def interrupted_afterwards() -> Iterator[None]:
+    """Ctrl-C waits for the end of the `with`: inside Qt's loading it would look like a library that is missing."""
+    pressed = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed.is_set():
+            raise KeyboardInterrupt
 
 
 def binding_problem() -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from app.display import interrupted_afterwards
 from app.theme import fonts
 from engine.errors import ConfigError
 
@@ -67,3 +69,12 @@ def test_a_library_that_qt_misses_is_a_message(run_program, monkeypatch, tmp_pat
     said = capsys.readouterr().err
     assert "Qt, which draws the window, cannot be loaded" in said and "sudo apt-get install" in said
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_qt_is_loaded_waits_for_its_end():
+    done = []
+    with pytest.raises(KeyboardInterrupt), interrupted_afterwards():
+        signal.raise_signal(signal.SIGINT)
+        done.append("loaded")
+    assert done == ["loaded"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
