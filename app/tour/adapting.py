@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 CHANGED = ("tidewater/ledgers/tugs.py", "tidewater/ledgers/pilots.py")
 LONG = 100_000  # steps of a run that nobody waits for
+A_FEW = 5  # after so many steps of a run it has something worth saving
 ADDED = '''
     def lamp_oil(self, dusk: float, dawn: float, *, new_moon: bool = False) -> dict[str, float]:
         """Litres that one night on the roads burns, by name; without a moon a fifth more."""
@@ -139,7 +140,7 @@ def leave(tour: Tour) -> str:
     _enter(tour, {"steps": str(LONG)})
     tour.hands.until(lambda: not training.planning, "plan another run")
     tour.hands.click(page.setup.preflight.start_button)
-    _until(tour, lambda: training.phase == "running" and training.step > 0, "begin another run")
+    _until(tour, lambda: training.phase == "running" and training.step >= A_FEW, "begin another run")
     window.close()
     tour.hands.until(lambda: window.closing_bar.isVisible(), "be asked before leaving")
     tour.camera.take("leaving")
