@@ -117,7 +117,8 @@ def advice(missing: list[Library], manager: str | None) -> str:
     files = f"Missing: {', '.join(library.file for library in missing)}."
     if manager is None:
         return f"{files}\nInstall them with your system's package manager, then run the same command again."
-    return f"{files}\nInstall them with:  sudo {install_command(missing, manager)}"
+    fresh_lists = "sudo apt-get update && " if manager == "apt" else ""
+    return f"{files}\nInstall them with:  {fresh_lists}sudo {install_command(missing, manager)}"
 
 
 def install(missing: list[Library]) -> bool:

@@ -87,7 +87,7 @@ class Answering:
         try:
             scores = self._read_prompt()
         except Cancelled:
-            yield self._completion("", self._interrupted() or reasons.CANCELLED)
+            yield self._completion("", reasons.CANCELLED)
             return
         reason = None
         for token in self._following(scores):
@@ -119,7 +119,7 @@ class Answering:
         scores = found.scores if found else None
         for mark in self._prompt.marks:
             if mark > at:
-                scores = self._decoder.read(ids[at:mark], self._progress_from(at), lambda: bool(self._interrupted()))
+                scores = self._decoder.read(ids[at:mark], self._progress_from(at), self._unwanted)
                 self._read += mark - at
                 at = mark
                 self._states.keep(
@@ -178,14 +178,13 @@ class Answering:
     def _exhausted(self) -> str | None:
         if len(self._tokens) >= self._request.stops.max_tokens:
             return reasons.TOKEN_LIMIT
-        return self._interrupted()
-
-    def _interrupted(self) -> str | None:
-        if self._cancelled is not None and self._cancelled():
+        if self._unwanted():
             return reasons.CANCELLED
         limit = self._request.stops.milliseconds
-        over = limit and (time.perf_counter() - self._began) * 1000 >= limit
-        return reasons.TIME_LIMIT if over else None
+        return reasons.TIME_LIMIT if limit and (time.perf_counter() - self._first) * 1000 >= limit else None
+
+    def _unwanted(self) -> bool:
+        return self._cancelled is not None and self._cancelled()
 
     def _completion(self, text: str, reason: str) -> Completion:
         now = time.perf_counter()

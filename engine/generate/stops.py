@@ -27,7 +27,10 @@ _CLOSING_LINE = re.compile(r"[)\]}]+[;,]?")
 
 @dataclass(frozen=True)
 class Stops:
-    """What ends a completion, besides the end of the text; 0 milliseconds is no limit.
+    """What ends a completion, besides the end of the text.
+
+    `milliseconds` are those of writing, from the first token on, and 0 is no limit: a large model may read for longer
+    than it should write, and would never say a thing.
 
     `strings` and line ends do not belong to the text. A block ends before the first line that is not blank and is
     indented less than the cursor's line; where the cursor's line opens a block (the next line is indented more), that

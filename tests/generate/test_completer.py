@@ -252,9 +252,9 @@ def test_time_runs_out(small, monkeypatch):
     monkeypatch.setattr("engine.generate.answering.time.perf_counter", lambda: float(next(clock)))
     request = CompletionRequest(SOURCE[:5], stops=Stops(max_tokens=500, milliseconds=20_000))
     completion = small.complete(request)
-    assert completion.reason == reasons.TIME_LIMIT and 5 < completion.tokens < 20
+    assert completion.reason == reasons.TIME_LIMIT and 5 < completion.tokens <= 20
     late = small.complete(CompletionRequest(SOURCE[:100], stops=Stops(milliseconds=1)))
-    assert (late.tokens, late.reason) == (0, reasons.TIME_LIMIT)
+    assert (late.tokens, late.reason) == (1, reasons.TIME_LIMIT), "however long reading took, something is said"
 
 
 # ---- odd prompts

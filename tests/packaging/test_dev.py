@@ -96,7 +96,8 @@ def test_an_old_python_can_read_the_script_as_far_as_that_message(name):
     [
         (
             "apt",
-            "sudo apt-get install -y --no-install-recommends libegl1 libgl1 libxcb-icccm4 libxcb-shape0 libxcb-shm0",
+            "sudo apt-get update && sudo apt-get install -y --no-install-recommends "
+            "libegl1 libgl1 libxcb-icccm4 libxcb-shape0 libxcb-shm0",
         ),
         ("dnf", "sudo dnf install -y libglvnd-egl libglvnd-glx xcb-util-wm libxcb"),
         ("pacman", "sudo pacman -S --needed --noconfirm libglvnd xcb-util-wm libxcb"),
@@ -141,7 +142,9 @@ def test_only_the_tests_need_vulkan_and_threads(dev, monkeypatch, capsys, comman
             dev.check_system(command, keep=True, fresh=False)
     else:
         dev.check_system(command, keep=True, fresh=False)
-    assert f"sudo apt-get install -y --no-install-recommends {package}" in capsys.readouterr().out
+    assert (
+        f"sudo apt-get update && sudo apt-get install -y --no-install-recommends {package}" in capsys.readouterr().out
+    )
 
 
 def test_one_kind_of_screen_that_works_is_enough(dev, monkeypatch):

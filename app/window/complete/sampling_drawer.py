@@ -32,7 +32,16 @@ class Control:
 SAMPLING, STOPS = "sampling", "stops"
 CONTROLS = (
     Control(STOPS, "max_tokens", "Longest suggestion", "In tokens; a token is a few letters.", 1, 512, 8),
-    Control(STOPS, "milliseconds", "Longest time", "A suggestion ends after this; 0: no limit.", 0, 60_000, 250, "ms"),
+    Control(
+        STOPS,
+        "milliseconds",
+        "Longest time",
+        "Writing a suggestion ends after this; 0: no limit.",
+        0,
+        60_000,
+        250,
+        "ms",
+    ),
     Control(STOPS, "end_of_line", "End with the line", "One line at a time."),
     Control(STOPS, "end_of_block", "End with the block", "Stops before a line that is less indented."),
     Control(SAMPLING, "temperature", "Temperature", "0 always takes the likeliest; more is more varied.", 0, 2),
