@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         raise ConfigError(
             problem,
-            "`codecoil devices` and `codecoil selftest` need no screen, and `codecoil tour` draws the window to files.",
+            "Every command works without: `codecoil --help` lists them, and `codecoil tour` draws the window to files.",
         )
     need_qt()
     folder = data_folder()

@@ -40,6 +40,8 @@ def listing(found: list, unreadable: list, use) -> list[str]:
     ]
     if lines:
         lines.insert(0, f"{'id':<8}  {'created':<16}  {'mode':<10}  {'held out':>8}  {'size':>9}    name")
+    elif not unreadable:
+        lines.append("No checkpoint yet: `codecoil train FOLDER` makes one.")
     for one in unreadable:
         what = "of a newer version" if one.newer else "cannot be read"
         lines.append(f"{plain(one.id)[:8]:<8}  {what}: {plain(one.reason)}")

@@ -148,7 +148,10 @@ def read_text(name: str) -> str:
     try:
         return text_of(Path(name).read_bytes(), name)
     except OSError as error:
-        raise InputError(f"{name} cannot be read: {error.strerror or error}.") from error
+        raise InputError(
+            f"{name} cannot be read: {error.strerror or error}.",
+            "Name a file of yours, from the folder that you are in or with its whole path; `-` reads standard input.",
+        ) from error
 
 
 def text_of(data: bytes, name: str) -> str:

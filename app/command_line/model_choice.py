@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine.model.model import Model
 
 STORE = "checkpoints"  # the folder of the store, in the data folder
-STARTER = "starter model"
+STARTER = "starter (built-in model)"  # its name in the store, and what the window calls it
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ChosenModel:
 
 def open_chosen(checkpoint: str | None, base: str | None, file: Path | None, device: Device) -> ChosenModel:
     """The named checkpoint or folder; otherwise the newest checkpoint of the file's repository, the newest of all, or
-    the starter model."""
+    the built-in model."""
     from engine.checkpoints.loading import load_checkpoint
     from engine.checkpoints.store import CheckpointStore
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,14 +77,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def default_choice(root: Path) -> list[str | None]:
-    """The folder's newest checkpoint after its base; the newest of all or the starter model where it has none."""
+    """The folder's newest checkpoint after its base; the newest of all or the built-in model where it has none."""
     from engine.checkpoints.store import CheckpointStore
 
     store = CheckpointStore(data_folder() / STORE)
     newest = newest_for(store.list(), root / "any")
+    if newest is None or not is_of(newest, root):
+        print(nothing_own_words(root, newest.name if newest else ""), file=sys.stderr)
     if newest is None:
         return [None]
     return [newest.base.id, newest.id] if newest.base else [newest.id]
+
+
+def nothing_own_words(root: Path, other: str) -> str:
+    """Why no checkpoint of the folder is measured, and how to get one."""
+    instead = f"{other}, the newest of another folder" if other else "the built-in model alone"
+    return f"There is no checkpoint of {root.name} yet: this measures {instead}.\n  `codecoil train {root}` makes one."
 
 
 def read_material(root: Path, tokenizer, wanted: Sequence[str | None], options, commits: int | None, progress):

@@ -53,6 +53,14 @@ def test_json_names_every_measure_with_its_interval(folder, capsys):
     assert model["files"]
 
 
+def test_a_folder_without_a_checkpoint_of_its_own_is_told_so(folder, capsys):
+    other = folder.rename(folder.parent / "other")
+    assert main(["score", str(other), "--cursors", "1", "--json", "--device", "cpu"]) == 0
+    said = capsys.readouterr().err
+    assert "There is no checkpoint of other yet: this measures code #1, the newest of another folder." in said
+    assert f"`codecoil train {other}`" in said
+
+
 def test_an_unknown_checkpoint_is_refused_by_name(folder, capsys):
     assert main(["score", str(folder), "--checkpoint", "nobody", "--device", "cpu"]) == 2
     assert "nobody" in capsys.readouterr().err
