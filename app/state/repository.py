@@ -63,6 +63,7 @@ class RepositoryController(QObject):
         self.cancel_wanted.emit()
         self.root = str(Path(folder).expanduser().absolute())
         self.corpus, self.failure, self.changes = None, None, ChangesSince()
+        self.progress = (0, 0, "")
         self._forget_losses()
         self._enter("reading")
         self.changes_counted.emit(self.changes)

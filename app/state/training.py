@@ -64,6 +64,7 @@ class TrainingController(QObject):
         self.planning = False
         self.preparing = (0, 0, "")  # done, total, of what: while the phase is "preparing"
         self.automatic = False  # whether the run began by itself
+        self.request: RunRequest | None = None  # of the run that is going on, or was last
         self.run = ""
         self.run_plan: PlanView | None = None  # of the run that is going on
         self.history = RunHistory()
@@ -378,11 +379,10 @@ class TrainingController(QObject):
             self._begin(request)
 
     def _begin(self, request: RunRequest) -> None:
-        self.automatic = False
-        self.history, self.finished, self.failure = RunHistory(), None, None
-        self.before = self.after = None
+        self.automatic, self.request, self.history = False, request, RunHistory()
+        self.finished = self.failure = self.before = self.after = self.run_plan = None
         self.scoring, self.score_problem = (0, 0, ""), ""
-        self.run, self.run_plan, self.preparing = request.resume, None, (0, 0, "")
+        self.run, self.preparing = request.resume, (0, 0, "")
         self._enter("preparing")
         self.start_wanted.emit(request)
 

@@ -210,7 +210,8 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def on_folder_wanted(self) -> None:
-        start = self.application.repository.root or str(Path.home())
+        root = self.application.repository.root  # another folder lies beside it, not in it
+        start = str(Path(root).parent if root else Path.home())
         folder = QFileDialog.getExistingDirectory(self, "Choose a folder of source code", start)
         if folder:
             self.open_folder(folder)
@@ -225,6 +226,8 @@ class MainWindow(QMainWindow):
         """To the page with the plan; where that is in front already, start."""
         if self._front == ADAPT:
             self.application.training.start()
+        else:
+            self._page(ADAPT).put_away_others()
         self.show_page(ADAPT)
 
     @Slot()
@@ -235,10 +238,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def on_pause_wanted(self) -> None:
         training = self.application.training
-        if training.phase == "paused":
-            training.resume()
-        else:
-            training.pause()
+        (training.resume if training.phase == "paused" else training.pause)()
 
     @Slot()
     def on_check_wanted(self) -> None:

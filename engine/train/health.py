@@ -73,7 +73,8 @@ def not_improving(evaluations: int, patience: int = 0) -> Finding | None:
     if evaluations < min(STUCK_EVALUATIONS, patience or STUCK_EVALUATIONS):
         return None
     return Finding(
-        "over-fitting", f"Held-out loss has not improved for {evaluations} evaluations: likely over-fitting."
+        "over-fitting",
+        f"Held-out loss has not improved for {evaluations} evaluations: likely over-fitting (learning by heart).",
     )
 
 

@@ -14,18 +14,24 @@ from app.window.parts import Card, dot, label, set_tone
 STANDSTILL = 3  # evaluations without a better one that are worth a word
 
 
-def held_out_words(steps: np.ndarray, losses: np.ndarray) -> tuple[str, str]:
-    """How held-out code does, and the tone of it."""
+def held_out_words(steps: np.ndarray, losses: np.ndarray, kept: int = 0) -> tuple[str, str]:
+    """How held-out code does, and the tone of it.  `kept`: the step whose weights the run keeps, where it has chosen; a
+    run on changed files looks at those, too, and may keep a later step than that of the lowest loss."""
     if not len(losses):
         return "Held-out code is measured first, so that there is something to compare with.", ""
     if len(losses) == 1:
         return f"Before adapting, held-out loss is {losses[0]:.3f}.", ""
     best = int(np.argmin(losses))
+    if kept:
+        best = int(np.searchsorted(steps, kept))
     since = len(losses) - 1 - best
     if best == 0:
         return "Nothing is better than the start on held-out code yet.", "warn" if since >= STANDSTILL else ""
     if since >= STANDSTILL:
-        return f"Held-out code was best at step {steps[best]:,.0f}, {since} evaluations ago.", "warn"
+        return (
+            f"Held-out code was best at step {steps[best]:,.0f}, {since} evaluations ago: that is what is kept.",
+            "warn",
+        )
     if np.all(np.diff(losses) < 0):
         return "Held-out loss has improved at every evaluation.", "good"
     return f"Held-out code is best at step {steps[best]:,.0f}.", "good"
@@ -84,7 +90,7 @@ class NotesCard(Card):
         if history is not self._history:
             self._history = history
             self._clear()
-        self.summary.say(*held_out_words(history.evaluation_step, history.evaluation_loss))
+        self.summary.say(*held_out_words(history.evaluation_step, history.evaluation_loss, history.best_step))
         for note in history.notes[len(self._shown) :]:
             self._rows.insertWidget(1, NoteRow(note.words, "warn" if note.cause else "", note.step or None))
             self._shown.append(note)

@@ -6,6 +6,8 @@ with the board), failed (what went wrong, over the options or the board).  Witho
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QByteArray, QTimer, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
@@ -152,21 +154,34 @@ class AdaptPage(Page):
 
     def _subtitle(self) -> str:
         training, repository = self._training, self.application.repository
-        base = next((each.name for each in training.bases if each.id == training.base), "The built-in model")
-        name = repository.name
+        started = training.request if training.active or training.phase == "finished" else None
+        wanted = started.base if started else training.base
+        base = next((each.name for each in training.bases if each.id == wanted), "The built-in model")
+        name = Path(started.root).name if started else repository.name
         if training.active or training.phase == "finished":
             mode = (training.run_plan.mode if training.run_plan else "") or training.mode
-            words = [f"{MODES[mode].name if mode in MODES else mode}, {training.preset}"]
+            kind = "changes" if started and started.changes else training.preset
+            words = [f"{MODES[mode].name if mode in MODES else mode}, {kind}"]
         else:
             words = []
         words.append(f"{base} learns {name}" if name else "No folder is open")
-        if repository.corpus is not None and repository.phase != "failed":
+        if started and started.changes:
+            words.append(f"{counted(started.changes.files, 'changed file')}, mixed with older code")
+        elif started and started.root != repository.root:
+            pass  # the figures would be another folder's
+        elif repository.corpus is not None and repository.phase != "failed":
             totals = repository.corpus.totals
             taught = totals.learned.tokens - totals.held_out.tokens
             tokens = f", {thousands(taught)} tokens" if taught else ""
             words.append(f"{counted(totals.learned.files - totals.held_out.files, 'file')}{tokens}")
             words.append(f"{counted(totals.held_out.files, 'file')} held out")
         return " · ".join(words)
+
+    def put_away_others(self) -> None:
+        """Back to the options, where the result that is shown is another folder's."""
+        training = self._training
+        if training.phase == "finished" and training.request.root != self.application.repository.root:
+            training.forget()
 
     # ---- the board
 

@@ -55,8 +55,9 @@ class PreflightCard(Card):
         self.column.addWidget(self.legend)
         self.column.addWidget(self.words)
 
-    def show_plan(self, plan: PlanView | None, planning: bool, problem: str) -> None:
-        """`problem`: why a run could not be started now.  While `planning`, the figures are of the options before."""
+    def show_plan(self, plan: PlanView | None, planning: bool, problem: str, code: int = 0) -> None:
+        """`problem`: why a run could not be started now.  While `planning`, the figures are of the options before.
+        `code`: tokens that there are to learn; 0 where that is not known."""
         self.start_button.setEnabled(not problem)
         known = plan is not None and not plan.problem
         self._say_figures(plan if known else None)
@@ -65,7 +66,7 @@ class PreflightCard(Card):
         elif problem:
             words, tone = problem, "warn" if plan is not None and plan.problem else ""
         else:
-            words, tone = self._sentence(plan) if known else "", ""
+            words, tone = self._sentence(plan, code) if known else "", ""
         self.words.setText(words)
         set_tone(self.words, tone)
 
@@ -99,10 +100,17 @@ class PreflightCard(Card):
         )
 
     @staticmethod
-    def _sentence(plan: PlanView) -> str:
+    def _sentence(plan: PlanView, code: int) -> str:
         batch = f"{plan.tokens_per_step:,} tokens a step"
         if plan.micro_batches > 1:
             batch += f", computed in {plan.micro_batches} parts of {plan.micro_batch} to stay under the ceiling"
         where = f" on {plan.device}" if plan.device else ""
         time = "" if plan.minutes > 0 else " How long it takes is known after the first steps."
-        return f"{batch}{where}. Held-out code is measured before the first step and along the way.{time}"
+        reads = ""
+        if plan.steps and plan.tokens_per_step and code:
+            share = plan.steps * plan.tokens_per_step / code
+            reads = (
+                f" It reads {share * 100:.0f} % of the code." if share < 1 else f" It reads the code {share:.0f} times."
+            )
+            reads = reads.replace(" 1 times.", " once.")
+        return f"{batch}{where}.{reads} Held-out code is measured before the first step and along the way.{time}"

@@ -12,6 +12,9 @@ from app.window.adapt.words import change, clock
 from app.window.parts import NOTHING, Card, PlainButton, PrimaryButton, label, set_tone, tip
 from app.words import counted
 
+SAME = 0.0015  # a difference of held-out losses that nobody would see
+IN_USE = " It writes the suggestions on the Complete page now."
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -142,7 +145,7 @@ class ResultCard(Card):
         self._finished = finished
         kept = bool(finished.checkpoint)
         self.title.setText(self._title(finished))
-        self.words.setText(self._sentence(finished))
+        self.words.setText(self._sentence(finished) + (IN_USE if in_use and kept else ""))
         self.set_kind("warn" if finished.rolled_back else "accent" if kept else "plain")
         self.use_button.setVisible(kept)
         self.use_button.setEnabled(not in_use)
@@ -170,6 +173,8 @@ class ResultCard(Card):
             return "Nothing was better than the start, so the model is as it was"
         if not finished.checkpoint:
             return "The run ended before anything was learned"
+        if finished.changed_after is not None and 0 <= finished.held_out_before - finished.held_out_after < SAME:
+            return f"{finished.checkpoint_name} knows the changes, and other code as well as before"
         if finished.held_out_after < finished.held_out_before:
             return f"{finished.checkpoint_name} is better on code it has not seen"
         return f"{finished.checkpoint_name} was saved"

@@ -72,7 +72,9 @@ class Setup(QWidget):
         self.modes.show_mode(training.mode, training.mode_plans)
         self.presets.show_choice(training.preset, training.base, training.bases)
         problem = training.startable
-        self.preflight.show_plan(training.plan, training.planning, problem)
+        corpus = self._application.repository.corpus
+        code = corpus.totals.learned.tokens - corpus.totals.held_out.tokens if corpus is not None else 0
+        self.preflight.show_plan(training.plan, training.planning, problem, code)
         self.preflight.show_changes(self._application.repository.changes, not problem)
         if self._application.repository.root != self._root:
             self.on_checkpoints_changed()

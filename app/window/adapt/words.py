@@ -36,6 +36,6 @@ def change(before: float | None, after: float | None) -> str:
     if before is None or after is None or not before or not math.isfinite(before) or not math.isfinite(after):
         return ""
     share = (after - before) / before
-    if round(share, 4) == 0:
+    if round(share, 3) == 0:
         return "no change"
     return f"{share * 100:+.{0 if abs(share) >= 0.1 else 1}f} %".replace("-", "−")

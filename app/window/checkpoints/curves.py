@@ -163,7 +163,7 @@ class CurvesCard(ChartCard):
         self.setMinimumHeight(HEIGHT if found.curves else 0)
         self.heading.title.setText("Held-out loss" if several else "Loss")
         left_out = len(curves) - len(found.curves)
-        self.heading.say(f"{left_out} of {len(curves)} without a run" if several and left_out else "")
+        self.heading.say(f"{left_out} of {len(curves)} never trained here" if several and left_out else "")
         self.legend.set_entries(legend(found))
         self.chart.timeline.reset()
         self.chart.timeline.reach(max(1.0, float(found.step[-1])) if len(found.step) else 1.0)

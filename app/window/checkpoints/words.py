@@ -103,8 +103,14 @@ def origin_words(row: CheckpointRow, names: Mapping[str, str]) -> str:
 
 
 def store_words(rows: Sequence[CheckpointRow], trashed: int, free: int) -> str:
-    """How many there are and what they take: "6 checkpoints · 19.2 MiB · 70 GiB free on this disk"."""
-    parts = [counted(len(rows), "checkpoint"), nbytes(sum(row.nbytes for row in rows))]
+    """How many there are and what they take: "2 checkpoints and 5 snapshots of runs · 19.2 MiB · 70 GiB free on
+    this disk"."""
+    snapshots = sum(is_snapshot(row) for row in rows)
+    count = counted(len(rows) - snapshots, "checkpoint")
+    parts = [
+        f"{count} and {counted(snapshots, 'snapshot')} of runs" if snapshots else count,
+        nbytes(sum(row.nbytes for row in rows)),
+    ]
     if trashed:
         parts.append(f"{trashed:,} in the trash")
     if free:

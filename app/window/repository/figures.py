@@ -45,7 +45,7 @@ class Figures(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GAP)
-        self.learned = FigureCard(LEARNED, "Learned", "Files that the model is taught. Press to show them")
+        self.learned = FigureCard(LEARNED, "To learn", "Files that Adapt teaches the model. Press to show them")
         self.held_out = FigureCard(HELD_OUT, "Held out", "Files it is never taught, so that scores on them are honest")
         self.left_out = FigureCard(LEFT_OUT, "Left out", "Files that are not learned, each with its reason")
         self.secrets = FigureCard(

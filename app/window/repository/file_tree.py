@@ -107,7 +107,7 @@ def verdict_words(file: FileRow) -> str:
         reason = file.detail or file.reason_words or file.reason
         # "left out by you" is the reason's own word for it
         return reason if reason.startswith("left out") else f"left out: {reason}" if reason else "left out"
-    masked = f", {counted(file.masked_lines, 'line')} masked" if file.masked_lines else ""
+    masked = f", {counted(file.masked_lines, 'line')} emptied" if file.masked_lines else ""
     words = f"held out{masked or ', to measure on'}" if file.held_out else f"learn{masked}"
     return f"{words}, chosen by you" if file.overridden else words
 
@@ -116,12 +116,12 @@ def folder_words(folder: Folder) -> str:
     """How much of a folder is learned."""
     if folder.state == LEARN and folder.held_out:
         taught = folder.learned - folder.held_out
-        return (f"{counted(taught, 'file')} learned, " if taught else "") + f"{folder.held_out:,} held out"
+        return (f"{counted(taught, 'file')} to learn, " if taught else "") + f"{folder.held_out:,} held out"
     if folder.state == LEARN:
-        return f"{counted(folder.count, 'file')} learned"
+        return f"{counted(folder.count, 'file')} to learn"
     if folder.state == LEAVE:
         return f"{counted(folder.count, 'file')} left out"
-    return f"{folder.learned:,} of {counted(folder.count, 'file')} learned"
+    return f"{folder.learned:,} of {counted(folder.count, 'file')} to learn"
 
 
 class FileTree:

@@ -111,20 +111,23 @@ class FilterRow(QWidget):
         totals = corpus.totals
         taught = totals.learned.files - totals.held_out.files
         self._paths = frozenset(changes.paths)
-        choices = [(ALL, f"All files  {len(corpus.files):,}"), (LEARNED, f"Learned  {taught:,}")]
+        choices = [(ALL, f"All files  {len(corpus.files):,}"), (LEARNED, f"To learn  {taught:,}")]
         choices.append((HELD_OUT, f"Held out  {totals.held_out.files:,}"))
         choices.append((LEFT_OUT, f"Left out  {totals.left_out.files:,}"))
         if changes.any:
             choices.append((CHANGED, f"Changed  {changes.files:,}"))
         if self._has_masked:
-            choices.append((MASKED, "With masked lines"))
+            choices.append((MASKED, "With emptied lines"))
         if self._has_own:
             choices.append((BY_YOU, "Chosen by you"))
         choices += [(each.reason, f"{each.words}  {each.amount.files:,}") for each in corpus.by_reason]
+        before = self.what.value, self.language.value
         self.what.set_choices(choices)
         self.what.view().setMinimumWidth(300)
         languages = [(name or UNKNOWN, language_words(name)) for name in self._names]
         self.language.set_choices([("", "All languages"), *languages])
+        if (self.what.value, self.language.value) != before:
+            self.on_settled()  # what was chosen is no longer among them: show what the controls say now
 
     def choose(self, what: str = ALL, language: str = "") -> None:
         """Set the controls as if the user had, words away."""

@@ -44,7 +44,8 @@ def read_folder(folder: Path, tokenizer: Path | None = None) -> Imported:
         raise CheckpointError(f"{folder / CONFIG_FILE} does not hold an object.", "Choose another folder.")
     config = config_from_keys(keys, str(folder / CONFIG_FILE))
     parameters = FolderParameters(folder, config)
-    notes = [f"Stored as {parameters.precision} in {len(parameters.files)} file(s)."]
+    count = len(parameters.files)
+    notes = [f"Stored as {parameters.precision} in {count} file{'s' * (count != 1)}."]
     if config.tie_word_embeddings and parameters.has_other_head():
         notes.append("The files hold a head of their own, but config.json ties it to the embedding: it was left out.")
     content = None

@@ -26,6 +26,11 @@ def test_held_out_code_in_words(losses, words, tone):
     assert words in said and how == tone
 
 
+def test_a_run_on_changes_may_keep_a_later_step_than_that_of_the_lowest_loss():
+    steps, losses = np.arange(5) * 10.0, np.array([4.5, 4.0, 4.1, 4.1, 4.1])
+    assert held_out_words(steps, losses, kept=40) == ("Held-out code is best at step 40.", "good")
+
+
 @pytest.fixture
 def layer_map(theme, qtbot):
     from app.window.adapt.layer_map import LayerMap

@@ -149,6 +149,36 @@ def test_the_scorecard_can_be_cancelled_from_its_card(page, desk, qtbot):
     assert asked == [True]  # there is nothing to cancel any more
 
 
+def test_a_run_on_changes_names_what_it_went_on_from(page, desk):
+    from app.values.repository import ChangesSince
+    from app.values.training import FinishedView
+
+    desk.open_folder()
+    changes = ChangesSince("c1", "orbit-api #1", 2, 24, ("a.py", "b.py"), 50.0)
+    desk.training.on_repository("/somewhere/orbit-api", changes)
+    desk.plan()
+    desk.training.adapt_to_changes()
+    desk.training.on_began("run-1", None)
+    said = page.heading.subtitle.text()
+    assert said.endswith(", changes · orbit-api #1 learns orbit-api · 2 changed files, mixed with older code")
+    found = FinishedView("run-1", "all steps done", 9, 9, 2.086, 2.0855, False, 9, "c2", "orbit-api #2", "c1", 1.9, 1.7)
+    desk.training.on_finished(found)
+    assert page.result.title.text() == "orbit-api #2 knows the changes, and other code as well as before"
+    assert page.result.columns["loss"].changed.text() == "no change"
+
+
+def test_a_result_of_another_folder_says_so_and_is_put_away(page, desk):
+    desk.open_folder("/somewhere/orbit-api")
+    desk.begin(50)
+    desk.finish()
+    page.put_away_others()
+    assert shown(page) >= {"result"}
+    desk.open_folder("/somewhere/other")
+    assert page.heading.subtitle.text().endswith("Built-in model learns orbit-api")
+    page.put_away_others()
+    assert shown(page) == {"setup"}
+
+
 def test_use_compare_discard_and_again(page, desk, qtbot):
     desk.open_folder()
     desk.begin(50)
@@ -158,6 +188,7 @@ def test_use_compare_discard_and_again(page, desk, qtbot):
     desk.completion.model = "c2"
     desk.completion.changed.emit()
     assert result.use_button.text() == "In use" and not result.use_button.isEnabled()
+    assert "on the Complete page now" in result.words.text()
     with qtbot.waitSignal(desk.training.compare_wanted):
         assert asked(qtbot, page.page_wanted, result.compare_button) == ("Complete",)
     assert asked(qtbot, desk.training.discard_wanted, result.discard_button)[0] == "c2"

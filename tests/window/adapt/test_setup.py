@@ -67,6 +67,7 @@ def test_the_plan_is_told_before_the_first_step(page, desk):
         "activations 820 MiB",
     ]
     assert "computed in 2 parts of 4" in preflight.words.text()
+    assert "It reads 15 % of the code." in preflight.words.text()  # 100 steps of 2,048 of 1.4 M tokens
     kinds = [kind for kind, _ in preflight.bar.segments()]
     assert kinds == ["weights", "optimiser", "gradients", "activations"]
     right = preflight.bar.segments()[-1][1].right()

@@ -36,7 +36,7 @@ def test_the_list_and_one_of_it(desk, story):
     one, page = desk
     assert names(page) == ["from elsewhere", "shelves #3", "shelves #2", "shelves #1", "tiny"]  # no snapshot
     assert page.list.filters.what.itemText(1) == "With snapshots  6"
-    assert "6 checkpoints" in page.heading.subtitle.text()
+    assert "5 checkpoints and 1 snapshot of runs" in page.heading.subtitle.text()
     one.until(lambda: "free on this disk" in page.heading.subtitle.text())
     choose(one, page, story, "shelves #3")
     facts = page.detail.facts
@@ -79,7 +79,7 @@ def test_two_are_compared_and_more_are_overlaid(desk, story, qtbot):
     choose(one, page, story, "shelves #3", "shelves #2", "from elsewhere")
     assert cards(page) == {"overview", "curves"}
     assert page.detail.overview.heading.title.text() == "3 selected"
-    assert page.detail.curves.heading.remark.words == "1 of 3 without a run"
+    assert page.detail.curves.heading.remark.words == "1 of 3 never trained here"
     choose(one, page, story, "shelves #1")
     one.press(page.buttons["compare"])  # with its base
     assert {row.name for row in page.table.chosen} == {"shelves #1", "tiny"} and page.table.table.marks == {}

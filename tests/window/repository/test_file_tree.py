@@ -21,7 +21,7 @@ def test_folders_come_first_with_their_sums():
     assert names(tree.root) == ["assets/", "orbit/", "vendor/", "web/", "README.md"]
     orbit = tree.by_path["orbit/"]
     assert (orbit.count, orbit.learned, orbit.held_out, orbit.tokens, orbit.size) == (4, 3, 1, 3500, 16000)
-    assert (orbit.state, orbit.words) == (MIXED, "3 of 4 files learned")
+    assert (orbit.state, orbit.words) == (MIXED, "3 of 4 files to learn")
     assert tree.root.count == len(rows())
 
 
@@ -30,7 +30,7 @@ def test_a_chain_of_folders_is_one_row():
     handlers = tree.by_path["orbit/api/handlers/"]
     assert handlers.name == "api/handlers/" and handlers.parent is tree.by_path["orbit/"]
     assert "orbit/api/" not in tree.by_path
-    assert handlers.words == "1 file learned, 1 held out"
+    assert handlers.words == "1 file to learn, 1 held out"
 
 
 def test_every_node_is_where_it_says():
@@ -88,7 +88,7 @@ def test_no_filter_is_no_test():
     [
         ("README.md", "learn"),
         ("orbit/api/handlers/beam.py", "held out, to measure on"),
-        ("orbit/api/handlers/slot.py", "learn, 2 lines masked"),
+        ("orbit/api/handlers/slot.py", "learn, 2 lines emptied"),
         ("orbit/old.py", "left out: 94 % like orbit/pass.py"),
         ("orbit/pass.py", "learn, chosen by you"),
         ("vendor/", "left out: somebody else's code"),
@@ -100,7 +100,7 @@ def test_a_verdict_says_what_is_done_and_why(path, words):
 
 def test_a_verdict_of_several_parts_is_short():
     file = replace(rows()[2], masked_lines=1)
-    assert verdict_words(file) == "held out, 1 line masked"
+    assert verdict_words(file) == "held out, 1 line emptied"
 
 
 def test_left_out_by_you_is_not_said_twice():
@@ -110,7 +110,7 @@ def test_left_out_by_you_is_not_said_twice():
 
 def test_all_of_a_folder():
     learned = [replace(row, held_out=False) for row in rows() if row.learn]
-    assert FileTree(learned).by_path["orbit/"].words == "3 files learned"
+    assert FileTree(learned).by_path["orbit/"].words == "3 files to learn"
     assert FileTree(learned).by_path["orbit/"].state == LEARN
     left = [row for row in rows() if not row.learn]
     assert FileTree(left).by_path["assets/"].words == "1 file left out"

@@ -219,6 +219,13 @@ def test_changes_are_offered_put_off_and_offered_again(opened, application, main
     assert banner.isVisible()
 
 
+def test_a_filter_that_is_gone_shows_everything_again(opened, application, qtbot):
+    application.repository.on_changes(changes())
+    press(qtbot, opened.banner.show_button)
+    application.repository.on_changes(changes(0, 0))
+    assert opened.filters.what.value == "" and shown(opened) == sorted(row.path for row in rows())
+
+
 def test_adapting_to_changes_starts_a_run(opened, application, qtbot):
     started = []
     application.training.adapt_to_changes = lambda: started.append(1)
