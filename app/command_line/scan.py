@@ -39,6 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Scan the folder and print the result, for people or as JSON."""
     from engine.corpus.own_tokenizer import own_tokenizer
     from engine.corpus.repository import Repository
+    from engine.corpus.tokenizer import Tokenizer
+    from engine.model.starter import starter_folder
 
     began = time.monotonic()
     progress = ProgressBar()
@@ -46,7 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         repository = Repository(arguments.path, data_folder())
         repository.list_files(progress)
         progress(0, 0, "Preparing the tokenizer")
-        repository.use_tokenizer(own_tokenizer(repository))
+        starter = starter_folder()  # its tokens are what training counts, and the window
+        repository.use_tokenizer(Tokenizer.load(starter) if starter is not None else own_tokenizer(repository))
         corpus = repository.tokenise(progress)
     finally:
         progress.clear()

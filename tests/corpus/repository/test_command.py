@@ -112,7 +112,19 @@ def test_a_folder_that_is_not_there(root, capsys):
     assert printed.out == "" and "is not there" in printed.err and "Choose a folder" in printed.err
 
 
-def test_a_damaged_tokenizer_is_made_again(root, data_folder, capsys):
+def test_tokens_are_those_of_the_built_in_model(root, capsys):
+    from engine.corpus.tokenizer import Tokenizer
+    from engine.model.starter import starter_place
+
+    text = source("one.py")
+    write(root, "one.py", text)
+    assert main(["scan", str(root), "--json"]) == 0
+    (file,) = json.loads(capsys.readouterr().out)["files"]
+    assert abs(file["tokens"] - len(Tokenizer.load(starter_place()).encode(text))) <= 2  # marks around a file
+
+
+def test_a_damaged_tokenizer_is_made_again(root, data_folder, capsys, monkeypatch):
+    monkeypatch.setattr("engine.model.starter.starter_folder", lambda: None)
     fill(root, 6)
     assert main(["scan", str(root), "--json"]) == 0
     first = capsys.readouterr().out
