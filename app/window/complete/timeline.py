@@ -26,6 +26,7 @@ class Timeline(QWidget):
         super().__init__()
         self._application, self._completion, self._suggester = application, application.completion, suggester
         self.run = ""
+        self._picked = False  # whether the user chose the run; until then it is that of the model in use
         self.points: tuple[TimelinePoint, ...] = ()
         self._is_used = False
         self._answers: dict[tuple[CursorText, str], str] = {}
@@ -73,8 +74,8 @@ class Timeline(QWidget):
     def refresh(self) -> None:
         """The runs there are; the model's own unless the user chose another."""
         runs = self._runs()
-        if self.run not in runs:
-            self.run = next(iter(runs), "")
+        if self.run not in runs or not self._picked:
+            self.run, self._picked = next(iter(runs), ""), False
         self.runs.set_choices(tuple(runs.items()))
         self.runs.set_value(self.run)
         self.runs.setVisible(len(runs) > 1)
@@ -109,7 +110,7 @@ class Timeline(QWidget):
 
     @Slot(str)
     def on_run_chosen(self, run: str) -> None:
-        self.run = run
+        self.run, self._picked = run, True
         self._show_points()
 
     def _show_points(self) -> None:

@@ -127,7 +127,10 @@ class CheckCard(QFrame):
         self._done = list(last.checks) if last else []
         self._show_figures(last.seconds if last else None)
         if last is None:
-            self._say(f"Runs all {self._total} kernels on {self._controller.in_use.name} {self._against()}.")
+            self._say(
+                f"Runs all {self._total} kernels, the small programs that a model is computed with, on "
+                f"{self._controller.in_use.name} {self._against()}."
+            )
         elif last.wrong:
             names = ", ".join(check.kernel for check in last.wrong)
             self._say(f"✕ {len(last.wrong)} of {len(last.checks)} kernels give wrong numbers: {names}.", "bad")

@@ -162,6 +162,19 @@ def test_once_used_it_follows_the_cursor(page, application, script, qtbot):
     assert script.last("timeline").prefix.endswith("xq")
 
 
+def test_the_timeline_is_that_of_the_model_until_a_run_is_chosen(page, monkeypatch):
+    runs = {"first": "a #1", "second": "b #1"}
+    monkeypatch.setattr(page.timeline, "_runs", lambda: dict(runs))
+    page.timeline.refresh()
+    assert page.timeline.run == "first"
+    runs["first"] = runs.pop("first")  # another model is in use: its run comes first
+    page.timeline.refresh()
+    assert page.timeline.run == "second"
+    page.timeline.on_run_chosen("first")
+    page.timeline.refresh()
+    assert page.timeline.run == "first"
+
+
 def test_without_a_run_the_timeline_says_when_it_comes(page, application):
     list_models(application, trained=False)
     assert not page.timeline.slider.isVisible() and "once a run" in page.timeline.words.text()
