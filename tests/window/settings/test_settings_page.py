@@ -198,9 +198,9 @@ def test_automatic_takes_the_winner_of_the_race_and_says_so_everywhere(part, app
         badges = [card.info.name for card in pane.devices.cards if "taken automatically" in card.accessibleName()]
         return chip.choices.actions()[0].text(), badges
 
-    assert said() == ("Automatic: webgpu:0", ["webgpu:0"])
+    assert said() == ("Automatic: A <b>graphics</b> card", ["webgpu:0"])
     application.engine.on_race_ended(RaceEnded(lines))
-    assert said() == ("Automatic: cpu", ["cpu"]) and application.engine.in_use.name == "cpu"
+    assert said() == ("Automatic: A processor", ["cpu"]) and application.engine.in_use.name == "cpu"
     assert chip.choices.actions()[0].toolTip() == "the fastest of 2 in a race"
 
 
