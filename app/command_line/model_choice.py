@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from engine.model.model import Model
 
 STORE = "checkpoints"  # the folder of the store, in the data folder
+SNAPSHOT = "timeline"  # the tag of what was kept along a run
 STARTER = "starter (built-in model)"  # its name in the store, and what the window calls it
 
 
@@ -53,7 +54,8 @@ def open_chosen(checkpoint: str | None, base: str | None, file: Path | None, dev
 
 def newest_for(manifests: list[Manifest], file: Path | None) -> Manifest | None:
     """The newest checkpoint that was trained on a folder above `file`, else the newest that was trained at all."""
-    trained = [manifest for manifest in manifests if manifest.mode != "base"]  # newest first
+    results = [manifest for manifest in manifests if SNAPSHOT not in manifest.tags]  # newest first
+    trained = [manifest for manifest in results if manifest.mode != "base"]
     if file is not None:
         for folder in file.parents:
             own = [manifest for manifest in trained if is_of(manifest, folder)]
@@ -63,7 +65,10 @@ def newest_for(manifests: list[Manifest], file: Path | None) -> Manifest | None:
 
 
 def is_of(manifest: Any, folder: Path) -> bool:
-    """Whether a checkpoint has the name that a run on `folder` gives."""
+    """Whether a checkpoint learned `folder`: it says so, whatever its name is now; one from another machine has the name
+    that a run on `folder` gives."""
+    if manifest.data.get("root") == str(folder):
+        return True
     name, mark, number = manifest.name.rpartition(" #")
     return bool(mark) and name == folder.name and number.isdigit()
 

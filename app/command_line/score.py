@@ -91,7 +91,7 @@ def default_choice(root: Path) -> list[str | None]:
 
 def nothing_own_words(root: Path, other: str) -> str:
     """Why no checkpoint of the folder is measured, and how to get one."""
-    instead = f"{other}, the newest of another folder" if other else "the built-in model alone"
+    instead = f"{other}, the newest there is" if other else "the built-in model alone"
     return f"There is no checkpoint of {root.name} yet: this measures {instead}.\n  `codecoil train {root}` makes one."
 
 

@@ -57,7 +57,7 @@ def test_a_folder_without_a_checkpoint_of_its_own_is_told_so(folder, capsys):
     other = folder.rename(folder.parent / "other")
     assert main(["score", str(other), "--cursors", "1", "--json", "--device", "cpu"]) == 0
     said = capsys.readouterr().err
-    assert "There is no checkpoint of other yet: this measures code #1, the newest of another folder." in said
+    assert "There is no checkpoint of other yet: this measures code #1, the newest there is." in said
     assert f"`codecoil train {other}`" in said
 
 
