@@ -65,8 +65,8 @@ def newest_for(manifests: list[Manifest], file: Path | None) -> Manifest | None:
 
 
 def is_of(manifest: Any, folder: Path) -> bool:
-    """Whether a checkpoint learned `folder`: it says so, whatever its name is now; one from another machine has the name
-    that a run on `folder` gives."""
+    """Whether a checkpoint learned `folder`: it says so, whatever its name is now; one from another machine has the
+    name that a run on `folder` gives."""
     if manifest.data.get("root") == str(folder):
         return True
     name, mark, number = manifest.name.rpartition(" #")

@@ -91,7 +91,7 @@ def measure_tokens(
             )
         done += sum(len(window.counted) for window in group)
         if progress is not None:
-            progress(done, total, "Predicting held-out code")
+            progress(done, total, "Predicting tokens of held-out code")
     return TokenMeasures(*sums)
 
 

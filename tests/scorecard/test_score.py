@@ -67,7 +67,7 @@ def test_a_card_has_every_measure_with_its_interval(model, tokenizer):
     bits = card.samples["loss"].parts.sum() / math.log(2)
     assert card.measures["bits_per_byte"].value == pytest.approx(bits / total)
     assert set(card.file_losses) == {text.path for text in TEXTS}
-    assert {words for _, _, words in seen} == {"Predicting held-out code", "Completing lines"}
+    assert {words for _, _, words in seen} == {"Predicting tokens of held-out code", "Completing lines"}
     assert set(card.to_json()["measures"]) == set(card.measures)
 
 
