@@ -40,7 +40,7 @@ def row_of(manifest, names: dict[str, str]) -> CheckpointRow:
         name=shown_name(manifest),
         created=manifest.created,
         kind=manifest.kind,
-        mode=manifest.mode,
+        mode="base" if _is_built_in(manifest) else manifest.mode,
         base=base,
         base_name=names.get(base, "not here" if base else ""),
         parents=manifest.parents,

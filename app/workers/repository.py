@@ -23,6 +23,7 @@ from app.workers.sample import place_sample, sample_folder
 
 LOOK_EVERY = 10.0  # seconds between two looks where the system cannot watch, at least
 LOOK_SHARE = 20  # and so many times as long as a look takes
+PREPARING = "Getting ready to count tokens (longer the first time)"  # after installing, code is compiled here
 THERE_EVERY = 2000  # milliseconds between two looks whether the folder is still there, or there again
 
 
@@ -190,6 +191,7 @@ class RepositoryWorker(QObject):
         began = time.monotonic()
         listed = repository.list_files(self.progressed.emit, self._flag.is_raised)
         self.corpus_read.emit(corpus_view(listed, repository.overrides, time.monotonic() - began), False)
+        self.progressed.emit(0, 0, PREPARING)
         repository.use_tokenizer(self._tokenizer())
         return repository.tokenise(self.progressed.emit, self._flag.is_raised)
 

@@ -106,7 +106,8 @@ class RunHeader(Card):
             self.held_out.say(NOTHING, "measuring")
         self.speed.say(f"{history.tokens_per_second[-1]:,.0f}" if len(history) else NOTHING)
         self.left.say(clock(training.seconds_left) if len(history) else NOTHING)
-        self.bar.setRange(0, FINE)
+        measuring_first = training.phase == "running" and not len(history)  # nobody knows how long that takes
+        self.bar.setRange(0, 0 if measuring_first else FINE)
         self.bar.setValue(round(FINE * min(1.0, history.progress)))
         self.words.set_words(self._sentence(training))
 

@@ -98,7 +98,7 @@ class Commands(QObject):
             return "Nothing is measured during a run."
         if not self.measured_on:
             return "Open a repository to measure on its held-out code."
-        return f"Measured on the held-out code of {self._application.repository.name}."
+        return f"It is measured on the held-out code of {self._application.repository.name}."
 
     def origin(self, row: CheckpointRow) -> str:
         """The id of what a checkpoint was made from, if that is here."""

@@ -293,7 +293,7 @@ def test_the_built_in_model_answers_is_adapted_and_blended(program, repository, 
     assert state.training.phase == "finished", one.failures
     one.until(lambda: state.completion.choice(state.training.finished.checkpoint) is not None)
     assert [choice.name for choice in state.completion.model_choices] == ["Built-in model", "shelves #1"]
-    assert [(row.name, row.built_in) for row in state.checkpoints.rows if row.mode == "import"] == [(BUILT_IN, True)]
+    assert [(row.name, row.built_in) for row in state.checkpoints.rows if row.mode == "base"] == [(BUILT_IN, True)]
     adapted = state.checkpoints.row(state.training.finished.checkpoint)
     assert adapted.base_name == BUILT_IN and not adapted.built_in
     with one.qtbot.waitSignal(state.checkpoints.details_ready, timeout=PATIENCE) as told:
