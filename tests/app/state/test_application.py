@@ -210,7 +210,7 @@ def test_a_run_is_scored_on_the_folder_that_it_learned(program, repository, tiny
     assert roots == {repository, other} and len(state.repository.losses) >= 2
 
 
-def test_changes_are_counted_and_adapted_to(program, repository, tiny):
+def test_changes_are_counted_and_adapted_to(program, repository, tiny, folder):
     one = program()
     state = one.state
     one.open(repository)
@@ -219,6 +219,7 @@ def test_changes_are_counted_and_adapted_to(program, repository, tiny):
     made = state.training.finished.checkpoint
     one.until(lambda: state.repository.changes.checkpoint == made)
     assert state.repository.changes.files == 0
+    one.until(lambda: list(folder.rglob(f"lines-{made}.npy")))  # what the files were like is on record
     path = repository / "shelf_3.py"
     path.write_text(path.read_text() + "def added_one():\n    return 'one more line'\n")
     one.until(lambda: state.repository.changes.any)

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 
 from app.values.completion import IN_TRAINING
 from app.window.complete import suggester as states
+from app.window.complete.channel import DONE
 from tests.app.state.program import *  # noqa: F403  (fixtures)
 
 
@@ -61,7 +62,7 @@ def test_before_and_after_a_run(program, repository, tiny, theme, qtbot):
     assert sides.arrangement.related and page.blend.heading.remark.words == "100 % adapted"
     qtbot.keyClick(page.editor, Qt.Key.Key_Return)
     complete(one, page, qtbot, "def step_1_")
-    one.until(lambda: sides.upper.view.text and sides.lower.view.text)
+    one.until(lambda: all(channel.state == DONE and not channel.is_stale for channel in sides.channels.values()))
     adapted, base = sides.lower.view.text, sides.upper.view.text
     assert adapted == page.editor.shown_ghost and adapted != base
     page.blend.slider.setValue(0)  # all of the base
