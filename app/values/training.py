@@ -43,7 +43,6 @@ class ScoreView:
 
     name: str
     loss: float
-    perplexity: float | None = None
     bits_per_byte: float | None = None
     next_line_exact: float | None = None  # share, 0 to 1
     keystrokes_saved: float | None = None  # share, 0 to 1

@@ -252,7 +252,6 @@ def score_view(card) -> ScoreView:
     return ScoreView(
         card.name,
         values.get("loss", float("nan")),
-        values.get("perplexity"),
         values.get("bits_per_byte"),
         values.get("next_line_exact"),
         values.get("keystrokes_saved_by_line"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
@@ -13,6 +14,8 @@ from app.window.parts import NOTHING, Card, PlainButton, PrimaryButton, label, s
 from app.words import counted
 
 SAME = 0.0015  # a difference of held-out losses that nobody would see
+LARGEST_LOSS = 50.0  # whose perplexity can be shown
+PERPLEXITY = "Perplexity: {} before, {} after; among so many equally likely tokens it wavers."
 IN_USE = " It writes the suggestions on the Complete page now."
 
 
@@ -159,6 +162,8 @@ class ResultCard(Card):
         """The scorecard, which comes later than the end of the run.  The losses are those of the run itself: the
         scorecard may have measured a part only.  `words`: how far it is, or why there is none."""
         own = (self._finished.held_out_before, self._finished.held_out_after)
+        perplexities = (f"{math.exp(min(loss, LARGEST_LOSS)):,.1f}" for loss in own)
+        tip(self.columns["loss"], f"{MEASURES[0].help}\n{PERPLEXITY.format(*perplexities)}")
         for name, column in self.columns.items():
             values = [getattr(score, name) if score is not None else None for score in (before, after)]
             column.say(*(own if name == "loss" else values), pending)

@@ -106,7 +106,7 @@ def test_before_and_after_with_the_scorecard(page, desk):
     desk.training.on_scoring(3, 24, "next lines")
     assert exact.before.text() == "measuring…"
     assert result.scoring.text() == "Measuring the scorecard: next lines, 3 of 24"
-    desk.training.on_scores(ScoreView("a", 4.4, 81, 1.6, 0.11, 0.2), ScoreView("b", 3.5, 33, 1.3, 0.24, 0.19))
+    desk.training.on_scores(ScoreView("a", 4.4, 1.6, 0.11, 0.2), ScoreView("b", 3.5, 1.3, 0.24, 0.19))
     assert result.scoring.isVisible()
     desk.training.on_scoring(0, 0, "")
     assert not result.scoring.isVisible()
@@ -119,6 +119,7 @@ def test_before_and_after_with_the_scorecard(page, desk):
     assert saved.changed.text() == "−1.0 points" and saved.changed.property("tone") == "warn"
     bits = result.columns["bits_per_byte"]
     assert bits.changed.text() == "−19 %" and bits.changed.property("tone") == "good"
+    assert "Perplexity: 90.0 before, 36.6 after" in loss.toolTip()
     assert loss.after.text() == "3.600"  # the run's own, measured on all that is held out
 
 

@@ -103,7 +103,7 @@ def test_sampling_changes_the_next_question_and_goes_back(page, application, scr
 def test_the_scores_of_the_last_run_are_beside_it(page, application):
     assert not page.scores.isVisible()
     training = application.training
-    training.before, training.after = ScoreView("a", 1.9, None, 1.62, 0.061), ScoreView("b", 1.2, None, 1.31, 0.148)
+    training.before, training.after = ScoreView("a", 1.9, 1.62, 0.061), ScoreView("b", 1.2, 1.31, 0.148)
     training.scored.emit()
     assert page.scores.isVisible()
     assert page.scores.cells["bits_per_byte", "after"].text() == "1.31"
