@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import json
+import textwrap
 
 from app.words import kind_words, limit_words
+
+WIDTH = 100  # of the lines that are printed
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -38,4 +42,5 @@ def lines(device, is_automatic: bool) -> list[str]:
         ("features", ", ".join(device.features)),
     ]
     heading = f"{'*' if is_automatic else ' '} {device.name}  {device.description}"
-    return [heading] + [f"    {label:<9}{value}" for label, value in facts if value]
+    told = [textwrap.wrap(f"    {name:<9}{value}", WIDTH, subsequent_indent=" " * 13) for name, value in facts if value]
+    return [heading, *itertools.chain.from_iterable(told)]
