@@ -13,8 +13,9 @@
 
     application   makes all of them and their threads        choices    which models there are to choose from
     run_history   what a run has told, in growing arrays     idle       adapting by itself, where the user wants that
-    journal       what was done, as lines of the log         collecting Python's cycle collector, in this thread only
+    journal       what was done, as lines of the log
     own_options   options of a run that were changed by hand, remembered
+    garbage_collection    Python's cycle collector, in this thread only
 
 A pane reads properties and listens to signals; it never sees a worker, the engine or a tensor.  Every controller tells
 `changed` when its properties are to be read again; what fails comes as one `app.events.Failure`.

@@ -15,20 +15,20 @@ from PySide6.QtCore import QMetaObject, QObject, Qt, QThread, QTimer, Signal, Sl
 from app.settings import Settings
 from app.state.checkpoints import CheckpointController
 from app.state.choices import base_choices, model_choices, timelines
-from app.state.collecting import Collecting
 from app.state.completion import CompletionController
 from app.state.downloads import DownloadController
 from app.state.engine import EngineController
+from app.state.garbage_collection import Collecting
 from app.state.idle import IdleRules
 from app.state.repository import RepositoryController
 from app.state.storage import StorageController
 from app.state.training import TrainingController
 from app.values.completion import STARTER
 from app.values.training import FinishedView
+from app.workers.cancellation import CancelledTickets, Flag
 from app.workers.completing import CompletionWorker, QueryLine
 from app.workers.engine import EngineWorker
 from app.workers.files import FilesWorker
-from app.workers.flag import CancelledTickets, Flag
 from app.workers.measuring import MeasureEnds, MeasuringWorker
 from app.workers.moving import MovingWorker
 from app.workers.repository import RepositoryWorker

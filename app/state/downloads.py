@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QThread, Signal, Slot
 
 from app.events import Failure
+from app.workers.cancellation import Flag
 from app.workers.downloading import DownloadWorker
-from app.workers.flag import Flag
 
 if TYPE_CHECKING:
     from app.base_model_fetching import Agreement

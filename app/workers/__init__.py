@@ -13,6 +13,6 @@
     recent_edits      files that a completion may look at           sample           the copy of the sample project
     failures          exceptions as the window shows them           recalled         what a resumed run told before
 
-What may be told to a worker in the middle of its work is in `flag`; everything else waits in its queue.  Engine modules
-are imported inside the methods: the window is there before the engine is loaded.
+What may be told to a worker in the middle of its work is in `cancellation`; everything else waits in its queue.
+Engine modules are imported inside the methods: the window is there before the engine is loaded.
 """

@@ -12,8 +12,8 @@ from collections import deque
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.values.completion import CompletionQuery, CompletionView, EditedFile
+from app.workers.cancellation import CancelledTickets
 from app.workers.failures import failure_from
-from app.workers.flag import CancelledTickets
 from app.workers.workbench import Workbench
 
 

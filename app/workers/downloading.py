@@ -11,8 +11,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.workers.cancellation import Flag
 from app.workers.failures import Cancelled, failure_from
-from app.workers.flag import Flag
 
 BETWEEN = 0.1  # seconds between two reports
 

@@ -13,8 +13,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.events import CheckEnded, EngineFound, KernelChecked, KernelLine
 from app.values.engine import RaceEnded, RaceLine
+from app.workers.cancellation import Flag
 from app.workers.failures import Cancelled, failure_from
-from app.workers.flag import Flag
 from app.workers.race import race_one
 from app.workers.workbench import Workbench
 

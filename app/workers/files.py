@@ -18,8 +18,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.values.checkpoints import DiskUseView, ExportView, MergeView, VerifyView
 from app.values.training import ResumableRun
 from app.workers import checkpoint_rows
+from app.workers.cancellation import Flag
 from app.workers.failures import Cancelled, failure_from
-from app.workers.flag import Flag
 
 MIB = 2**20
 
@@ -146,7 +146,7 @@ class FilesWorker(QObject):
         return VerifyView(id, name, words)
 
     def _precisions(self, id: str) -> None:
-        from engine.checkpoints.precision import PRECISIONS
+        from engine.checkpoints.packed_models import PRECISIONS
         from engine.checkpoints.precision_table import precision_table
 
         lines = []

@@ -18,10 +18,10 @@ from app.values.checkpoints import MergeView
 from app.values.repository import FileLosses
 from app.values.training import ScoreView
 from app.workers import checkpoint_rows
+from app.workers.cancellation import CancelledTickets, Flag
 from app.workers.completing import CompletionWorker
 from app.workers.failures import Cancelled, failure_from
 from app.workers.files import save_merge
-from app.workers.flag import CancelledTickets, Flag
 from app.workers.workbench import Workbench
 from engine.errors import CheckpointError, CodecoilError, CorpusError
 

@@ -14,10 +14,10 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from app.values.repository import ChangesSince
 from app.watching import FolderWatch
+from app.workers.cancellation import Flag
 from app.workers.changes import ChangeCounter
 from app.workers.corpus_view import corpus_view
 from app.workers.failures import Cancelled, failure_from
-from app.workers.flag import Flag
 from app.workers.recent_edits import edited_files
 from app.workers.sample import place_sample, sample_folder
 

@@ -15,8 +15,8 @@ from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from app.values.repository import ChangesSince
 from app.values.training import FinishedView, PlanView, RunRequest
+from app.workers.cancellation import Flag
 from app.workers.failures import Cancelled, failure_from
-from app.workers.flag import Flag
 from app.workers.planning import plan_run, plan_view
 from app.workers.recalled import recalled
 from app.workers.speeds import CHANGE_PASSES, Speed, Speeds

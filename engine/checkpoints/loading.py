@@ -135,9 +135,9 @@ def stored_shapes(file: TensorFile) -> dict[str, tuple[int, ...]]:
     """Shapes by parameter name, packed or not."""
     if is_plain(file):
         return {name: entry.shape for name, entry in file.entries.items()}
-    from engine.checkpoints import precision  # packing is heavy and seldom needed
+    from engine.checkpoints import packed_models  # packing is heavy and seldom needed
 
-    return precision.logical_shapes(file)
+    return packed_models.logical_shapes(file)
 
 
 def read_parameter(file: TensorFile, name: str) -> np.ndarray:
@@ -146,9 +146,9 @@ def read_parameter(file: TensorFile, name: str) -> np.ndarray:
     if entry is not None and entry.dtype in PLAIN_TYPES:
         array = file[name]
         return array if array.dtype == np.float32 else array.astype(np.float32)
-    from engine.checkpoints import precision
+    from engine.checkpoints import packed_models
 
-    return precision.unpack(file, name)
+    return packed_models.unpack(file, name)
 
 
 def checked_shapes(file: TensorFile, config: ModelConfig) -> dict[str, tuple[int, ...]]:

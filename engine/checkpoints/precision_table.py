@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.checkpoints.precision import PRECISIONS, PackedModel, pack_tensor, packed_bytes, precision_named
+from engine.checkpoints.packed_models import PRECISIONS, PackedModel, pack_tensor, packed_bytes, precision_named
 from engine.checkpoints.writing import as_float32
 from engine.errors import CheckpointError
 

@@ -87,7 +87,7 @@ class CheckpointStore(StoreReader):
             if precision == "float32":
                 writer.write_tensors(WEIGHTS_FILE, parameters, METADATA, shapes)
             else:
-                from engine.checkpoints.precision import pack  # heavy, and seldom needed
+                from engine.checkpoints.packed_models import pack  # heavy, and seldom needed
 
                 writer.write_tensors(WEIGHTS_FILE, *pack(parameters, precision))
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.state.checkpoints import CheckpointController
-from app.workers.flag import CancelledTickets, Flag
+from app.workers.cancellation import CancelledTickets, Flag
 from app.workers.measuring import MeasureEnds, MeasuringWorker
 
 

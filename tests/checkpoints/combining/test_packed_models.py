@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.checkpoints.precision import (
+from engine.checkpoints.packed_models import (
     METADATA_TENSORS,
     PRECISIONS,
     logical_shapes,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.checkpoints.precision import PRECISIONS, packed_bytes
+from engine.checkpoints.packed_models import PRECISIONS, packed_bytes
 from engine.checkpoints.precision_table import precision_table
 from engine.devices import open_device
 from engine.model.step import AdamW

@@ -8,7 +8,7 @@ from engine.checkpoints.comparison_side import side_of
 from engine.checkpoints.delta import make_delta
 from engine.checkpoints.manifest import Facts
 from engine.checkpoints.merge import merge
-from engine.checkpoints.precision import PRECISIONS, pack_model
+from engine.checkpoints.packed_models import PRECISIONS, pack_model
 from engine.checkpoints.store import CheckpointStore
 from tests.checkpoints.combining.samples import CONFIG, LAYER, parameters
 

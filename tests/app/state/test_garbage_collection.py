@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from app.state.collecting import Collecting
+from app.state.garbage_collection import Collecting
 
 
 class Ring:
