@@ -72,9 +72,10 @@ def test_a_library_that_qt_misses_is_a_message(run_program, monkeypatch, tmp_pat
 
 
 def test_an_interrupt_while_qt_is_loaded_waits_for_its_end():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     done = []
     with pytest.raises(KeyboardInterrupt), interrupted_afterwards():
         signal.raise_signal(signal.SIGINT)
         done.append("loaded")
     assert done == ["loaded"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
