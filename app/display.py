@@ -42,7 +42,7 @@ def interrupted_afterwards() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        if pressed.is_set():
+        if pressed.is_set() and before != signal.SIG_IGN:
             raise KeyboardInterrupt
 
 
