@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from engine.model.model import Model
 
 STORE = "checkpoints"  # the folder of the store, in the data folder
-SNAPSHOT = "timeline"  # the tag of what was kept along a run
 STARTER = "starter (built-in model)"  # its name in the store, and what the window calls it
 
 
@@ -54,7 +53,7 @@ def open_chosen(checkpoint: str | None, base: str | None, file: Path | None, dev
 
 def newest_for(manifests: list[Manifest], file: Path | None) -> Manifest | None:
     """The newest checkpoint that was trained on a folder above `file`, else the newest that was trained at all."""
-    results = [manifest for manifest in manifests if SNAPSHOT not in manifest.tags]  # newest first
+    results = [manifest for manifest in manifests if not manifest.is_snapshot]  # newest first
     trained = [manifest for manifest in results if manifest.mode != "base"]
     if file is not None:
         for folder in file.parents:

@@ -7,13 +7,11 @@ from app.values.completion import BUILT_IN, STARTER, ModelChoice, TimelinePoint
 from app.values.training import BaseChoice
 from app.words import mode_words
 
-TIMELINE_TAG = "timeline"
-
 
 def model_choices(rows: tuple[CheckpointRow, ...], has_starter: bool) -> tuple[ModelChoice, ...]:
     """What can complete: the built-in model, then checkpoints, newest first; no snapshots along a run."""
     starter = (ModelChoice(STARTER, BUILT_IN, "knows code in general, nothing of yours"),) if has_starter else ()
-    usable = [row for row in rows if not row.problem and TIMELINE_TAG not in row.tags]
+    usable = [row for row in rows if not row.problem and not row.is_snapshot]
     return (*starter, *(ModelChoice(row.id, row.name, row_words(row), row.run, _made_from(row)) for row in usable))
 
 
@@ -29,7 +27,7 @@ def base_choices(rows: tuple[CheckpointRow, ...], has_starter: bool) -> tuple[Ba
         if has_starter
         else BaseChoice("", "A new small model", "knows nothing yet")
     )
-    usable = [row for row in rows if not row.problem and TIMELINE_TAG not in row.tags]
+    usable = [row for row in rows if not row.problem and not row.is_snapshot]
     return (first, *(BaseChoice(row.id, row.name, row_words(row)) for row in usable))
 
 
@@ -38,7 +36,7 @@ def timelines(rows: tuple[CheckpointRow, ...]) -> dict[str, tuple[TimelinePoint,
     runs: dict[str, list[TimelinePoint]] = {}
     for row in rows:
         if row.run and not row.problem:
-            final = TIMELINE_TAG not in row.tags
+            final = not row.is_snapshot
             runs.setdefault(row.run, []).append(TimelinePoint(row.id, row.name, row.step, row.held_out_loss, final))
     return {run: tuple(sorted(points, key=lambda each: (each.final, each.step))) for run, points in runs.items()}
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from engine.checkpoints.tags import SNAPSHOT_TAG
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -33,6 +35,11 @@ class CheckpointRow:
     repository: str = ""  # the folder it was trained on, where that is known
     built_in: bool = False  # the model that the program came with, as training took it into the store
     problem: str = ""
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether it was kept along a run, and is not its result."""
+        return SNAPSHOT_TAG in self.tags
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def since_checkpoint(manifests, root: Path, in_use: str):
     own = [
         manifest
         for manifest in manifests  # newest first
-        if "timeline" not in manifest.tags and trained_on(manifest) == str(root) and SEEN in manifest.data
+        if not manifest.is_snapshot and trained_on(manifest) == str(root) and SEEN in manifest.data
     ]
     line = {in_use}
     for manifest in reversed(own):  # oldest first: parents come before their children

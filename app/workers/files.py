@@ -98,7 +98,7 @@ class FilesWorker(QObject):
         snapshots: list[str] = []
         try:
             for manifest in self._store.list():
-                if run and manifest.run == run and "timeline" in manifest.tags:
+                if run and manifest.run == run and manifest.is_snapshot:
                     snapshots.append(self._store.delete(manifest.id).key)
         finally:
             self._list()

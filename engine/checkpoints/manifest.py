@@ -18,6 +18,7 @@ import numpy as np
 
 from engine.checkpoints.delta import DeltaPart
 from engine.checkpoints.safe_reading import check_file_name, check_name, parse_json
+from engine.checkpoints.tags import SNAPSHOT_TAG
 from engine.errors import CheckpointError
 
 SCHEMA = 1
@@ -113,6 +114,11 @@ class Manifest:
     def weights_sha256(self) -> str:
         """What other checkpoints call this one's weights by."""
         return self.files[self.weights_file].sha256
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether it was kept along a run, and is not its result."""
+        return SNAPSHOT_TAG in self.tags
 
     @property
     def nbytes(self) -> int:

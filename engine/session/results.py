@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.checkpoints.delta import Delta
 from engine.checkpoints.store import CheckpointStore, Facts, Manifest, with_suffix
+from engine.checkpoints.tags import SNAPSHOT_TAG
 from engine.corpus.corpus import Corpus
 from engine.model.model import Model
 from engine.session.changes import seen_files
@@ -19,7 +20,6 @@ from engine.session.plan import repository_name
 from engine.train.events import FinishedEvent
 from engine.train.options import TrainingOptions
 
-TIMELINE = "timeline"  # the tag of snapshots
 LARGEST_WHOLE_SNAPSHOT = 64 << 20  # bytes; a full model is only kept along the way if it is small
 
 
@@ -95,20 +95,20 @@ class Results:
             step=step,
             metrics={"held_out_loss": held_out_loss},
             data=self._data,
-            tags=(TIMELINE,),
+            tags=(SNAPSHOT_TAG,),
         )
         return self._save(facts, weights, ())
 
     def drop_snapshots(self) -> None:
         """Those of a run that came to nothing go to the trash."""
         for manifest in self._store.list():
-            if manifest.run == self._run and TIMELINE in manifest.tags:
+            if manifest.run == self._run and manifest.is_snapshot:
                 self._store.delete(manifest.id)
 
     def find_result(self) -> Manifest | None:
         """The result, if it was kept already and the run was killed right after."""
         for manifest in self._store.list():
-            if manifest.run == self._run and TIMELINE not in manifest.tags:
+            if manifest.run == self._run and not manifest.is_snapshot:
                 return manifest
         return None
 

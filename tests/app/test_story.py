@@ -75,7 +75,7 @@ def test_the_whole_story(open_window, tiny_starter, qtbot, tmp_path, monkeypatch
     assert set(CHECKS) <= set(visited)
     assert len(list(pictures.glob("*.png"))) == len(tour.camera.pictures) >= len(STATIONS)
     store = CheckpointStore(usable_folder() / "checkpoints")
-    results = [manifest for manifest in store.list() if manifest.run and "timeline" not in manifest.tags]
+    results = [manifest for manifest in store.list() if manifest.run and not manifest.is_snapshot]
     assert len(results) == 3, "the run that was left is saved as well"
 
     monkeypatch.setenv("CODECOIL_DATA", str(killed))

@@ -135,15 +135,15 @@ def test_models_by_name_and_from_a_folder(ask, store, cpu, tmp_path):
 
 
 def test_the_newest_checkpoint_of_the_files_folder_is_taken(tmp_path):
-    def made(name, mode="lora", root="", tags=()):
-        return SimpleNamespace(name=name, mode=mode, data={"root": root} if root else {}, tags=tags)
+    def made(name, mode="lora", root="", snapshot=False):
+        return SimpleNamespace(name=name, mode=mode, data={"root": root} if root else {}, is_snapshot=snapshot)
 
     newest = [made("new model for other", "base"), made("other #3"), made("shop #12"), made("shop #2")]
     assert newest_for(newest, tmp_path / "shop" / "lib" / "a.py").name == "shop #12"
     assert newest_for(newest, tmp_path / "else" / "a.py").name == newest_for(newest, None).name == "other #3"
     assert newest_for(newest[:1], None) is None
     shop = str(tmp_path / "shop")
-    renamed = [made("other #3"), made("shop at step 4", root=shop, tags=("timeline",)), made("my first", root=shop)]
+    renamed = [made("other #3"), made("shop at step 4", root=shop, snapshot=True), made("my first", root=shop)]
     assert newest_for(renamed, tmp_path / "shop" / "a.py").name == "my first"
 
 

@@ -25,12 +25,11 @@ from app.window.parts import NOTHING, Card, label
 HEADINGS = ("Name", "Mode", "Steps", "Before", "After", "Change", "When")
 MOST = 50
 PADDING = 7  # on both sides of a cell, as the headings have it
-TIMELINE = "timeline"  # the tag of snapshots along a run, which are no results
 
 
 def earlier_runs(rows: Sequence[CheckpointRow], root: str) -> list[CheckpointRow]:
     """Results of runs on this folder, the newest first."""
-    own = [row for row in rows if row.run and row.repository in ("", root) and TIMELINE not in row.tags]
+    own = [row for row in rows if row.run and row.repository in ("", root) and not row.is_snapshot]
     return sorted(own, key=lambda row: row.created, reverse=True)[:MOST]
 
 

@@ -15,8 +15,8 @@ from app.window.checkpoints.detail_pane import EXPORT, MERGE, DetailPane
 from app.window.checkpoints.importing import ImportDialog
 from app.window.checkpoints.notices import Notices
 from app.window.checkpoints.table_view import CheckpointView
-from app.window.checkpoints.words import SNAPSHOT, is_snapshot
 from app.window.pages import ADAPT, COMPLETE
+from engine.checkpoints.tags import SNAPSHOT_TAG
 
 
 class Commands(QObject):
@@ -131,9 +131,9 @@ class Commands(QObject):
     def _keep(self, row: CheckpointRow, then: Callable[[], None]) -> None:
         """A snapshot along a run becomes a checkpoint of its own before it is used: snapshots are no choice of the
         other pages, and are thrown away with their run."""
-        if is_snapshot(row):
+        if row.is_snapshot:
             self._then = (row.id, then)
-            self._checkpoints.tag(row.id, tuple(tag for tag in row.tags if tag != SNAPSHOT))
+            self._checkpoints.tag(row.id, tuple(tag for tag in row.tags if tag != SNAPSHOT_TAG))
         else:
             then()
 
@@ -142,7 +142,7 @@ class Commands(QObject):
         """Go on with what waited for the store."""
         id, then = self._then
         row = self._checkpoints.row(id)
-        if row is not None and not is_snapshot(row):
+        if row is not None and not row.is_snapshot:
             self._then = ("", None)
             self._notices.say(f"{row.name} is kept as a checkpoint of its own now.")
             then()

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit
 
 from app.values.checkpoints import CheckpointDetails, CheckpointRow
 from app.window.adapt.words import change
-from app.window.checkpoints.words import NOTHING, counted_names, exact_when, is_snapshot, loss_words
+from app.window.checkpoints.words import NOTHING, counted_names, exact_when, loss_words
 from app.window.parts import Card, ElidedLabel, FigureLabel, InlineMessage, Line, label, set_style, tip
 from app.words import mode_words, nbytes, thousands
 
@@ -121,7 +121,7 @@ class FactsCard(Card):
         self.name.set_words(row.name)
         self._badge("mode", mode_words(row.mode))
         self._badge("precision", row.precision if row.precision != "float32" else "")
-        self._badge("snapshot", "snapshot" if is_snapshot(row) else "")
+        self._badge("snapshot", "snapshot" if row.is_snapshot else "")
         self._badge("in use", "in use" if in_use else "")
         self._show_problem(row.problem)
         better = change(row.held_out_before, row.held_out_loss)

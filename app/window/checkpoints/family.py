@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.values.checkpoints import CheckpointRow, LineageNode
-from app.window.checkpoints.words import is_snapshot
 
 MOST = 60  # lines of a family; a base that hundreds stand on is cut there
 
@@ -28,7 +27,7 @@ def family(nodes: Sequence[LineageNode], chosen: str, most: int = MOST) -> tuple
     Snapshots along a run are left out, unless one is chosen: they all hang under one base and say nothing here.
     """
     known = {node.row.id: node for node in nodes}
-    wanted = [node for node in nodes if not is_snapshot(node.row) or node.row.id == chosen]
+    wanted = [node for node in nodes if not node.row.is_snapshot or node.row.id == chosen]
     if chosen in known:
         above = set(_ancestors(known, chosen))
         wanted = [node for node in wanted if node.row.id in above or chosen in _ancestors(known, node.row.id)]

@@ -10,7 +10,6 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.values.checkpoints import CheckpointRow
-from app.window.checkpoints.words import is_snapshot
 from app.window.parts import Choice, SearchField, tip
 from app.words import MODES, mode_words
 
@@ -34,7 +33,7 @@ class CheckpointFilter:
             return True
         if self.what == PINNED:
             return row.pinned
-        if is_snapshot(row):
+        if row.is_snapshot:
             return False
         if self.what == HERE:
             return bool(self.root) and row.repository == self.root
@@ -81,7 +80,7 @@ class FilterRow(QWidget):
     def show_choices(self, rows: Sequence[CheckpointRow], root: str) -> None:
         """What there is to choose from, with how many each."""
         self._root = root
-        results = [row for row in rows if not is_snapshot(row)]
+        results = [row for row in rows if not row.is_snapshot]
         choices = [(RESULTS, f"Results  {len(results):,}")]
         if len(rows) != len(results):
             choices.append((EVERYTHING, f"With snapshots  {len(rows):,}"))

@@ -10,7 +10,6 @@ from app.values.checkpoints import CheckpointRow
 from app.words import counted, nbytes
 
 NOTHING = "–"
-SNAPSHOT = "timeline"  # the tag of snapshots along a run
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 TENSORS = {  # in the order in which a layer uses them, a bias after its weights
     "norm.weight": "norm",
@@ -81,11 +80,6 @@ def loss_words(loss: float | None) -> str:
     return NOTHING if loss is None or not math.isfinite(loss) else f"{loss:.3f}"
 
 
-def is_snapshot(row: CheckpointRow) -> bool:
-    """Whether it is one of the snapshots along a run, and not its result."""
-    return SNAPSHOT in row.tags
-
-
 def older_first(one: CheckpointRow, other: CheckpointRow) -> tuple[CheckpointRow, CheckpointRow]:
     """Two checkpoints in the order in which they were made; what one was made from comes before it."""
     if other.id in (one.base, *one.parents):
@@ -105,7 +99,7 @@ def origin_words(row: CheckpointRow, names: Mapping[str, str]) -> str:
 def store_words(rows: Sequence[CheckpointRow], trashed: int, free: int) -> str:
     """How many there are and what they take: "2 checkpoints and 5 snapshots of runs · 19.2 MiB · 70 GiB free on
     this disk"."""
-    snapshots = sum(is_snapshot(row) for row in rows)
+    snapshots = sum(row.is_snapshot for row in rows)
     count = counted(len(rows) - snapshots, "checkpoint")
     parts = [
         f"{count} and {counted(snapshots, 'snapshot')} of runs" if snapshots else count,

@@ -115,7 +115,7 @@ def test_stopping_the_program_saves_the_run(program, repository, tiny, folder):
     one.until(lambda: one.state.training.step > 3)
     one.state.stop()
     store = CheckpointStore(folder / "checkpoints")
-    names = [manifest.name for manifest in store.list() if "timeline" not in manifest.tags]
+    names = [manifest.name for manifest in store.list() if not manifest.is_snapshot]
     assert "shelves #1" in names
 
 

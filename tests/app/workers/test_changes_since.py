@@ -79,13 +79,13 @@ def test_one_that_does_not_know_what_it_has_seen_is_passed_over(adapted, folder,
     assert since_checkpoint(manifests, repository / "elsewhere", first) is None
 
 
-def manifest(name: str, *parents: str, root: str = "/code", tags: tuple[str, ...] = ()):
-    return SimpleNamespace(id=name, parents=parents, tags=tags, data={"root": root, SEEN: {}})
+def manifest(name: str, *parents: str, root: str = "/code", snapshot: bool = False):
+    return SimpleNamespace(id=name, parents=parents, is_snapshot=snapshot, data={"root": root, SEEN: {}})
 
 
 def test_what_was_made_from_the_one_in_use_counts_for_it():
     """So that an adaptation to changes is not offered again, though its beginning is still the one in use."""
-    others = manifest("elsewhere", "one", root="/other"), manifest("point", "one", tags=("timeline",))
+    others = manifest("elsewhere", "one", root="/other"), manifest("point", "one", snapshot=True)
     newest_first = [manifest("apart", "base"), manifest("three", "two"), *others, manifest("two", "one")]
     newest_first += [manifest("one", "base")]
     found = {each: since_checkpoint(newest_first, Path("/code"), each).id for each in ("one", "two", "apart", "base")}
