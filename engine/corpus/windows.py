@@ -1,6 +1,6 @@
 """Batches of token windows for the trainer, from the documents of a corpus (`documents.DocumentSource`).
 
-One pass over the corpus (an epoch) is all documents in an order drawn from the seed, in blocks of about 256 Ki tokens:
+One pass over the corpus (an epoch) is all documents in an order drawn from the seed, in blocks of about 2 Mi tokens:
 
     documents ── shuffled ──▶ blocks ── joined ──▶ one stream a block ── cut ──▶ windows ── shuffled ──▶ batches
 
@@ -22,7 +22,7 @@ from engine.corpus.fim import cut, draw, sections
 from engine.corpus.framing import Framing
 from engine.errors import ConfigError, CorpusError, InputError, TokenizerError
 
-BLOCK_TOKENS = 1 << 18
+BLOCK_TOKENS = 1 << 21  # nearly every repository is one; with 2^18 a single large file was all that a run saw for long
 FRAME_TOKENS = 16  # about what path and separators take; only for sharing documents out to blocks
 SHORTEST_SECTION = 64
 CURSOR_VERSION = 1
@@ -177,7 +177,7 @@ class Windows:
 
     def _identity(self) -> dict[str, Any]:
         """What has to be the same for a cursor to be exact."""
-        identity = {
+        return {
             "version": CURSOR_VERSION,
             "tokenizer": self._source.tokenizer.digest,
             "documents": self._documents_digest,
@@ -185,9 +185,8 @@ class Windows:
             "seq_len": self.seq_len,
             "fim_share": self.fim_share,
             "fim_section": self.fim_section,
+            "block_tokens": self.block_tokens,
         }
-        # Cursors from before there was a choice have no such key.
-        return identity if self.block_tokens == BLOCK_TOKENS else identity | {"block_tokens": self.block_tokens}
 
     def _begin(self, epoch: int, block: int = 0) -> None:
         """Shares the documents of an epoch out to blocks, and builds one."""
