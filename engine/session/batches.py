@@ -20,6 +20,7 @@ from engine.train.options import TrainingOptions
 
 HELD_OUT_BATCH = 8
 HELD_OUT_WINDOWS = 64  # measured at each evaluation, at most, evenly spread
+LARGE_SHARE, FEW_FILES = 0.2, 10  # of all tokens in one file, where there are more files than so few
 FILE_WINDOWS = 8  # of one file, at most, that tell how well it is known
 
 Report = Callable[[int, int], None]
@@ -104,6 +105,17 @@ def steps_for_epochs(options: TrainingOptions, documents: Sequence[Document], mi
     if not rows:
         return 1
     return max(1, math.ceil(options.epochs * tokens / options.sequence_length / rows))
+
+
+def large_file_note(documents: Sequence[Document]) -> str:
+    """What to say where one file is much of what is learned: it is often a list or other data."""
+    if len(documents) <= FEW_FILES:
+        return ""
+    largest, tokens = max(documents, key=lambda each: each.tokens), sum(each.tokens for each in documents)
+    share = largest.tokens / max(1, tokens)
+    if share < LARGE_SHARE:
+        return ""
+    return f"{largest.path} is {100 * share:.0f} % of what is learned. If it is data rather than code, leave it out."
 
 
 def measured_windows(corpus: Corpus, documents: Sequence[Document], options: TrainingOptions) -> HeldOutWindows:

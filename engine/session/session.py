@@ -20,6 +20,7 @@ from engine.devices import Device
 from engine.errors import CheckpointError, CodecoilError, CorpusError, DeviceError, DeviceLostError
 from engine.session.bases import find_base, new_base, tokenizer_of
 from engine.session.batches import (
+    large_file_note,
     measured_windows,
     occurring_tokens,
     steps_for_epochs,
@@ -91,11 +92,14 @@ class Session:
             self._results = Results(
                 self._store, origin, plan.root, self.run_id, self.options, self.corpus, self._selection.unseen
             )
-            self._notes = [self._selection.note]
             if saved is not None:
                 self._notes = [self._go_on(saved)]
-            elif self._selection.skipped and not self._selection.learned:
-                self.trainer.end("nothing new to learn")
+            elif plan.incremental:
+                self._notes = [self._selection.note]
+                if self._selection.skipped and not self._selection.learned:
+                    self.trainer.end("nothing new to learn")
+            else:
+                self._notes = [large_file_note(self.corpus.learned_documents)]
             opened.pop_all()
         self._saved_at, self._saved_step = time.monotonic(), saved.state.numbers["step"] if saved else -1
 

@@ -1,5 +1,7 @@
 """From a folder to a checkpoint, one thing at a time."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,25 @@ def test_a_small_mode_leaves_a_delta_that_changes_only_what_it_trains(mode, repo
         assert 0 < len(ids) < len(base[table]) and set(rows) <= set(ids)
         tokens = np.concatenate([session.corpus.document_tokens(d) for d in session.corpus.learned_documents])
         assert set(np.unique(tokens)) <= set(ids)
+
+
+def test_a_file_that_is_much_of_what_is_learned_is_named(repository, data_folder, tiny_base, cpu):
+    """It is often data; a folder with few files is no case of it."""
+    options = OPTIONS.changed(steps=2)
+
+    def notes():
+        plan = SessionPlan(repository, data_folder, options, tiny_base.id)
+        return [event.text for event in ran(Session(plan, cpu)) if event.event == "note" and "learned" in event.text]
+
+    assert notes() == []
+    (repository / "codes.txt").write_text("\n".join(f"{n:05},{n * 7919 % 10007:05},yes" for n in range(3000)))
+    (repository / "more").mkdir()
+    for number in range(6):
+        (repository / "more" / f"part_{number}.py").write_text(
+            f"def part_{number}(value):\n    return value + {number}\n"
+        )
+    (note,) = notes()
+    assert re.fullmatch(r"codes\.txt is \d\d % of what is learned\. If it is data .*leave it out\.", note)
 
 
 def test_advance_does_one_thing_at_a_time_and_gives_what_run_gives(repository, data_folder, tiny_base, cpu):
