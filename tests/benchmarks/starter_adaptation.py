@@ -4,7 +4,7 @@
     python tests/benchmarks/starter_adaptation.py tune     --work FOLDER    every mode x the same rates x 3 seeds
     python tests/benchmarks/starter_adaptation.py rank     --work FOLDER    the rank of LoRA, with the rate chosen
     python tests/benchmarks/starter_adaptation.py wsla     --work FOLDER    what limits WSLA: layers, rows, steps
-    python tests/benchmarks/starter_adaptation.py presets  --work FOLDER    how often a long preset reads small folders
+    python tests/benchmarks/starter_adaptation.py long     --work FOLDER    what long runs need: rate, mixing
     python tests/benchmarks/starter_adaptation.py evaluate --work FOLDER    the reported packages, with what was chosen
     python tests/benchmarks/starter_adaptation.py lines    --work FOLDER    the same models at four times the cursors
 
@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from types import ModuleType
 
 sys.path.append(str(Path(__file__).parent))  # last: it has an engine.py and a starter.py of its own
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -34,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from adapting import MODES, Bench, Run, spread, table, weights_digest
 from measure import report
 
+from engine.corpus import windows
 from engine.corpus.repository import Repository
 from engine.corpus.tokenizer import Tokenizer
 from engine.model import blueprint
@@ -49,7 +51,6 @@ RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 RANKS = (4, 8, 16)
 TUNED_ON = ("invoke", "mistune", "cmd2")  # of the tuning list, each with a seed of its own
 TUNING_STEPS, TUNING_EVALUATIONS = 120, 4
-SMALL, EPOCHS = ("mistune", "invoke"), (2.0, 4.0, 0.0)  # 133,000 and 240,000 tokens; 0: as many as its steps make
 SPEED_STEPS = 24
 MINUTES = 10.0
 EVALUATIONS, PATIENCE = 20, 5  # of the long runs: one that has stopped getting better ends, with its best weights
@@ -170,7 +171,8 @@ def wsla(bench: Bench, arguments: argparse.Namespace) -> None:
     }
     rows = []
     for name, (chosen, trained, times, fixed) in cases.items():
-        with only_rows({f"backbone.layers.{layer}.mixer.x_proj.weight": trained for layer in chosen}):
+        rows_by_name = {f"backbone.layers.{layer}.mixer.x_proj.weight": trained for layer in chosen}
+        with swapped(blueprint, "selected_rows", lambda *_, found=rows_by_name: found):
             runs = []
             for seed, package in enumerate(packages):
                 options = tuning_options("wsla", fixed, seed).changed(steps=times * TUNING_STEPS)
@@ -182,27 +184,35 @@ def wsla(bench: Bench, arguments: argparse.Namespace) -> None:
 
 
 @contextlib.contextmanager
-def only_rows(rows: dict[str, tuple[int, int]]) -> Iterator[None]:
-    """Every mode trains these rows, first and past-the-last by parameter, until the end of the `with`."""
-    usual, blueprint.selected_rows = blueprint.selected_rows, lambda *_: rows
+def swapped(module: ModuleType, name: str, value: object) -> Iterator[None]:
+    """A name of a module stands for another value until the end of the `with`."""
+    usual = getattr(module, name)
+    setattr(module, name, value)
     try:
         yield
     finally:
-        blueprint.selected_rows = usual
+        setattr(module, name, usual)
 
 
-def presets(bench: Bench, arguments: argparse.Namespace) -> None:
-    """`balanced` on small repositories, ended after some passes: its rate falls to the end that it is told."""
-    rows = []
-    for (seed, name), epochs in product(enumerate(folders(arguments.work, "tuning", SMALL)), EPOCHS):
-        options = preset("balanced").changed(epochs=epochs, seed=seed, evaluations=EVALUATIONS, patience=PATIENCE)
-        run = bench.run(name, options)
-        place = f"balanced.{Path(name).name}.{epochs or 'all'}_epochs"
-        report(f"{place}.gain", run.gain)
-        report(f"{place}.forgotten", run.forgotten)
-        cells = f"{epochs:g}" if epochs else "no limit", str(run.steps), f"{run.gain:+.3f}", f"{run.forgotten:+.3f}"
-        rows.append([Path(name).name, *cells])
-    print("\n".join(table(["package", "passes", "steps until it ended", "gain", "forgotten"], rows)))
+def long(bench: Bench, arguments: argparse.Namespace) -> None:
+    """What long runs need: the rate of WSLA over ten minutes' steps, and how much code windows are mixed from."""
+    choices, rows = Choices.read(arguments.records), []
+    (small,), (large,) = (folders(arguments.work, "tuning", [name]) for name in ("invoke", "cmd2"))
+    usual = evaluation_options(arguments.records, choices, "wsla", LONG).changed(seed=1)
+    for rate in (choices.rates["wsla"], usual.learning_rate):
+        rows.append(long_row(f"wsla at {rate:.1e}", bench.run(small, usual.changed(learning_rate=rate))))
+    mixed = tuning_options("full", 0.0, 0).changed(steps=4 * TUNING_STEPS, evaluations=EVALUATIONS)
+    mixed = mixed.changed(learning_rate=mixed.peak_rate)
+    for tokens in (1 << 18, windows.BLOCK_TOKENS):
+        with swapped(windows, "BLOCK_TOKENS", tokens):
+            run = bench.run(large, mixed, variant=f"windows mixed from {tokens} tokens")
+        rows.append(long_row(f"full, windows mixed from {tokens:,} tokens", run))
+    print("\n".join(table(["run", "package", "steps", "gain", "forgotten"], rows)))
+
+
+def long_row(words: str, run: Run) -> list[str]:
+    report(f"{words.replace(' ', '_')}.gain", run.gain)
+    return [words, run.repository, str(run.steps), f"{run.gain:+.3f}", f"{run.forgotten:+.3f}"]
 
 
 def evaluate(bench: Bench, arguments: argparse.Namespace) -> None:
@@ -267,7 +277,7 @@ PARTS = {
     "tune": tune,
     "rank": rank,
     "wsla": wsla,
-    "presets": presets,
+    "long": long,
     "evaluate": evaluate,
     "lines": lines,
 }
