@@ -15,7 +15,6 @@ from pathlib import Path
 
 from measure import report
 
-from engine.checkpoints.loading import load_checkpoint
 from engine.checkpoints.store import CheckpointStore, Facts
 from engine.corpus.repository import Repository
 from engine.corpus.tokenizer import Tokenizer
@@ -23,7 +22,6 @@ from engine.devices import open_device
 from engine.devices.single_kernel import warm_up
 from engine.model.config import ModelConfig
 from engine.model.initialise import initial_parameters
-from engine.model.model import Model
 from engine.session import Session, SessionPlan
 from engine.session.batches import measured_windows
 from engine.train.evaluation import Evaluation
@@ -121,7 +119,7 @@ class Bench:
         self._other = folder_of(other) if other else library(work / "unseen", UNSEEN)
 
     def run(self, repository: str, options: TrainingOptions, judge: Judge | None = None, variant: str = "") -> Run:
-        """One adaptation of the base; its checkpoint is weighed and deleted, unless there is a `judge`.
+        """One adaptation of the base; its checkpoint is deleted when it has been weighed and `judge` has seen it.
 
         `variant`: in what it differs from an ordinary run with these options, if the caller has seen to that.
         """
@@ -135,17 +133,6 @@ class Bench:
         with self._kept.open("a") as file:
             file.write(json.dumps({"key": key, "run": asdict(run)}) + "\n")
         return run
-
-    def adapted(self, repository: str, options: TrainingOptions) -> tuple[Model, Tokenizer] | None:
-        """The model of a run that was judged on this machine, to be looked at again."""
-        for manifest in self._store.list():
-            root = Path(manifest.data.get("root", ""))
-            if root.name == folder_of(repository).name and manifest.options == asdict(options):
-                device = open_device(self._device)
-                model, tokenizer = load_checkpoint(self._store, manifest.id, device)
-                model.owned_device = device  # closed with it
-                return model, tokenizer
-        return None
 
     def _run(self, root: Path, options: TrainingOptions, judge: Judge | None) -> Run:
         device = open_device(self._device)
@@ -162,8 +149,7 @@ class Bench:
                 elif event.event == "checkpoint":
                     manifest = self._store.get(event.checkpoint)
                     nbytes = manifest.files[manifest.weights_file].size
-                    if judge is None:
-                        self._store.empty_trash([self._store.delete(manifest.id).key])
+                    self._store.empty_trash([self._store.delete(manifest.id).key])
             return Run(
                 root.name,
                 options.mode,

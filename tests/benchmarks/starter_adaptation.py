@@ -6,7 +6,6 @@
     python tests/benchmarks/starter_adaptation.py wsla     --work FOLDER    what limits WSLA: layers, rows, steps
     python tests/benchmarks/starter_adaptation.py long     --work FOLDER    what long runs need: rate, mixing
     python tests/benchmarks/starter_adaptation.py evaluate --work FOLDER    the reported packages, with what was chosen
-    python tests/benchmarks/starter_adaptation.py lines    --work FOLDER    the same models at four times the cursors
 
 FOLDER is the work folder of `packaging/starter_model.py`, which names three lists of packages: `tune` sees the tuning
 list only, `evaluate` the evaluation list only, and what is forgotten is measured on the watch list; none of them was
@@ -56,7 +55,7 @@ MINUTES = 10.0
 EVALUATIONS, PATIENCE = 20, 5  # of the long runs: one that has stopped getting better ends, with its best weights
 QUICK, LONG = "quick", "10 minutes"
 RECORDS, CHOICES = Path(__file__).parent / "starter_records", "choices.json"
-CURSORS, MANY_CURSORS = 100, 400  # next lines exactly right are rare: `lines` counts them where the models are at hand
+CURSORS = 100
 SCORES = {
     "bits_per_byte": "bits per byte",
     "next_line_exact": "next line exactly right",
@@ -219,9 +218,7 @@ def evaluate(bench: Bench, arguments: argparse.Namespace) -> None:
     """Every mode on every package after each budget, and the base: once, with what was chosen."""
     choices = Choices.read(arguments.records)
     packages = folders(arguments.work, "evaluation", arguments.package)
-    bases = {name: kept_scores(bench, arguments, name, CURSORS) for name in packages}
-    for name, measure in product(packages, SCORES):
-        report(f"base.{Path(name).name}.{measure}", bases[name][measure])
+    bases = {name: base_scores(bench, arguments, name) for name in packages}
     rows = [["base", "", *score_cells(list(bases.values())), "", ""]]
     for budget, mode in product(arguments.budgets, arguments.modes):
         runs = []
@@ -251,36 +248,7 @@ def evaluate(bench: Bench, arguments: argparse.Namespace) -> None:
     print("\n".join(table(["mode", "after", *SCORES.values(), "fewer bits", "forgotten, nats a token"], rows)))
 
 
-def lines(bench: Bench, arguments: argparse.Namespace) -> None:
-    """The base and the models that `evaluate` has left in the work folder, at more cursors."""
-    choices = Choices.read(arguments.records)
-    packages = folders(arguments.work, "evaluation", arguments.package)
-    heads = ["mode", "after", "next lines exactly right", "of", *list(SCORES.values())[1:]]
-    rows = []
-    for mode, budget in [("base", ""), *((m, b) for b, m in product(arguments.budgets, arguments.modes))]:
-        scores = []
-        for name in packages:
-            options = evaluation_options(arguments.records, choices, mode, budget) if budget else None
-            found = kept_scores(bench, arguments, name, MANY_CURSORS, options)
-            place = ".".join(word.replace(" ", "_") for word in (mode, budget, Path(name).name) if word)
-            for key in list(SCORES)[1:]:
-                report(f"{place}.{key}", found[key])
-            scores.append(found)
-        right = sum(round(found["next_line_exact"] * found["cursors"]) for found in scores)
-        asked = sum(found["cursors"] for found in scores)
-        rows.append([mode, budget, str(right), f"{asked:,}", *score_cells(scores)[1:]])
-    print("\n".join(table(heads, rows)))
-
-
-PARTS = {
-    "speeds": speeds,
-    "tune": tune,
-    "rank": rank,
-    "wsla": wsla,
-    "long": long,
-    "evaluate": evaluate,
-    "lines": lines,
-}
+PARTS = {"speeds": speeds, "tune": tune, "rank": rank, "wsla": wsla, "long": long, "evaluate": evaluate}
 
 
 # ---- what they share
@@ -307,34 +275,31 @@ def evaluation_options(records: Path, choices: Choices, mode: str, budget: str) 
 
 def scored(session: Session) -> dict[str, float]:
     """The scorecard of the adapted model on the held-out files of its repository."""
-    return card(session.model, session.corpus, CURSORS)
+    return card(session.model, session.corpus)
 
 
-def kept_scores(
-    bench: Bench, arguments: argparse.Namespace, name: str, cursors: int, options: TrainingOptions | None = None
-) -> dict[str, float]:
-    """The scorecard of the base, or of what a run with these options made of it; not done again."""
-    kept = arguments.records / "scores.json"
-    made = f"{options.mode}, {options.steps} steps at {options.learning_rate:g}" if options else "base"
-    key = f"{weights_digest(arguments.model)}, {Path(name).name}, {made}, {cursors} cursors"
-    if key not in read_json(kept):
-        if options is None:
-            model, tokenizer = load_model(arguments.model, "cpu"), Tokenizer.load(arguments.model)
-        else:
-            model, tokenizer = bench.adapted(name, options) or sys.exit(f"{key}: no such model here, run `evaluate`.")
+def base_scores(bench: Bench, arguments: argparse.Namespace, name: str) -> dict[str, float]:
+    """The same of the base, kept like a run."""
+    kept = arguments.records / "bases.json"
+    key = f"{weights_digest(arguments.model)} {Path(name).name}"
+    known = read_json(kept)
+    if key not in known:
+        model = load_model(arguments.model, "cpu")
         try:
-            found = card(model, Repository(Path(name), bench.data, tokenizer).scan(), cursors)
+            known[key] = card(model, Repository(Path(name), bench.data, Tokenizer.load(arguments.model)).scan())
         finally:
             model.close()
-        update_json(kept, **{key: found})
-    return read_json(kept)[key]
+        update_json(kept, **{key: known[key]})
+    for measure in SCORES:
+        report(f"base.{Path(name).name}.{measure}", known[key][measure])
+    return known[key]
 
 
-def card(model, corpus, cursors: int) -> dict[str, float]:
-    options = ScoreOptions(cursors=cursors)
+def card(model, corpus) -> dict[str, float]:
+    options = ScoreOptions(cursors=CURSORS)
     material = held_out_material(corpus, options.cursors, options.seed, options.characters)
     measures = score(Subject("model", model, corpus.tokenizer), material, options).measures
-    return {key: measures[key].value for key in SCORES} | {"cursors": len(material.cursors)}
+    return {key: measures[key].value for key in SCORES}
 
 
 def mean_gain(runs: list[Run]) -> float:
