@@ -5,8 +5,8 @@
             ▼                                                       │
     store, store_reading ── store_contents  which there are ── loading      mapped tensors, deltas applied
             │               manifest   what one says of itself   delta        rows and low-rank pairs on a base
-            ▼               card       the same, for a person    packed_models  in few bits
-            │               tags       the one with a meaning
+            │               card       the same, for a person    packed_models  in few bits
+            ▼               tags       the one with a meaning
     store_moves, writing    temporary, flushed, renamed       safe_reading    checked before anything is allocated
             │                                                       ▲
             └──────────────────────▶  folders on disk  ─────────────┘
