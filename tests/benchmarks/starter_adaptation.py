@@ -5,6 +5,7 @@
     python tests/benchmarks/starter_adaptation.py rank     --work FOLDER    the rank of LoRA, with the rate chosen
     python tests/benchmarks/starter_adaptation.py wsla     --work FOLDER    what limits WSLA: layers, rows, steps
     python tests/benchmarks/starter_adaptation.py long     --work FOLDER    what long runs need: rate, mixing
+    python tests/benchmarks/starter_adaptation.py presets  --work FOLDER    Quick and Balanced on small packages
     python tests/benchmarks/starter_adaptation.py evaluate --work FOLDER    the reported packages, with what was chosen
 
 FOLDER is the work folder of `packaging/starter_model.py`, which names three lists of packages: `tune` sees the tuning
@@ -50,6 +51,7 @@ RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
 RANKS = (4, 8, 16)
 TUNED_ON = ("invoke", "mistune", "cmd2")  # of the tuning list, each with a seed of its own
 TUNING_STEPS, TUNING_EVALUATIONS = 120, 4
+PRESETS = ("quick", "balanced")
 SPEED_STEPS = 24
 MINUTES = 10.0
 EVALUATIONS, PATIENCE = 20, 5  # of the long runs: one that has stopped getting better ends, with its best weights
@@ -85,7 +87,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=starter_place())
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--budgets", nargs="+", choices=(QUICK, LONG), default=[QUICK, LONG])
-    parser.add_argument("--package", nargs="+", help="of the evaluation list, only these")
+    parser.add_argument("--package", nargs="+", help="of the list, only these")
     arguments = parser.parse_args()
     own = arguments.work / "adaptation"
     for folder in (own, arguments.records):
@@ -214,6 +216,16 @@ def long_row(words: str, run: Run) -> list[str]:
     return [words, run.repository, str(run.steps), f"{run.gain:+.3f}", f"{run.forgotten:+.3f}"]
 
 
+def presets(bench: Bench, arguments: argparse.Namespace) -> None:
+    """Whether `balanced` is worth its time where it reads a small package many times."""
+    rows = []
+    for name, length in product(folders(arguments.work, "tuning", arguments.package or ["invoke", "mistune"]), PRESETS):
+        options = preset(length).changed(seed=1)
+        run = bench.run(name, options.changed(learning_rate=options.peak_rate))
+        rows.append(long_row(length, run))
+    print("\n".join(table(["preset", "package", "steps", "gain", "forgotten"], rows)))
+
+
 def evaluate(bench: Bench, arguments: argparse.Namespace) -> None:
     """Every mode on every package after each budget, and the base: once, with what was chosen."""
     choices = Choices.read(arguments.records)
@@ -248,7 +260,15 @@ def evaluate(bench: Bench, arguments: argparse.Namespace) -> None:
     print("\n".join(table(["mode", "after", *SCORES.values(), "fewer bits", "forgotten, nats a token"], rows)))
 
 
-PARTS = {"speeds": speeds, "tune": tune, "rank": rank, "wsla": wsla, "long": long, "evaluate": evaluate}
+PARTS = {
+    "speeds": speeds,
+    "tune": tune,
+    "rank": rank,
+    "wsla": wsla,
+    "long": long,
+    "presets": presets,
+    "evaluate": evaluate,
+}
 
 
 # ---- what they share
