@@ -12,7 +12,6 @@ from app.state.run_history import Note, RunHistory
 from app.window.parts import Card, dot, label, set_tone
 
 STANDSTILL = 3  # evaluations without a better one that are worth a word
-MAY_BREAK = "\u200b"  # a space without width
 
 
 def held_out_words(steps: np.ndarray, losses: np.ndarray, kept: int = 0) -> tuple[str, str]:
@@ -57,10 +56,9 @@ class NoteRow(QWidget):
         self.say(words if step is None else f"Step {step:,}: {words}", tone)
 
     def say(self, words: str, tone: str) -> None:
-        """Other words; a long path may be broken after its folders, or it would be cut."""
-        shown = words.replace("/", "/" + MAY_BREAK)
-        if self.words.text() != shown:
-            self.words.setText(shown)
+        """Other words."""
+        if self.words.text() != words:
+            self.words.setText(words)
         set_tone(self.dot, tone)
 
 
@@ -100,7 +98,7 @@ class NotesCard(Card):
     def words(self) -> Sequence[str]:
         """Everything that is shown, from the top."""
         rows = (self._rows.itemAt(place).widget() for place in range(self._rows.count()))
-        return [row.words.text().replace(MAY_BREAK, "") for row in rows if row is not None]
+        return [row.words.text() for row in rows if row is not None]
 
     def _clear(self) -> None:
         self._shown = []

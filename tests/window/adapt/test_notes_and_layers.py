@@ -31,15 +31,6 @@ def test_a_run_on_changes_may_keep_a_later_step_than_that_of_the_lowest_loss():
     assert held_out_words(steps, losses, kept=40) == ("Held-out code is best at step 40.", "good")
 
 
-def test_a_long_path_in_a_note_is_broken_and_not_cut(theme, qtbot):
-    from app.window.adapt.notes import NoteRow
-
-    path = "/".join(["arcade", "resources", "system", "controllers", "mappings", "gamecontrollerdb.txt"])
-    row = NoteRow(f"{path} is 27 % of what is learned.")
-    qtbot.addWidget(row)
-    assert row.minimumSizeHint().width() < row.fontMetrics().horizontalAdvance(path)
-
-
 @pytest.fixture
 def layer_map(theme, qtbot):
     from app.window.adapt.layer_map import LayerMap
