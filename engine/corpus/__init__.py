@@ -11,6 +11,7 @@ Which files:
     repository    a folder, scanned once, then kept up to date    listing      all its files with their verdicts
     walk          every file once                                 gitignore    the rules of git, as git reads them
     git           asking git, without running what it configures  languages    what a path says about a file
+    kinds         code, prose, data, configuration or generated
     rules         the decision, cheapest question first           verdict      what it is, with its reason
     safe_opening  bytes: no link, no pipe, no endless growth      text         bytes to text: which encoding, or none
     secrets       places that look like secrets                   secret_patterns  what secrets look like
@@ -28,7 +29,8 @@ Which tokens:
 
 Which batches:
     split         which files are only measured on                held_out     that choice as the repository lives on
-    documents     texts in a fixed order with their tokens        corpus       documents and verdicts: what a scan gives
+    held_out_parts  validation and scoring                        documents    texts in a fixed order with their tokens
+    corpus        documents and verdicts: what a scan gives
     framing       separator, path, content, end                   fim          whose middle goes to the end, and where
     windows       batches of windows for the trainer
 """

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.corpus.documents import Document
+from engine.corpus.kinds import Kind
 from engine.corpus.token_cache import TokenCache, tokens_or_raise
 from engine.corpus.tokenizer import Tokenizer
 from engine.corpus.verdict import FileVerdict, Reason, SecretFinding
@@ -52,7 +53,10 @@ class Corpus:
     notes: tuple[str, ...]
     """What a person should know about this scan, in whole sentences."""
     learned_documents: tuple[Document, ...] = ()
-    held_out_documents: tuple[Document, ...] = ()
+    validation_documents: tuple[Document, ...] = ()
+    """Held out; a run keeps the step that does best on these."""
+    scoring_documents: tuple[Document, ...] = ()
+    """Held out; only scores look at these.  The same as validation where there is too little for two parts."""
     _tokenizer: Tokenizer | None = None
     _cache: TokenCache | None = None
 
@@ -66,6 +70,27 @@ class Corpus:
         if self._tokenizer is None:
             raise CorpusError("This list of files has no tokens yet.", "Give the repository a tokenizer and scan it.")
         return self._tokenizer
+
+    @functools.cached_property
+    def held_out_documents(self) -> tuple[Document, ...]:
+        """Everything that is only measured on, by path: validation and scoring."""
+        if self.shares_held_out:
+            return self.validation_documents
+        return tuple(sorted((*self.validation_documents, *self.scoring_documents), key=lambda each: each.path))
+
+    @property
+    def shares_held_out(self) -> bool:
+        """True if scores have no files of their own."""
+        return self.scoring_documents == self.validation_documents
+
+    def code_among(self, documents: Iterable[Document]) -> tuple[Document, ...]:
+        """Those that are code, not prose, data, configuration or generated."""
+        return tuple(document for document in documents if self.by_path[document.path].kind is Kind.CODE)
+
+    @functools.cached_property
+    def validation_code(self) -> tuple[Document, ...]:
+        """What runs, merges and precisions are judged by: the code of validation, or all of it where there is none."""
+        return self.code_among(self.validation_documents) or self.validation_documents
 
     @functools.cached_property
     def by_path(self) -> dict[str, FileVerdict]:

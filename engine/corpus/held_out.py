@@ -1,7 +1,7 @@
 """The held-out split of one repository as it lives on: who belongs together, and on which side everybody stands.
 
-`split` decides; this keeps what was decided, so that a file does not change sides when others come, go, change or are
-renamed.
+`split` and `held_out_parts` decide; this keeps what was decided, so that a file does not change sides when others come,
+go, change or are renamed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from engine.corpus.duplicate_candidates import Resemblance
+from engine.corpus.held_out_parts import HeldOutFile, choose_scoring
+from engine.corpus.kinds import Kind
 from engine.corpus.overrides import Choice, Overrides
 from engine.corpus.rules import HeldOutBy, ScanSettings
 from engine.corpus.split import (
@@ -40,6 +42,7 @@ class HeldOut:
         self._basis = ""
         self._newest: Newest | None = None
         self._sides: dict[str, bool] = {}
+        self._scoring: dict[str, bool] = {}  # of held-out files: whether they only score
         self._groups: dict[str, str] = {}  # only of files that resemble another one
         self._candidates: dict[str, Candidate] = {}
         self._changed: set[str] = set()  # candidates that are not what they were at the last split
@@ -60,15 +63,18 @@ class HeldOut:
             self.note = "There is no git history here: the held-out files are chosen by their paths."
         if basis != self._basis:
             self._basis = basis
-            self._sides = self._cache.load_sides(basis)
+            self._sides, self._scoring = self._cache.load_sides(basis)
         self._settled = False
 
     def follow(self, gone: Mapping[str, str], come: Iterable[FileVerdict]) -> None:
         """A file that has come with the bytes of one that is gone (path to digest) was renamed: it keeps its side."""
-        sides = {digest: self._sides[path] for path, digest in gone.items() if digest and path in self._sides}
+        before = {digest: path for path, digest in gone.items() if digest and path in self._sides}
         for verdict in come:
-            if verdict.digest in sides and verdict.path not in self._sides:
-                self._sides[verdict.path] = sides[verdict.digest]
+            old = before.get(verdict.digest)
+            if old is not None and verdict.path not in self._sides:
+                self._sides[verdict.path] = self._sides[old]
+                if old in self._scoring:
+                    self._scoring[verdict.path] = self._scoring[old]
                 self._unsaved = True
 
     def group(self, verdicts: Iterable[FileVerdict], like: Resemblance, overrides: Overrides) -> None:
@@ -107,7 +113,9 @@ class HeldOut:
                 continue
             group = self._groups.get(path, path)
             tokens = (verdict.tokens or 0) if verdict.learn else 0
-            self._candidates[path] = candidate = Candidate(path, tokens, group, verdict.learn)
+            self._candidates[path] = candidate = Candidate(
+                path, tokens, group, verdict.learn, verdict.kind is Kind.CODE
+            )
             self._count(candidate, 1)
             self._changed.add(path)
             if before is None or before.group != group or before.learned != verdict.learn:
@@ -151,12 +159,29 @@ class HeldOut:
         else:
             held = [each for each in self._candidates.values() if each.learned and sides[each.path]]
             self._held_files, self._held_tokens = len(held), sum(candidate.tokens for candidate in held)
+        self._unsaved = self._unsaved or bool(other)
+        return sides
+
+    def choose_scoring(self, held_out: Iterable[FileVerdict]) -> frozenset[str] | None:
+        """After the split: of all files that are held out, those that only score; None if they have to share.
+
+        Keeps what was decided, sides included.
+        """
+        files = [
+            HeldOutFile(
+                verdict.path, verdict.size, self._groups.get(verdict.path, verdict.path), verdict.kind is Kind.CODE
+            )
+            for verdict in held_out
+        ]
+        chosen = choose_scoring(files, self._scoring)
+        other = {path: scores for path, scores in (chosen or {}).items() if self._scoring.get(path) is not scores}
+        self._scoring.update(other)
         if other or self._unsaved:
             self._unsaved = False
             if len(self._sides) > 2 * len(self._candidates) + MOST_FORGOTTEN:
                 self._sides = {path: self._sides[path] for path in self._candidates}
-            self._cache.save_sides(self._basis, self._sides)
-        return sides
+            self._cache.save_sides(self._basis, self._sides, self._scoring)
+        return None if chosen is None else frozenset(path for path, scores in chosen.items() if scores)
 
     def _sides_of_changed(self) -> dict[str, bool] | None:
         """The usual case, in which nobody else changes sides; None if all have to be asked.

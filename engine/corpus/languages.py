@@ -66,12 +66,13 @@ LOCK_FILES = _set(
     gradle.lockfile buildscript-gradle.lockfile .terraform.lock.hcl module.bazel.lock cabal.project.freeze
     stack.yaml.lock shard.lock rush-lock.yaml berksfile.lock chart.lock glide.lock gopkg.lock spago.lock"""
 )
-GENERATED_FOLDERS = _set("__generated__ __snapshots__ __pycache__ .next .nuxt .svelte-kit _site")
+GENERATED_FOLDERS = _set("__generated__ __snapshots__ __pycache__ .next .nuxt .svelte-kit _site _build")
+GENERATED_FOLDER_ENDS = (".egg-info", ".dist-info")
 GENERATED_NAME = re.compile(
     r"""_pb2(_grpc)?\.pyi?$ | \.pb(\.\w+)?\.(go|cc|h|rb|swift|dart)$ | [._]generated\.\w+$ | \.g(\.\w+)?\.(dart|cs)$
       | \.freezed\.dart$ | \.designer\.(cs|vb)$ | ^zz_generated | \.(js|css|mjs|cjs)\.map$ | \.snap$ | \.g\.i\.cs$
       | ^\.pnp\.c?js$ | ^moc_\w+\.cpp$ | \.tab\.[ch]$ | ^lex\.yy\.c$
-      | \.bundle\.js$ | ^gradlew(\.bat)?$ | ^mvnw(\.cmd)?$""",
+      | _rc\.py$ | ^qrc_\w+\.cpp$ | \.bundle\.js$ | ^gradlew(\.bat)?$ | ^mvnw(\.cmd)?$""",
     re.VERBOSE | re.IGNORECASE,
 )
 MINIFIED_NAME = re.compile(r"[.-]min\.(js|css|mjs|cjs|html)$", re.IGNORECASE)
@@ -82,12 +83,21 @@ GENERATED_WORDS = re.compile(
       | ^\W*(auto-?generated|automatically\ generated)\ (by|from|with|using|file|code)\b
       | \bgenerated\b.{0,160}\b(do\ not|don't|never)\ (edit|modify|change)\b
       | \b(do\ not|don't|never)\ (edit|modify|change)\b.{0,160}\bgenerated\b
-      | \bcreated\ by:\ (qt\ user\ interface\ compiler|pyqt\d\ ui\ code\ generator|the\ resource\ compiler)\b""",
+      | \bcreated\ by:\ (qt\ user\ interface\ compiler|pyqt\d\ ui\ code\ generator|the\ resource\ compiler)\b
+      | ^\W*resource\ object\ code\b""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL | re.MULTILINE,
+)
+# Plainer words: in the comment that a file opens with they speak of the file, further down of something else.
+GENERATED_OPENING = re.compile(
+    r"""^\W*((man\ page|makefile\S*|configure|file|form|code)\ )?((was|is)\ )?generated\ (by|from|with|using)\b""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
 # Words like these count at the top of a file, where a generator puts them.
 TOP_CHARACTERS = 1500
-COMMENT_LINES = re.compile(r"(?im)^[ \t]*(?:#|//|/?\*|--|;|<!--|%|\"\"\"|\(\*|\{-|rem\b|@rem\b)[^\n]*")
+COMMENT_LINES = re.compile(
+    r"""(?im)^[ \t]*(?:\#|//|/?\*|--|;|<!--|%|\"\"\"|\(\*|\{-|[.']\\\"|\.\.\ |rem\b|@rem\b|dnl\b)[^\n]*""",
+    re.VERBOSE,
+)
 SHEBANG = re.compile(rb"#![ \t]*(\S+)(?:[ \t]+(?:-\S+[ \t]+)*([^\s=]+))?")
 
 
@@ -167,7 +177,7 @@ def vendored_folder(path: str) -> str | None:
 def _folder_inside(folder: str, names: frozenset[str]) -> str | None:
     parts = folder.split("/")
     for i, part in enumerate(parts, 1):
-        if part.lower() in names:
+        if part.lower() in names or (names is GENERATED_FOLDERS and part.lower().endswith(GENERATED_FOLDER_ENDS)):
             return "/".join(parts[:i])
     return None
 
@@ -191,10 +201,20 @@ def generated_text(text: str) -> str | None:
     if "generated" not in lowered and "created by" not in lowered:
         return None
     comments = "\n".join(COMMENT_LINES.findall(top))
-    found = GENERATED_WORDS.search(comments)
+    found = GENERATED_WORDS.search(comments) or GENERATED_OPENING.search(_opening_comment(top))
     if not found:
         return None
     return f"line {top.count(chr(10), 0, max(top.find(found[0].split(chr(10))[0]), 0)) + 1} says so"
+
+
+def _opening_comment(top: str) -> str:
+    """The comment lines before anything else."""
+    lines = []
+    for line in top.split("\n"):
+        if line.strip() and not COMMENT_LINES.match(line):
+            break
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def minified_name(path: str) -> bool:

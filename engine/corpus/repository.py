@@ -15,6 +15,7 @@ from pathlib import Path
 from engine.corpus.corpus import Corpus
 from engine.corpus.documents import Document
 from engine.corpus.held_out import HeldOut
+from engine.corpus.held_out_parts import SHARED
 from engine.corpus.listing import Change, Listing
 from engine.corpus.overrides import Overrides, save_overrides
 from engine.corpus.rules import Reading, ScanSettings
@@ -48,6 +49,7 @@ class Repository:
         self._verdicts: dict[str, FileVerdict] = {}
         self._documents: dict[str, tuple[Document, Document | None]] = {}  # the second if it is split at its end
         self._split_at_end: Portion | None = None
+        self._scoring: frozenset[str] | None = None  # held-out files that only score; None: all are shared
         self._tokens: TokenCache | None = None
         self.tokenizer: Tokenizer | None = None
         if tokenizer is not None:
@@ -177,6 +179,7 @@ class Repository:
             held_out = side and verdict.learn
             if verdict.held_out != held_out:
                 self._verdicts[path] = replace(verdict, held_out=held_out)
+        self._scoring = self._held_out.choose_scoring(each for each in self._verdicts.values() if each.held_out)
         return self._corpus(with_tokens=True)
 
     def _tokenise(self, watch: Watch) -> list[Reading]:
@@ -246,6 +249,8 @@ class Repository:
                         held_out.append(end)
             if self._split_at_end is not None and held_out:
                 notes.append("There is nothing else to hold out, so the last lines are.")
+            if self._scoring is None and held_out:
+                notes.append(SHARED)
             notes.append(self._tokens.note)
         return Corpus(
             self.root,
@@ -253,10 +258,17 @@ class Repository:
             tuple(finding for found in secrets if found for finding in found),
             tuple(filter(None, notes)),
             tuple(learned),
-            tuple(held_out),
+            *self._parts(held_out),
             self.tokenizer if with_tokens else None,
             self._tokens if with_tokens else None,
         )
+
+    def _parts(self, held_out: list[Document]) -> tuple[tuple[Document, ...], tuple[Document, ...]]:
+        """Validation and scoring: the same where there is too little for two parts."""
+        scoring = self._scoring
+        if scoring is None:
+            return tuple(held_out), tuple(held_out)
+        return tuple(d for d in held_out if d.path not in scoring), tuple(d for d in held_out if d.path in scoring)
 
     def _require_tokenizer(self) -> None:
         if self.tokenizer is None:

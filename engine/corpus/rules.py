@@ -21,6 +21,7 @@ from pathlib import Path
 
 from engine.corpus import languages, secrets
 from engine.corpus.byte_passes import Swept, sweep
+from engine.corpus.kinds import Kind, kind_of
 from engine.corpus.near_duplicates import near_duplicates
 from engine.corpus.overrides import Choice, Overrides
 from engine.corpus.safe_opening import read_file
@@ -34,7 +35,7 @@ __all__ = [
     "contents", "decide", "decide_by_path", "read", "read_all", "settle_duplicates", "size_words",
 ]  # fmt: skip
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Goes up when the same file may get another verdict: what is remembered under another number is worth nothing."""
 
 LARGEST_OVERRIDE = 64 << 20  # no choice makes a file larger than this one be read
@@ -87,7 +88,8 @@ def _by_path(entry: Entry, settings: ScanSettings, overrides: Overrides) -> tupl
     language = "" if entry.is_folder else languages.language_of(path)
 
     def left(reason: Reason, detail: str = "", overridden: bool = False) -> FileVerdict:
-        return FileVerdict(path, False, reason, detail, language, entry.size, overridden=overridden)
+        kind = None if entry.is_folder else kind_of(path, language)
+        return FileVerdict(path, False, reason, detail, language, entry.size, overridden=overridden, kind=kind)
 
     choice = overrides.for_path(path) or overrides.for_folder_of(path)
     if choice is Choice.LEAVE:
@@ -168,9 +170,11 @@ def decide(
     language = languages.language_of(path, data[:256])
 
     def left(reason: Reason, detail: str = "", overridden: bool = False) -> Reading:
-        return Reading(
-            entry, FileVerdict(path, False, reason, detail, language, len(data), digest, overridden=overridden)
+        kind = Kind.GENERATED if reason is Reason.GENERATED else kind_of(path, language)
+        verdict = FileVerdict(
+            path, False, reason, detail, language, len(data), digest, overridden=overridden, kind=kind
         )
+        return Reading(entry, verdict)
 
     decoded = decode(data)
     if isinstance(decoded, Reason):
@@ -205,7 +209,7 @@ def decide(
     learned = digest if as_it_is and not lines else hashlib.blake2b(content, digest_size=20).hexdigest()
     verdict = FileVerdict(
         path, True, None, words and f"masked: {words}", language, len(data), digest,
-        masked_lines=lines, overridden=lifted, learned_digest=learned,
+        masked_lines=lines, overridden=lifted, learned_digest=learned, kind=kind_of(path, language, text),
     )  # fmt: skip
     return Reading(entry, verdict, text, swept.signature, findings)
 

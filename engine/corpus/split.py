@@ -2,9 +2,9 @@
 
 The side of a file follows from a hash of its path, so it is the same on every machine and does not depend on other
 files.  Three things may overrule the hash, and what they decide is remembered (`Sides`) so that it does not move later:
-files that resemble each other stand on one side; there is a least number of held-out files and tokens; something is
-always left to learn.  A file that has been learned is never held out afterwards because of what happened to another
-one, unless nothing is held out without it.
+files that resemble each other stand on one side; there is a least number of held-out files and tokens, and of files of
+code, because scores count nothing else; something is always left to learn.  A file that has been learned is never held
+out afterwards because of what happened to another one, unless nothing is held out without it.
 
 The second strategy holds out what the newest commits touch: code that the model would really have to write next.  A
 repository of one file is split by lines, at its end.
@@ -40,6 +40,7 @@ class Candidate:
     tokens: int
     group: str
     learned: bool = True
+    is_code: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class _Unit:
 
     paths: list[str]
     files: int = 0
+    code_files: int = 0
     tokens: int = 0
     place: float = 2.0
     known: bool | None = None
@@ -132,6 +134,7 @@ def _units(candidates: Iterable[Candidate], previous: Sides) -> list[_Unit]:
         unit.paths.append(candidate.path)
         if candidate.learned:
             unit.files += 1
+            unit.code_files += candidate.is_code
             unit.tokens += candidate.tokens
         before = previous.get(candidate.path)
         if before is not None:
@@ -159,7 +162,20 @@ def _with_least_and_rest(units: list[_Unit], order: list[_Unit], total: int, por
                 if not unit.held and (unit.tokens > MOST_TOKENS * total) == large:
                     unit.held = True
                     files, tokens, learned = files + unit.files, tokens + unit.tokens, learned - 1
+        _hold_out_code(usable, total, portion)
     return {path: unit.held for unit in units for path in unit.paths}
+
+
+def _hold_out_code(usable: list[_Unit], total: int, portion: Portion) -> None:
+    """Of code that nobody has learned yet, hold out more until the least number of files is reached."""
+    code_files = sum(unit.code_files for unit in usable if unit.held)
+    learned = sum(not unit.held and bool(unit.code_files) for unit in usable)
+    for unit in usable:
+        if code_files >= portion.least_files or learned <= 1:
+            break
+        if unit.code_files and not unit.held and unit.known is None and unit.tokens <= MOST_TOKENS * total:
+            unit.held = True
+            code_files, learned = code_files + unit.code_files, learned - 1
 
 
 def line_to_split_at(text: str, portion: Portion) -> int | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from engine.corpus.kinds import Kind
+
 
 class Reason(StrEnum):
     """Why a file is left out.  The value is what files on disk and JSON say, `words` what a person reads."""
@@ -83,6 +85,8 @@ class FileVerdict:
     """The user's own choice decided this verdict."""
     learned_digest: str = ""
     """Hash of the text that is learned: `digest`, unless lines are masked, the file is a notebook or not in UTF-8."""
+    kind: Kind | None = None
+    """Code, prose, data, ...: as far as its path tells where the file was not read, None for a folder."""
 
 
 @dataclass(frozen=True, slots=True)

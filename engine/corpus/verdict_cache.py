@@ -19,6 +19,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from engine.corpus.disk import is_read_only, locked, refused, sweep, write_whole
+from engine.corpus.kinds import Kind
 from engine.corpus.rules import RULES_VERSION, Reading
 from engine.corpus.verdict import FileVerdict, Reason, SecretFinding
 from engine.corpus.walk import Entry
@@ -26,9 +27,10 @@ from engine.corpus.walk import Entry
 MAGIC = b"CkF1"
 HEADER = struct.Struct("<4sIII")  # magic, bytes of facts, bytes of signature, checksum of both
 NAMES = tuple(field.name for field in fields(FileVerdict) if field.name != "path")
-REASON, MASKED = NAMES.index("reason"), NAMES.index("masked_lines")
+REASON, MASKED, KIND = (NAMES.index(name) for name in ("reason", "masked_lines", "kind"))
 LARGEST_FACTS = 16 << 20
 MOST_STALE = 1000  # records out of date, beyond one a file, before the journal is rewritten
+PART_NAMES = ("validation", "scoring")  # in split.json, of the held-out files
 FORMAT = f"{RULES_VERSION}/{','.join(NAMES)}"
 
 
@@ -98,25 +100,32 @@ class VerdictCache:
         if self._stale > MOST_STALE + len(self.files):
             self._write(self._rewrite)
 
-    def load_sides(self, basis: str) -> dict[str, bool]:
-        """Where every file stood, if the split was made the same way; otherwise, or damaged, nothing."""
+    def load_sides(self, basis: str) -> tuple[dict[str, bool], dict[str, bool]]:
+        """Where every file stood (True: held out), and of those held out, which only score.
+
+        Nothing if the split was made another way, or is damaged. Before there was a scoring part, nothing was noted
+        about it: `held_out_parts` decides then.
+        """
         try:
             stored = json.loads((self.folder / "split.json").read_bytes())
             if stored["format"] != 1 or stored["basis"] != basis:
-                return {}
+                return {}, {}
             sides = dict.fromkeys(map(str, stored["learned"]), False)
             sides.update(dict.fromkeys(map(str, stored["held_out"]), True))
-            return sides
-        except (OSError, ValueError, KeyError, TypeError):
-            return {}
+            scoring = {str(path): side for side in (False, True) for path in stored.get(PART_NAMES[side], ())}
+            return sides, scoring
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return {}, {}
 
-    def save_sides(self, basis: str, sides: dict[str, bool]) -> None:
+    def save_sides(self, basis: str, sides: dict[str, bool], scoring: dict[str, bool]) -> None:
         stored = {
             "format": 1,
             "basis": basis,
             "held_out": [path for path, held_out in sides.items() if held_out],
             "learned": [path for path, held_out in sides.items() if not held_out],
         }
+        for side, name in enumerate(PART_NAMES):
+            stored[name] = [path for path, scores in scoring.items() if scores is bool(side) and sides.get(path)]
         self._write(lambda: write_whole(self.folder / "split.json", json.dumps(stored).encode()))
 
     def _write(self, write: Callable[[], None]) -> None:
@@ -163,6 +172,7 @@ class VerdictCache:
         if form == FORMAT_KEY:
             values[REASON] = None if values[REASON] is None else Reason(values[REASON])
             values[MASKED] = tuple(values[MASKED])
+            values[KIND] = None if values[KIND] is None else Kind(values[KIND])
             self.files[path] = Remembered(
                 tuple(stamp),
                 context,

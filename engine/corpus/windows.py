@@ -244,14 +244,23 @@ class HeldOutWindows:
     """Held-out documents in path order, never rearranged; iterating gives the same batches every time.
 
     Each token but the very first is a counted target exactly once.  Batches all have `batch` rows: what is missing at
-    the end counts for nothing.  `limit` takes that many windows, evenly spread, for a quick measure.
+    the end counts for nothing.  `limit` takes that many windows, evenly spread, for a quick measure.  `documents` takes
+    the place of everything held out.
     """
 
-    def __init__(self, source: DocumentSource, seq_len: int, batch: int, *, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        source: DocumentSource,
+        seq_len: int,
+        batch: int,
+        *,
+        limit: int | None = None,
+        documents: Sequence[Document] | None = None,
+    ) -> None:
         _check_sizes(seq_len, batch)
         self.seq_len, self.batch = seq_len, batch
         framing = Framing(source.tokenizer)
-        documents = source.held_out_documents
+        documents = source.held_out_documents if documents is None else documents
         framing.prepare(document.path for document in documents)
         parts = [framing.document(document.path, source.document_tokens(document)) for document in documents]
         self._stream = _Stream.join(parts) if parts else _Stream(np.empty(0, np.int32), np.empty(0, bool))

@@ -1,21 +1,24 @@
 """Did adaptation help?  The same code, the same cursors, every model, and an honest interval.
 
-The way of a score: `material` takes the held-out text and picks cursors in it (or `replay` the lines that the newest
-commits added), once for all models. `token_measures` lets a model predict every token of that text; `line_measures`
-puts a simulated user at each cursor who is offered a line and takes what is right. Every measure is a ratio of two
-sums over files or cursors (`intervals`), so that one bootstrap over files gives each its 95 % interval and the
-difference of two models theirs: where that holds zero, the answer is "no difference". `scorecard` puts it together.
+The way of a score: `material` takes held-out code that nothing else looks at and picks cursors in it (or `replay` the
+lines that the newest commits added), of no file more than its `fair_share`, once for all models. `token_measures` lets
+a model predict every token of that text; `line_measures` puts a simulated user at each cursor who is offered a line and
+takes what is right. Every measure is a ratio of two sums over files or cursors (`intervals`): one bootstrap over files
+gives each its 95 % interval and the difference of two models theirs: where that holds zero, the answer is "no
+difference". `breakdown` counts by language and by file; `scorecard` puts it together.
 
 Text is compared, never tokens: models with different tokenizers stand side by side in bits per byte.
 """
 
+from engine.scorecard.breakdown import FileLines
 from engine.scorecard.intervals import Difference, Measure
-from engine.scorecard.material import Cursor, HeldOutText, Material, held_out_material
+from engine.scorecard.material import Cursor, HeldOutText, Material, every_held_out_file, held_out_material
 from engine.scorecard.scorecard import Scorecard, ScoreOptions, Subject, differences, score
 
 __all__ = [
     "Cursor",
     "Difference",
+    "FileLines",
     "HeldOutText",
     "Material",
     "Measure",
@@ -23,6 +26,7 @@ __all__ = [
     "Scorecard",
     "Subject",
     "differences",
+    "every_held_out_file",
     "held_out_material",
     "score",
 ]

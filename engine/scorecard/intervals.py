@@ -8,7 +8,7 @@ that a difference is taken between the same files.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +29,11 @@ class Samples:
     @classmethod
     def of(cls, parts: Sequence[float], wholes: Sequence[float], files: Sequence[int]) -> Samples:
         return cls(np.asarray(parts, np.float64), np.asarray(wholes, np.float64), np.asarray(files, np.int64))
+
+    def of_files(self, files: Collection[int]) -> Samples:
+        """The same of some files only."""
+        kept = np.isin(self.files, list(files))
+        return Samples(self.parts[kept], self.wholes[kept], self.files[kept])
 
     @property
     def value(self) -> float:

@@ -2,8 +2,10 @@
 
 He knows the line he wants. The offer he gets at its beginning says whether the line was guessed whole, and how near it
 came. Then he types on: as long as his letters agree with the offer it stays, and with the first letter that differs a
-new one is asked for, as the editor does it. Two of him are counted in one pass, since both meet the same offers: one
-takes whole lines only (one key for the rest of the line), the other also takes single words (one key each).
+new one is asked for, as the editor does it. An offer is a whole line or nothing; whether the editor would have shown it
+is counted apart (`shown`), so that models are compared on every line, not on those they are sure of. Two of him are
+counted in one pass, since both meet the same offers: one takes whole lines only (one key for the rest of the line), the
+other also takes single words (one key each).
 """
 
 from __future__ import annotations
@@ -16,13 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.generate.completer import Completer, CompletionRequest
-from engine.generate.sampling import Sampling
-from engine.generate.stops import Stops
+from engine.generate.requests import Offer
 from engine.scorecard.intervals import Samples
 from engine.scorecard.material import Cursor, Material
 from engine.scorecard.token_measures import Cancelled, Progress, ask_cancelled
 
-MOST_TOKENS = 48  # of an offered line
 BRACKETS = {")": "(", "]": "[", "}": "{"}
 WORD = re.compile(r"\s*(?:\w+|[^\w\s]+)")
 
@@ -39,10 +39,16 @@ class LineResult:
     tokens: int
     decode_seconds: float
     first_token_ms: tuple[float, ...]  # of every offer that was asked for
+    shown: bool  # whether something was offered at the line's beginning that is sure enough for the editor
 
     @property
     def exact(self) -> bool:
         return self.offered == self.wanted
+
+    @property
+    def taken(self) -> bool:
+        """Whether what was shown can be taken as it is."""
+        return self.shown and self.exact
 
     @property
     def similarity(self) -> float:
@@ -59,7 +65,10 @@ def measure_lines(
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
 ) -> list[LineResult]:
-    """One result for each cursor; `before` and `after` are the characters that the model is shown."""
+    """One result for each cursor; `before` and `after` are the characters that the model is shown.
+
+    The completer's memory is asked if it has one, which must not know the material.
+    """
     results = []
     for number, cursor in enumerate(material.cursors):
         ask_cancelled(cancelled)
@@ -78,6 +87,8 @@ def line_samples(results: Sequence[LineResult]) -> dict[str, Samples]:
     by_word = [len(result.wanted) - result.keys_by_word for result in results]
     return {
         "next_line_exact": Samples.of([result.exact for result in results], ones, files),
+        "shown": Samples.of([result.shown for result in results], ones, files),
+        "taken_of_shown": Samples.of([r.taken for r in results], [r.shown for r in results], files),
         "edit_similarity": Samples.of([result.similarity for result in results], ones, files),
         "keystrokes_saved_by_line": Samples.of(by_line, lengths, files),
         "keystrokes_saved_by_word": Samples.of(by_word, lengths, files),
@@ -139,25 +150,37 @@ def _write_line(completer: Completer, material: Material, cursor: Cursor, before
     prefix, suffix = material.before(cursor, before), material.after(cursor, after)
     wanted = material.line(cursor)
     at = keys_by_line = keys_by_word = tokens = 0
-    seconds, offered, waits = 0.0, None, []
+    seconds, offered, shown, waits = 0.0, None, False, []
     while at < len(wanted):
         request = CompletionRequest(
             prefix=prefix + wanted[:at],
             suffix=suffix,
             path=path,
-            sampling=Sampling(),
-            stops=Stops(max_tokens=MOST_TOKENS, end_of_line=True),
+            memory=completer.memory is not None,
+            offer=Offer(0.0),
         )
         answer = completer.complete(request)
         offer = answer.text.split("\n", 1)[0].rstrip()
-        offered = offer if offered is None else offered
+        if offered is None:
+            offered = offer
+            shown = bool(offer) and answer.chance is not None and answer.chance >= completer.fit.judge.least
         tokens += answer.tokens
         if answer.decode_tokens_per_second:
             seconds += answer.tokens / answer.decode_tokens_per_second
         waits.append(answer.first_token_ms)
         carried, by_line, by_word = keys_pressed(offer, wanted[at:])
         at, keys_by_line, keys_by_word = at + carried, keys_by_line + by_line, keys_by_word + by_word
-    return LineResult(cursor.file, offered or "", wanted, keys_by_line, keys_by_word, tokens, seconds, tuple(waits))
+    return LineResult(
+        cursor.file,
+        offered or "",
+        wanted,
+        keys_by_line,
+        keys_by_word,
+        tokens,
+        seconds,
+        tuple(waits),
+        shown,
+    )
 
 
 def waits_of(results: Sequence[LineResult]) -> np.ndarray:

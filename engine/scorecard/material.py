@@ -1,27 +1,42 @@
-"""What all models are asked about: held-out text, and cursors in it.
+"""What all models are asked about: held-out code, and cursors in it.
 
+Code alone, of files that only score (`corpus.scoring_documents`), and of no file more than its share (`fair_share`).
 A cursor stands where a programmer would pause: after the indentation of a line that is still to be written. Everything
 before it and after that line is known, the line is not.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from engine.corpus.corpus import Corpus
+from engine.corpus.documents import Document
+from engine.corpus.held_out_parts import SHARED
 from engine.errors import CorpusError
+from engine.scorecard.fair_share import largest_share, most_of_one
 
 LEAST_LETTERS = 3  # of a line that is worth asking for: not a bracket, not "]),"
 LONGEST_LINE = 200  # characters; nobody writes longer ones by hand
+NO_CODE = "None of the held-out files is code: this measures other text."
 
 
 @dataclass(frozen=True)
 class HeldOutText:
+    """A file, whole: whoever remembers code while this is measured leaves out what has this path."""
+
     path: str
     text: str
+    language: str = ""
+    counted_characters: int | None = None  # from the beginning; None for all
+
+    @property
+    def counted(self) -> str:
+        """The part that is measured: of a large file its beginning, up to the end of a line."""
+        return self.text if self.counted_characters is None else self.text[: self.counted_characters]
 
 
 @dataclass(frozen=True)
@@ -40,6 +55,18 @@ class Material:
     texts: tuple[HeldOutText, ...]
     cursors: tuple[Cursor, ...]
     seed: int
+    notes: tuple[str, ...] = ()  # what a person should know about it, in whole sentences
+    left_out: frozenset[str] = frozenset()  # paths besides those of the texts that a memory must not know
+
+    @property
+    def characters(self) -> int:
+        """Of what is measured."""
+        return sum(len(text.counted) for text in self.texts)
+
+    @property
+    def unknown_paths(self) -> frozenset[str]:
+        """Every file that a memory is measured without."""
+        return self.left_out | {text.path for text in self.texts}
 
     def line(self, cursor: Cursor) -> str:
         return self.texts[cursor.file].text[cursor.start : cursor.end]
@@ -63,31 +90,80 @@ class Material:
 
 
 def held_out_material(corpus: Corpus, cursors: int, seed: int, most_characters: int = 0) -> Material:
-    """The held-out files of a corpus, whole, in a fixed shuffle and at most so many characters of them."""
-    documents = corpus.held_out_documents
+    """The code that only scores, in a fixed shuffle and at most so many characters of it (0: all)."""
+    documents = corpus.code_among(corpus.scoring_documents)
+    notes = [] if documents else [NO_CODE]
+    if corpus.shares_held_out:
+        notes.append(SHARED)
+    documents = documents or corpus.scoring_documents
+    largest = int(largest_share(len(documents)) * most_characters)
+    texts = capped(_texts(corpus, documents, seed, most_characters, largest), largest)
+    return Material(texts, choose_cursors(texts, cursors, seed), seed, tuple(notes), held_out_paths(corpus))
+
+
+def every_held_out_file(corpus: Corpus, seed: int, most_characters: int = 0) -> Material:
+    """Validation and scoring, of every kind, without cursors: for looking at files, not for a score."""
+    texts = tuple(_texts(corpus, corpus.held_out_documents, seed, most_characters, 0))
+    return Material(texts, (), seed, left_out=held_out_paths(corpus))
+
+
+def held_out_paths(corpus: Corpus) -> frozenset[str]:
+    return frozenset(document.path for document in corpus.held_out_documents)
+
+
+def _texts(
+    corpus: Corpus, documents: Sequence[Document], seed: int, most_characters: int, largest: int
+) -> list[HeldOutText]:
+    """As many as there is room for, by path; of each at most the `largest` part will be counted (0: no limit)."""
     if not documents:
         raise CorpusError(f"Nothing in {corpus.root} is held out.", "Choose a folder with more source code in it.")
-    order = np.random.default_rng([seed, 1]).permutation(len(documents))
     texts: list[HeldOutText] = []
     size = 0
-    for index in order:
+    for index in np.random.default_rng([seed, 1]).permutation(len(documents)):
         document = documents[index]
         text = corpus.tokenizer.decode(corpus.document_tokens(document))
-        if texts and most_characters and size + len(text) > most_characters:
+        room = min(len(text), largest or len(text))
+        if texts and most_characters and size + room > most_characters:
             continue
-        texts.append(HeldOutText(document.path, text))
-        size += len(text)
-    texts.sort(key=lambda item: item.path)
-    return Material(tuple(texts), choose_cursors(texts, cursors, seed), seed)
+        texts.append(HeldOutText(document.path, text, corpus.by_path[document.path].language))
+        size += room
+    return sorted(texts, key=lambda item: item.path)
+
+
+def capped(texts: Sequence[HeldOutText], largest: int = 0) -> tuple[HeldOutText, ...]:
+    """The same, with so much of each counted that none is more than its share of all, nor than `largest` (if not 0)."""
+    most = most_of_one([min(len(text.text), largest or len(text.text)) for text in texts])
+    found = []
+    for text in texts:
+        if len(text.text) > most:
+            end = text.text.rfind("\n", 0, most) + 1
+            text = replace(text, counted_characters=end or most)
+        found.append(text)
+    return tuple(found)
 
 
 def choose_cursors(texts: Sequence[HeldOutText], count: int, seed: int) -> tuple[Cursor, ...]:
-    """At most `count` of the lines that are worth asking for, any as likely as any other, in order of place."""
-    lines = [cursor for number, text in enumerate(texts) for cursor in candidate_lines(number, text.text)]
-    if len(lines) > count:
-        chosen = np.random.default_rng([seed, 2]).choice(len(lines), count, replace=False)
-        lines = [lines[index] for index in np.sort(chosen)]
-    return tuple(lines)
+    """At most `count` of the lines that are worth asking for, as `fair_choice` takes them."""
+    lines = [cursor for number, text in enumerate(texts) for cursor in candidate_lines(number, text.counted)]
+    return fair_choice(lines, count, np.random.default_rng([seed, 2]))
+
+
+def fair_choice(lines: Sequence[Cursor], count: int, rng: np.random.Generator) -> tuple[Cursor, ...]:
+    """At most `count` of the lines, in order of place; any as likely as any other until its file has its share."""
+    available = Counter(line.file for line in lines)
+    most = most_of_one(list(available.values()))
+    total = min(count, sum(min(each, most) for each in available.values()))
+    most = min(most, max(1, int(largest_share(len(available)) * total)))
+    taken: Counter[int] = Counter()
+    chosen = []
+    for index in rng.permutation(len(lines)):
+        if len(chosen) >= count:
+            break
+        file = lines[index].file
+        if taken[file] < most:
+            taken[file] += 1
+            chosen.append(index)
+    return tuple(lines[index] for index in sorted(chosen))
 
 
 def candidate_lines(file: int, text: str) -> Iterable[Cursor]:

@@ -1,7 +1,7 @@
 """The lines that the newest commits added, asked for one by one: what the model would really have had to write.
 
-Each line is asked for in its file as that commit left it. Only lines of files that no scored model has learned count:
-a line that was learned proves nothing.
+Each line is asked for in its file as that commit left it. Only lines of code count, and only of files that no scored
+model has learned: a line that was learned proves nothing.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ import numpy as np
 
 from engine.corpus.corpus import Corpus
 from engine.corpus.git import ask_git
+from engine.corpus.kinds import Kind
 from engine.corpus.text import Decoded, decode
 from engine.errors import CorpusError
-from engine.scorecard.material import Cursor, HeldOutText, Material, candidate_lines
+from engine.scorecard.material import Cursor, HeldOutText, Material, candidate_lines, capped, fair_choice
 
 HUNK = re.compile(rb"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
 SHOW = (
@@ -32,7 +33,7 @@ def replay_material(corpus: Corpus, commits: int, cursors: int, seed: int, learn
     names = _commits(corpus, commits)
     texts: list[HeldOutText] = []
     found: list[Cursor] = []
-    known = {verdict.path for verdict in corpus.files if verdict.learn and not verdict.masked_lines}
+    known = {v.path for v in corpus.files if v.learn and v.kind is Kind.CODE and not v.masked_lines}
     unseen = known - set(learned)
     touched = set()
     for commit in names:
@@ -46,7 +47,7 @@ def replay_material(corpus: Corpus, commits: int, cursors: int, seed: int, learn
             breaks = [place for place, letter in enumerate(text) if letter == "\n"]
             chosen = [c for c in candidate_lines(len(texts), text) if bisect_left(breaks, c.start) + 1 in lines]
             if chosen:
-                texts.append(HeldOutText(path, text))
+                texts.append(HeldOutText(path, text, corpus.by_path[path].language))
                 found += chosen
     if not found:
         seen = len(touched & known & set(learned))
@@ -55,10 +56,8 @@ def replay_material(corpus: Corpus, commits: int, cursors: int, seed: int, learn
             + (f"; {seen} of the files they touch were learned." if seen else "."),
             "Ask for more commits, or score on the held-out files (without --replay).",
         )
-    if len(found) > cursors:
-        picked = np.random.default_rng([seed, 3]).choice(len(found), cursors, replace=False)
-        found = [found[index] for index in np.sort(picked)]
-    return Material(tuple(texts), tuple(found), seed)
+    chosen = fair_choice(found, cursors, np.random.default_rng([seed, 3]))
+    return Material(capped(texts), chosen, seed, left_out=frozenset(text.path for text in texts))
 
 
 def _commits(corpus: Corpus, count: int) -> list[str]:

@@ -12,18 +12,21 @@ import numpy as np
 from engine.corpus.tokenizer import Tokenizer
 from engine.errors import InputError
 from engine.generate.completer import Completer
+from engine.generate.fits import fit_for
+from engine.memory.snapshot import MemorySnapshot
 from engine.model.model import Model
+from engine.scorecard.breakdown import FileLines, lines_by_file, samples_by_language
 from engine.scorecard.intervals import Difference, Measure, Samples, difference, measure, percentile
-from engine.scorecard.line_measures import line_samples, measure_lines, waits_of
+from engine.scorecard.line_measures import LineResult, line_samples, measure_lines, waits_of
 from engine.scorecard.material import Material
 from engine.scorecard.token_measures import Cancelled, Progress, measure_tokens
 
 
 @dataclass(frozen=True)
 class ScoreOptions:
-    """How much is asked.  The defaults take about half a minute a model of the starter's size."""
+    """How much is asked.  The defaults take about a minute a model of the starter's size."""
 
-    cursors: int = 100
+    cursors: int = 200  # or as many as there are
     characters: int = 300_000  # of held-out text that is predicted token by token
     before: int = 4_000  # characters that the model is shown before a cursor
     after: int = 1_000  # and after its line
@@ -44,11 +47,18 @@ class ScoreOptions:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A model that is scored, under the name it is shown by."""
+    """A model that is scored, under the name it is shown by; with a memory of the repository, or alone."""
 
     name: str
     model: Model
     tokenizer: Tokenizer
+    memory: MemorySnapshot | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory is not None and self.memory.tokenizer.digest != self.tokenizer.digest:
+            raise InputError(
+                f"The memory has other tokens than {self.name}.", "Build it with the tokenizer of the model."
+            )
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,8 @@ KINDS = (
     _Kind("top_1", "Next token right", +1, "%"),
     _Kind("top_5", "Next token in the first five", +1, "%"),
     _Kind("next_line_exact", "Next line exactly right", +1, "%"),
+    _Kind("shown", "A line is offered", 0, "%"),
+    _Kind("taken_of_shown", "Offered lines taken as they are", +1, "%"),
     _Kind("edit_similarity", "Next line, likeness", +1, "%"),
     _Kind("keystrokes_saved_by_line", "Keystrokes saved, taking lines", +1, "%"),
     _Kind("keystrokes_saved_by_word", "Keystrokes saved, taking words", +1, "%"),
@@ -89,19 +101,24 @@ class Scorecard:
     seed: int
     tokenizer: str  # digest: what is counted by token says nothing across tokenizers
     samples: dict[str, Samples] = field(repr=False, default_factory=dict)
+    by_language: dict[str, dict[str, Measure]] = field(repr=False, default_factory=dict)  # most text first
+    lines_by_file: dict[str, FileLines] = field(repr=False, default_factory=dict)  # by path
+    notes: tuple[str, ...] = ()
+    memory: bool = False  # whether the model had one
 
     def to_json(self) -> dict[str, Any]:
         """For a script: plain numbers, null where nothing could be measured."""
         return {
             "name": self.name,
+            "memory": self.memory,
             "cursors": self.cursors,
             "characters": self.characters,
             "seed": self.seed,
-            "measures": {
-                m.name: {"value": _plain(m.value), "low": _plain(m.low), "high": _plain(m.high)}
-                for m in self.measures.values()
-            },
+            "notes": list(self.notes),
+            "measures": _plain_measures(self.measures),
+            "by_language": {language: _plain_measures(found) for language, found in self.by_language.items()},
             "files": {path: _plain(loss) for path, loss in self.file_losses.items()},
+            "lines_by_file": {path: lines.to_json() for path, lines in self.lines_by_file.items()},
         }
 
 
@@ -112,12 +129,18 @@ def score(
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
 ) -> Scorecard:
-    """The whole card; raises ScoreCancelledError where somebody asked for an end."""
-    tokens = measure_tokens(subject.model, subject.tokenizer, material, progress, cancelled)
+    """The whole card; raises ScoreCancelledError where somebody asked for an end.
+
+    The subject's memory is asked without the files that are measured on.
+    """
+    memory = subject.memory.without(material.unknown_paths) if subject.memory is not None else None
+    mixing = fit_for(subject.model).mixing if memory is not None else None
+    tokens = measure_tokens(subject.model, subject.tokenizer, material, progress, cancelled, memory, mixing)
     samples = tokens.samples()
-    waits = np.zeros(0)
+    lines: list[LineResult] = []
     if material.cursors:
         completer = Completer(subject.model, subject.tokenizer)
+        completer.memory = memory
         try:
             lines = measure_lines(
                 completer,
@@ -130,14 +153,8 @@ def score(
         finally:
             completer.close()
         samples |= line_samples(lines)
-        waits = waits_of(lines)
-    measures = {}
-    for kind in KINDS:
-        counts = samples.get(SOURCE.get(kind.name, kind.name))
-        if counts is not None:
-            measures[kind.name] = measure(
-                kind.name, kind.words, counts, options.seed, kind.better, kind.unit, kind.scale
-            )
+    measures = _measures(samples, options.seed)
+    waits = waits_of(lines)
     if len(waits):
         for share in (50, 95):
             name, words = f"first_token_ms_p{share}", f"First token, {'half' if share == 50 else '95 %'} within"
@@ -150,11 +167,27 @@ def score(
         measures,
         losses,
         len(material.cursors),
-        sum(len(text.text) for text in material.texts),
+        material.characters,
         options.seed,
         subject.tokenizer.digest,
         samples,
+        by_language={
+            language: _measures(found, options.seed)
+            for language, found in samples_by_language(material, samples).items()
+        },
+        lines_by_file=lines_by_file(material, lines),
+        notes=material.notes,
+        memory=memory is not None,
     )
+
+
+def _measures(samples: dict[str, Samples], seed: int) -> dict[str, Measure]:
+    found = {}
+    for kind in KINDS:
+        counts = samples.get(SOURCE.get(kind.name, kind.name))
+        if counts is not None:
+            found[kind.name] = measure(kind.name, kind.words, counts, seed, kind.better, kind.unit, kind.scale)
+    return found
 
 
 def differences(first: Scorecard, second: Scorecard) -> dict[str, Difference]:
@@ -162,6 +195,8 @@ def differences(first: Scorecard, second: Scorecard) -> dict[str, Difference]:
     found = {}
     for kind in KINDS:
         source = SOURCE.get(kind.name, kind.name)
+        if not kind.better:
+            continue  # more of it is neither better nor worse
         if source == "decode_tokens_per_second" or source not in first.samples or source not in second.samples:
             continue
         if source in BY_TOKEN and first.tokenizer != second.tokenizer:
@@ -170,6 +205,10 @@ def differences(first: Scorecard, second: Scorecard) -> dict[str, Difference]:
             kind.name, first.samples[source], second.samples[source], first.seed, kind.better, kind.scale
         )
     return found
+
+
+def _plain_measures(measures: dict[str, Measure]) -> dict[str, Any]:
+    return {m.name: {"value": _plain(m.value), "low": _plain(m.low), "high": _plain(m.high)} for m in measures.values()}
 
 
 def _plain(value: float) -> float | None:

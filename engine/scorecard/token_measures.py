@@ -1,4 +1,4 @@
-"""How well a model predicts held-out text, token by token."""
+"""How well a model predicts held-out text, token by token: alone, or with a memory that does not know the text."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ import numpy as np
 from engine.corpus.framing import Framing
 from engine.corpus.tokenizer import Tokenizer
 from engine.errors import CodecoilError
+from engine.memory.evidence import Counter
+from engine.memory.fitting import losses, observe
+from engine.memory.mixing import Mixing
+from engine.memory.snapshot import MemorySnapshot
 from engine.model.model import Model
 from engine.scorecard.intervals import Samples
 from engine.scorecard.material import Material
 
 LONGEST, SHORTEST = 1024, 64  # tokens of a window; a shorter end of a file gets the next power of two
 MOST_LOGITS = 2**24  # numbers that come back from the device at once
+TINIEST = 1e-300  # chance whose logarithm is still a number
 
 Progress = Callable[[int, int, str], None]
 Cancelled = Callable[[], bool]
@@ -34,23 +39,27 @@ def ask_cancelled(cancelled: Cancelled | None) -> None:
 
 @dataclass(frozen=True, eq=False)
 class TokenMeasures:
-    """Sums by file: nats, tokens, bytes and how often the right token was first, or among the first five."""
+    """Sums by file: nats, tokens, bytes and how often the right token was first, or among the first five (not known
+    with a memory: only the right token's own chance is).
+    """
 
     nats: np.ndarray
     tokens: np.ndarray
     bytes: np.ndarray
-    first: np.ndarray
-    first_five: np.ndarray
+    first: np.ndarray | None
+    first_five: np.ndarray | None
 
     def samples(self) -> dict[str, Samples]:
         """By name of the measure."""
         files = np.arange(len(self.nats))
-        return {
+        found = {
             "loss": Samples(self.nats, self.tokens, files),
             "bits_per_byte": Samples(self.nats / math.log(2.0), self.bytes, files),
-            "top_1": Samples(self.first, self.tokens, files),
-            "top_5": Samples(self.first_five, self.tokens, files),
         }
+        if self.first is not None:
+            found["top_1"] = Samples(self.first, self.tokens, files)
+            found["top_5"] = Samples(self.first_five, self.tokens, files)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +67,7 @@ class _Window:
     file: int
     ids: np.ndarray  # (n + 1,): inputs and, one on, targets
     counted: np.ndarray  # (n,) which targets are content of the file
+    first: int  # place in the content of the first target that is counted
 
 
 def measure_tokens(
@@ -66,11 +76,18 @@ def measure_tokens(
     material: Material,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
+    memory: MemorySnapshot | None = None,
+    mixing: Mixing | None = None,
 ) -> TokenMeasures:
-    """Every token of every file; its path is given in front, as in training, and not counted."""
+    """Every token of every file's counted part; its path is given in front, as in training, and not counted.
+
+    With a `memory`, which must not know the files, and how it is mixed: what is before a token is known, nothing after.
+    """
     sums = np.zeros((5, len(material.texts)))
     lengths = tokenizer.byte_lengths
-    windows = sorted(_windows(tokenizer, material), key=lambda window: len(window.ids))
+    contents = tokenizer.encode_batch([text.counted for text in material.texts])
+    chances = [np.zeros((2, len(content))) for content in contents] if memory is not None else []
+    windows = sorted(_windows(tokenizer, material, contents), key=lambda window: len(window.ids))
     done, total = 0, sum(len(window.counted) for window in windows)
     for group in _batches(windows, model.config.vocab_size):
         ask_cancelled(cancelled)
@@ -81,9 +98,13 @@ def measure_tokens(
         logits = model.logits(ids)
         for row, window in enumerate(group):
             targets = window.ids[1:][window.counted]
-            losses, ranks = _losses_and_ranks(logits[row, : len(window.counted)][window.counted], targets)
+            scores = logits[row, : len(window.counted)][window.counted]
+            nats, ranks = _losses_and_ranks(scores, targets)
+            if memory is not None:
+                part = slice(window.first, window.first + len(targets))
+                chances[window.file][:, part] = np.exp(-nats), _highest_chances(scores)
             sums[:, window.file] += (
-                losses.sum(),
+                nats.sum(),
                 len(targets),
                 lengths[targets].sum(),
                 np.count_nonzero(ranks < 1),
@@ -92,7 +113,46 @@ def measure_tokens(
         done += sum(len(window.counted) for window in group)
         if progress is not None:
             progress(done, total, "Predicting tokens of held-out code")
-    return TokenMeasures(*sums)
+    if memory is None:
+        return TokenMeasures(*sums)
+    counter = Counter(tokenizer.vocab_size, tokenizer.special.end_of_text)
+    done, total = 0, sum(map(len, contents))
+    for file, (text, content) in enumerate(zip(material.texts, contents, strict=True)):
+        ask_cancelled(cancelled)
+        sums[0, file] = _mixed_nats(counter, memory, mixing, text.path, content, chances[file], lengths)
+        done += len(content)
+        if progress is not None:
+            progress(done, total, "Asking the memory")
+    return TokenMeasures(*sums[:3], None, None)
+
+
+def _mixed_nats(
+    counter: Counter,
+    memory: MemorySnapshot,
+    mixing: Mixing,
+    path: str,
+    content: np.ndarray,
+    chances: np.ndarray,
+    lengths: np.ndarray,
+) -> float:
+    """Of one file.  chances (2, n): what the model gave the right token, and the highest that it gave any."""
+    if not len(content):
+        return 0.0
+    first = -math.log(max(chances[0, 0], TINIEST))  # nothing is before it: the model alone
+    if len(content) == 1:
+        return first
+    right, best = np.maximum(chances[0], TINIEST), chances[1]
+    none = np.empty(0, np.int64)
+    sizes = lengths[content]
+    seen = observe(counter, memory.sources(path), content, none, right, best, sizes, see_after=False)
+    return first + float(losses(seen, mixing).sum())
+
+
+def _highest_chances(scores: np.ndarray) -> np.ndarray:
+    """(n,) of rows of scores."""
+    if not len(scores):
+        return np.zeros(0)
+    return 1.0 / np.exp(scores - scores.max(axis=1, keepdims=True)).sum(axis=1, dtype=np.float64)
 
 
 def _losses_and_ranks(logits: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -108,15 +168,15 @@ def _losses_and_ranks(logits: np.ndarray, targets: np.ndarray) -> tuple[np.ndarr
     return losses, ranks
 
 
-def _windows(tokenizer: Tokenizer, material: Material) -> Iterator[_Window]:
+def _windows(tokenizer: Tokenizer, material: Material, contents: list[np.ndarray]) -> Iterator[_Window]:
     framing = Framing(tokenizer)
-    contents = tokenizer.encode_batch([text.text for text in material.texts])
     for file, (text, content) in enumerate(zip(material.texts, contents, strict=True)):
         header = framing.header(text.path)
         ids = np.concatenate([header, content]).astype(np.int64)
         for first in range(0, len(ids) - 1, LONGEST):
             part = ids[first : first + LONGEST + 1]
-            yield _Window(file, part, np.arange(first + 1, first + len(part)) >= len(header))
+            counted = np.arange(first + 1, first + len(part)) >= len(header)
+            yield _Window(file, part, counted, max(0, first + 1 - len(header)))
 
 
 def _batches(windows: list[_Window], vocabulary: int) -> Iterator[list[_Window]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from engine.corpus.corpus import Corpus
 from engine.corpus.documents import Document
 from engine.corpus.framing import Framing
-from engine.corpus.tokenizer import Tokenizer
 from engine.corpus.windows import FRAME_TOKENS, Batch, HeldOutWindows, Windows
 from engine.errors import InputError
 from engine.model.model import Model
@@ -24,22 +22,6 @@ LARGE_SHARE, FEW_FILES = 0.2, 10  # of all tokens in one file, where there are m
 FILE_WINDOWS = 8  # of one file, at most, that tell how well it is known
 
 Report = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class Excerpt:
-    """Some documents of a corpus, to be measured."""
-
-    corpus: Corpus
-    held_out_documents: Sequence[Document]
-    learned_documents: Sequence[Document] = ()
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        return self.corpus.tokenizer
-
-    def document_tokens(self, document: Document) -> np.ndarray:
-        return self.corpus.document_tokens(document)
 
 
 class MixedWindows:
@@ -120,7 +102,7 @@ def large_file_note(documents: Sequence[Document]) -> str:
 
 def measured_windows(corpus: Corpus, documents: Sequence[Document], options: TrainingOptions) -> HeldOutWindows:
     """Windows to measure `documents` on, evenly spread."""
-    return HeldOutWindows(Excerpt(corpus, documents), options.sequence_length, HELD_OUT_BATCH, limit=HELD_OUT_WINDOWS)
+    return HeldOutWindows(corpus, options.sequence_length, HELD_OUT_BATCH, limit=HELD_OUT_WINDOWS, documents=documents)
 
 
 def occurring_tokens(corpus: Corpus, vocab_size: int) -> np.ndarray:

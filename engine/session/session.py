@@ -316,10 +316,10 @@ class Session:
         return occurring_tokens(self.corpus, self.model.config.vocab_size)
 
     def _trainer(self) -> Trainer:
-        """The trainer, measuring held-out code; in an incremental run that of the rest, and the changed files."""
+        """The trainer, measuring validation code; in an incremental run that of the rest, and the changed files."""
         selection = self._selection
-        rest = [d for d in self.corpus.held_out_documents if d.path not in selection.paths]
-        held_out = measured_windows(self.corpus, rest or self.corpus.held_out_documents, self.options)
+        rest = [d for d in self.corpus.validation_code if d.path not in selection.paths]
+        held_out = measured_windows(self.corpus, rest or self.corpus.validation_code, self.options)
         changed = measured_windows(self.corpus, selection.learned, self.options) if selection.learned else None
         return Trainer(
             self.model, self._windows.take, held_out, self.options, changed=changed, token_ids=self._token_ids

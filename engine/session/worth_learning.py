@@ -1,7 +1,13 @@
-"""Which changed files are worth learning: those that the model does not predict well already."""
+"""Which changed files are worth learning: those that the model does not predict well already.
+
+How well is well depends on what it is: prose and tables are hard to predict, code is easy. A file is held against the
+usual loss of held-out files of its own kind, and of its own language where there are enough of those. One mean over
+everything once called a new function known because a manual page was held out.
+"""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +16,11 @@ from engine.corpus.corpus import Corpus
 from engine.corpus.documents import Document
 from engine.errors import CorpusError
 from engine.model.model import Model
-from engine.session.batches import file_losses, measured_windows
-from engine.train.evaluation import Evaluation
+from engine.session.batches import file_losses
 from engine.train.options import TrainingOptions
+
+ENOUGH_FILES = 2  # of one language to be held against
+MOST_PEERS = 16  # held-out files that are measured for one kind or language, evenly spread
 
 Progress = Callable[[int, int, str], None]
 
@@ -66,7 +74,7 @@ def select_changed(
 ) -> Selection:
     """Of the files `asked` for, those to learn; `news` is everything that changed.
 
-    A file is known well where its loss is below `skip_below` of the mean loss of held-out code.
+    A file is known well where its loss is below `skip_below` of the usual loss of its peers (`_peers`).
     """
     wanted, paths = set(asked), frozenset({*asked, *news})
     unseen = tuple(path for path in news if path not in wanted)
@@ -78,17 +86,40 @@ def select_changed(
         )
     skipped: list[str] = []
     if options.skip_below:
-        rest = [document for document in corpus.held_out_documents if document.path not in paths]
-        evaluation = Evaluation(model, [measured_windows(corpus, rest or corpus.held_out_documents, options)])
-        while not evaluation.advance():
-            pass
-        limit = options.skip_below * evaluation.measured[0].loss
 
         def report(done: int, total: int) -> None:
             if progress is not None:
                 progress(done, total, "Measuring changed files")
 
         losses = file_losses(model, corpus, documents, options.sequence_length, report)
-        skipped = [path for path, loss in losses.items() if loss < limit]
+        usual = _usual_losses(model, corpus, documents, paths, options)
+        skipped = [path for path, loss in losses.items() if loss < options.skip_below * usual[path]]
     known = set(skipped)
     return Selection(tuple(d for d in documents if d.path not in known), tuple(skipped), unseen, paths)
+
+
+def _usual_losses(
+    model: Model, corpus: Corpus, documents: Sequence[Document], changed: Collection[str], options: TrainingOptions
+) -> dict[str, float]:
+    """For each document, by path, the middle one of its peers' losses; 0 where it has none, so that it is learned."""
+    peers = {document.path: _peers(document, corpus, changed) for document in documents}
+    measured = {peer.path: peer for group in peers.values() for peer in group}
+    losses = file_losses(model, corpus, list(measured.values()), options.sequence_length)
+    usual = {}
+    for path, group in peers.items():
+        known = [losses[peer.path] for peer in group if peer.path in losses]
+        usual[path] = statistics.median(known) if known else 0.0
+    return usual
+
+
+def _peers(document: Document, corpus: Corpus, changed: Collection[str]) -> list[Document]:
+    """Held-out files to hold a file against: of its kind and language, or of its kind; unchanged ones if there are any.
+
+    Only validation: files that score decide nothing.
+    """
+    own = corpus.by_path[document.path]
+    alike = [each for each in corpus.validation_documents if corpus.by_path[each.path].kind is own.kind]
+    alike = [each for each in alike if each.path not in changed] or alike
+    same = [each for each in alike if corpus.by_path[each.path].language == own.language]
+    found = same if len(same) >= ENOUGH_FILES else alike
+    return found[:: max(1, -(-len(found) // MOST_PEERS))]

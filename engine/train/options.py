@@ -293,7 +293,7 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Known well below",
             0.0,
             1.0,
-            "When learning changed files: one whose loss is below this share of the held-out loss is skipped.",
+            "When learning changed files: one whose loss is below this share of its held-out peers' is skipped.",
             zero="skip none",
         ),
         _count(

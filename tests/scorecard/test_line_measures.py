@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from engine.scorecard.line_measures import brackets_like, edit_similarity, keys_pressed, open_brackets
+from engine.scorecard.line_measures import (
+    LineResult,
+    brackets_like,
+    edit_similarity,
+    keys_pressed,
+    line_samples,
+    open_brackets,
+)
 
 
 @pytest.mark.parametrize(
@@ -47,3 +54,17 @@ def test_likeness():
     assert edit_similarity("", "") == 1.0
     assert edit_similarity("abc", "xyz") == 0.0
     assert 0.5 < edit_similarity("return value", "return valve") < 1.0
+
+
+def result(offered: str, wanted: str, shown: bool | None = None) -> LineResult:
+    return LineResult(0, offered, wanted, 1, 1, 1, 0.1, (1.0,), shown=bool(offered) if shown is None else shown)
+
+
+def test_how_often_something_is_shown_and_then_taken_as_it_is():
+    results = [result("return x", "return x"), result("return y", "return x"), result("", "return x")]
+    assert [each.taken for each in results] == [True, False, False]
+    samples = line_samples(results)
+    assert samples["shown"].value == pytest.approx(2 / 3)
+    assert samples["taken_of_shown"].value == pytest.approx(1 / 2)
+    held_back = line_samples([*results, result("return x", "return x", shown=False)])
+    assert held_back["taken_of_shown"].value == pytest.approx(1 / 2), "what was not shown cannot be taken"

@@ -7,7 +7,18 @@ import pytest
 from engine.corpus.repository import Repository
 from engine.corpus.tokenizer import Tokenizer
 from engine.errors import CorpusError
-from engine.scorecard.material import Cursor, HeldOutText, Material, candidate_lines, choose_cursors, held_out_material
+from engine.scorecard.fair_share import largest_share, most_of_one
+from engine.scorecard.material import (
+    NO_CODE,
+    Cursor,
+    HeldOutText,
+    Material,
+    candidate_lines,
+    capped,
+    choose_cursors,
+    every_held_out_file,
+    held_out_material,
+)
 
 TEXT = "import os\n\n\ndef area(width, height):\n    total = width * height   \n    )\n    return total\r\n# end"
 
@@ -51,11 +62,12 @@ def repository(tmp_path):
     return Repository(root, tmp_path / "data", Tokenizer.train(texts, 512))
 
 
-def test_only_held_out_files_are_asked_about(repository):
+def test_only_files_that_score_are_asked_about(repository):
     corpus = repository.scan()
     material = held_out_material(corpus, 30, 0)
-    held = {document.path for document in corpus.held_out_documents}
-    assert {text.path for text in material.texts} == held
+    scoring = {document.path for document in corpus.scoring_documents}
+    assert {text.path for text in material.texts} == scoring < {d.path for d in corpus.held_out_documents}
+    assert {text.language for text in material.texts} == {"python"} and material.notes == ()
     for text in material.texts:
         assert (repository.root / text.path).read_text() == text.text
 
@@ -72,3 +84,68 @@ def test_nothing_held_out_is_refused_in_words(tmp_path):
     corpus = Repository(tmp_path / "code", tmp_path / "data", Tokenizer.train(["x"], 300)).scan()
     with pytest.raises(CorpusError, match="held out"):
         held_out_material(corpus, 5, 0)
+
+
+def test_scores_are_about_code(repository):
+    """Prose and data are held out as well, and nobody is asked about them."""
+    for number in range(60):
+        (repository.root / f"about_{number}.md").write_text(f"# {number * 7919}\n\n" + "Some words.\n" * number)
+        (repository.root / f"table_{number}.json").write_text("[\n" + f"{number * 7919},\n" * (9 + number) + "0]\n")
+    corpus = repository.scan()
+    ends = {document.path.rpartition(".")[2] for document in corpus.scoring_documents}
+    assert ends == {"md", "json", "py"}
+    material = held_out_material(corpus, 30, 0)
+    assert material.cursors and all(text.path.endswith(".py") for text in material.texts)
+    assert material.notes == ()
+    every = every_held_out_file(corpus, 0)
+    assert {text.path for text in every.texts} == {document.path for document in corpus.held_out_documents}
+
+
+def test_without_held_out_code_anything_is_measured_and_a_note_says_so(tmp_path):
+    (tmp_path / "docs").mkdir()
+    for number in range(30):
+        (tmp_path / "docs" / f"{number}.md").write_text(f"# {number * 7919}\n\n" + f"Words {number}.\n" * (9 + number))
+    corpus = Repository(tmp_path / "docs", tmp_path / "data", Tokenizer.train(["Words\n"], 300)).scan()
+    material = held_out_material(corpus, 30, 0)
+    assert material.notes == (NO_CODE,) and material.cursors
+
+
+def test_a_repository_too_small_for_a_scoring_part_says_so(tmp_path):
+    (tmp_path / "code").mkdir()
+    for name in "ab":
+        (tmp_path / "code" / f"{name}.py").write_text(f"def {name}(x):\n    return {name * 9} + x\n" * 9)
+    corpus = Repository(tmp_path / "code", tmp_path / "data", Tokenizer.train(["def a(x):\n"], 300)).scan()
+    (note,) = held_out_material(corpus, 5, 0).notes
+    assert "for scoring alone" in note
+
+
+@pytest.mark.parametrize("files", [1, 2, 3, 10, 40])
+def test_no_file_has_more_than_its_share(files):
+    """One file is far larger than all others together."""
+    line = "value = compute(1)\n"
+    texts = [HeldOutText(f"{i}.py", "x = 1\n" + line * (5000 if i == 0 else 40 + i)) for i in range(files)]
+    counted = capped(texts)
+    share = largest_share(files)
+    assert [text.text for text in counted] == [text.text for text in texts]  # whole: for what stands around a cursor
+    assert len(counted[0].counted) <= share * sum(len(text.counted) for text in counted)
+    assert all(text.counted.endswith("\n") for text in counted)
+    assert all(len(text.counted) > 600 for text in counted)
+    cursors = choose_cursors(counted, 200, 0)
+    of_largest = sum(cursor.file == 0 for cursor in cursors)
+    assert of_largest <= share * len(cursors) + 1 and len(cursors) >= min(200, 40 * files)
+    assert all(cursor.end <= len(counted[cursor.file].counted) for cursor in cursors)
+
+
+def test_no_more_than_so_many_characters_are_measured(repository):
+    for number in range(30):
+        path = repository.root / f"module_{number}.py"
+        path.write_text(path.read_text() + "".join(f"value_{i} = {i * number}\n" for i in range(2000)))
+    corpus = repository.scan()
+    for most in (2_000, 20_000):
+        assert 0.2 * most < held_out_material(corpus, 30, 0, most).characters <= most
+    assert held_out_material(corpus, 30, 0).characters > 20_000
+
+
+def test_files_of_one_size_are_counted_whole():
+    assert most_of_one([100] * 12) == 100 and most_of_one([100]) == 100 and most_of_one([]) == 0
+    assert most_of_one([1000, *[10] * 9]) == 22  # a fifth of 112

@@ -67,3 +67,13 @@ def test_a_folder_without_history_is_refused(tmp_path):
     corpus = Repository(tmp_path / "code", tmp_path / "data", Tokenizer.train(["x"], 300)).scan()
     with pytest.raises(CorpusError, match="no commits"):
         replay_material(corpus, 3, 10, 0, ())
+
+
+def test_only_lines_of_code_count(repository):
+    (repository.root / "words.md").write_text("# Words\n\nsome words here\nand some more\n")
+    identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    for arguments in (["add", "."], ["commit", "-qm", "words"]):
+        subprocess.run(["git", "-C", str(repository.root), *identity, *arguments], check=True, capture_output=True)
+    corpus = repository.scan()
+    assert corpus.by_path["words.md"].learn
+    assert "words.md" not in lines_of(replay_material(corpus, 2, 100, 0, ()))

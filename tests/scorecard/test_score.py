@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +19,10 @@ from engine.scorecard.material import choose_cursors
 from engine.scorecard.token_measures import ScoreCancelledError, measure_tokens
 
 LINES = [f"value_{i % 7} = compute(value_{i % 5}, {i})" for i in range(60)]
-TEXTS = tuple(HeldOutText(f"m{k}.py", "\n".join(["import os", *LINES[k : k + 25 + k]]) + "\n") for k in range(9))
+TEXTS = tuple(
+    HeldOutText(f"m{k}.py", "\n".join(["import os", *LINES[k : k + 25 + k]]) + "\n", "c" if k == 4 else "python")
+    for k in range(9)
+)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +74,37 @@ def test_a_card_has_every_measure_with_its_interval(model, tokenizer):
     assert set(card.file_losses) == {text.path for text in TEXTS}
     assert {words for _, _, words in seen} == {"Predicting tokens of held-out code", "Completing lines"}
     assert set(card.to_json()["measures"]) == set(card.measures)
+
+
+def test_a_card_by_language_and_by_file(model, tokenizer):
+    card = score(Subject("tiny", model, tokenizer), material(40), ScoreOptions(cursors=40))
+    assert list(card.by_language) == ["python", "c"]  # most text first
+    only = card.by_language["c"]
+    assert only["loss"].value == pytest.approx(card.file_losses["m4.py"])
+    assert {"shown", "taken_of_shown", "next_line_exact"} <= set(only)
+    assert sum(lines.cursors for lines in card.lines_by_file.values()) == card.cursors == 40
+    exact = sum(lines.exact for lines in card.lines_by_file.values())
+    assert exact == pytest.approx(card.measures["next_line_exact"].value * 40)
+    shown = sum(lines.shown for lines in card.lines_by_file.values())
+    assert shown == pytest.approx(card.measures["shown"].value * 40)
+    assert card.lines_by_file["m4.py"].language == "c"
+    told = json.loads(json.dumps(card.to_json()))
+    assert set(told["by_language"]["c"]["loss"]) == {"value", "low", "high"}
+    assert told["lines_by_file"]["m4.py"]["cursors"] == card.lines_by_file["m4.py"].cursors
+
+
+def test_only_what_counts_of_a_file_is_predicted(model, tokenizer):
+    whole = Material(TEXTS[8:], (), 0)
+    end = TEXTS[8].text.index("\n", 200) + 1
+    part = Material((replace(TEXTS[8], counted_characters=end),), (), 0)
+    found = measure_tokens(model, tokenizer, part)
+    assert found.bytes[0] == end < measure_tokens(model, tokenizer, whole).bytes[0]
+    assert score(Subject("tiny", model, tokenizer), part, ScoreOptions()).characters == end
+
+
+def test_being_shown_more_is_neither_better_nor_worse(model, tokenizer):
+    card = score(Subject("tiny", model, tokenizer), material(3), ScoreOptions(cursors=3))
+    assert "shown" in card.measures and "shown" not in differences(card, card)
 
 
 def test_the_same_model_twice_is_no_difference(model, tokenizer):

@@ -6,6 +6,7 @@ import pytest
 from engine.checkpoints.store import CheckpointStore
 from engine.corpus.framing import Framing
 from engine.corpus.repository import Repository
+from engine.corpus.split import place_of
 from engine.corpus.tokenizer import Tokenizer
 from engine.errors import CorpusError
 from engine.session import Session, SessionPlan, changed_since, worth_learning
@@ -64,7 +65,8 @@ def test_changed_files_are_learned_and_the_rest_is_not_forgotten(repository, dat
     (repository / "shelf.py").write_text(NEW_CODE)
     held_out = {d.path for d in corpus_of(repository, data_folder, learned).held_out_documents}
     assert "shelf.py" not in held_out
-    options = OPTIONS.changed(steps=40, batch_size=4, learning_rate=5e-3, evaluations=20)
+    # One file judges the run, so more of the old code is mixed in than usual.
+    options = OPTIONS.changed(steps=40, batch_size=4, learning_rate=5e-3, evaluations=20, replay_share=0.7)
     plan = SessionPlan(repository, data_folder, options, changed_since=learned.name)
     events = ran(Session(plan, cpu))
     plan, finished, saved = only(events, PlanEvent), only(events, FinishedEvent), only(events, CheckpointEvent)
@@ -120,10 +122,66 @@ def test_files_that_are_predicted_well_are_skipped(repository, data_folder, lear
     assert "1 of 2 changed files" in events[0].text
 
 
+@pytest.fixture
+def with_noise(repository):
+    """Prose and tables beside the code that nobody could predict; some of it is held out."""
+    random = np.random.default_rng(0)
+    names = [name for i in range(400) if place_of(name := f"words_{i}.{('md', 'json')[i % 2]}") < 0.1]
+    for name in names[:12]:
+        (repository / name).write_bytes(random.integers(33, 126, 3000, dtype=np.uint8).tobytes().replace(b"#", b"\n"))
+
+
+def test_new_code_is_held_against_held_out_code_alone(with_noise, repository, data_folder, learned, cpu):
+    """A loss inflated by prose and data made every new function look known."""
+    write_file(repository, "profit")
+    corpus = corpus_of(repository, data_folder, learned)
+    noise = [d for d in corpus.validation_documents if not d.path.endswith(".py")]
+    code = [d for d in corpus.validation_documents if d.path.endswith(".py")]
+    assert noise and code
+    session = Session(SessionPlan(repository, data_folder, OPTIONS, learned.id), cpu)
+    try:
+        new = next(d for d in corpus.learned_documents if d.path == "profit.py")
+        losses = file_losses(session.model, corpus, [new, *noise, *code], OPTIONS.sequence_length)
+        everything = sum(losses[d.path] * d.tokens for d in (*noise, *code)) / sum(d.tokens for d in (*noise, *code))
+        assert losses["profit.py"] < OPTIONS.skip_below * everything, "as it was judged: nothing new to learn"
+        found = worth_learning.select_changed(session.model, corpus, ["profit.py"], ["profit.py"], OPTIONS)
+    finally:
+        session.close()
+    assert [d.path for d in found.learned] == ["profit.py"] and found.skipped == ()
+
+
+def test_peers_are_of_the_kind_and_of_the_language_where_there_are_enough(repository, data_folder, learned):
+    for number in range(120):
+        (repository / f"part_{number}.js").write_text(f"const value_{number} = {number};\n" * (5 + number))
+        (repository / f"about_{number}.md").write_text(f"# {number * 7919}\n\n" + "Some words.\n" * number)
+    (repository / "alone.rs").write_text("fn alone() -> u32 {\n    1\n}\n" * 9)
+    (repository / "alone.toml").write_text("name = 'alone'\n" * 9)
+    corpus = corpus_of(repository, data_folder, learned)
+    validation = {d.path for d in corpus.validation_documents}
+
+    def peers(path, changed=()):
+        document = next(d for d in (*corpus.learned_documents, *corpus.held_out_documents) if d.path == path)
+        return {d.path for d in worth_learning._peers(document, corpus, changed)}
+
+    javascript = {path for path in validation if path.endswith(".js")}
+    assert len(javascript) > 2
+    assert peers("part_0.js") == javascript
+    assert peers("about_1.md") == {path for path in validation if path.endswith(".md")}
+    assert peers("alone.rs") == {path for path in validation if path.endswith((".py", ".js"))}
+    assert peers("alone.toml") == set(), "no held-out configuration: it is learned"
+    first = min(javascript)
+    assert peers("part_0.js", {first}) == javascript - {first}
+    assert peers("part_0.js", javascript) >= {path for path in validation if path.endswith(".py")}
+
+
 def test_nothing_new_ends_at_once_and_says_so(repository, data_folder, learned, cpu, monkeypatch):
     write_file(repository, "pace")
-    monkeypatch.setattr(worth_learning, "file_losses", lambda model, corpus, docs, *more: {d.path: 0.1 for d in docs})
     path = corpus_of(repository, data_folder, learned).learned_documents[0].path
+    monkeypatch.setattr(
+        worth_learning,
+        "file_losses",
+        lambda model, corpus, docs, *more: {d.path: 0.1 if d.path == path else 2.0 for d in docs},
+    )
     events = ran(Session(SessionPlan(repository, data_folder, OPTIONS, learned.id, (path,)), cpu))
     finished = only(events, FinishedEvent)
     assert finished.step == 0 and finished.reason == "nothing new to learn"
@@ -160,7 +218,7 @@ def test_no_change_is_refused_in_words(repository, data_folder, learned, cpu):
 def test_files_that_were_not_asked_for_count_as_changed_still(repository, data_folder, learned, cpu):
     (repository / "shelf.py").write_text(NEW_CODE)
     (repository / "chair.py").write_text(NEW_CODE.replace("Shelf", "Chair").replace("depth", "legs"))
-    options = OPTIONS.changed(steps=8, batch_size=4, learning_rate=1e-3, skip_below=0.0)
+    options = OPTIONS.changed(steps=40, batch_size=4, learning_rate=5e-3, replay_share=0.7, skip_below=0.0)
     plan = SessionPlan(repository, data_folder, options, learned.id, changed=("shelf.py",))
     saved = only(ran(Session(plan, cpu)), CheckpointEvent)
     manifest = CheckpointStore(data_folder / "checkpoints").get(saved.checkpoint)

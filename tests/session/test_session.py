@@ -163,3 +163,21 @@ def test_numbers_of_names_go_on(repository, data_folder, tiny_base, cpu):
     store = CheckpointStore(data_folder / "checkpoints")
     store.delete(store.get("shop #1").id)
     assert [*names, ran(Session(plan, cpu))[-1].name] == ["shop #1", "shop #2", "shop #3"]
+
+
+def test_the_step_that_is_kept_is_never_chosen_by_files_that_score(
+    repository, data_folder, tiny_base, cpu, monkeypatch
+):
+    for number in range(40):
+        (repository / f"about_{number}.md").write_text(f"# {number * 7919}\n\n" + f"Words, {number}.\n" * number)
+    plain, measured = session_module.measured_windows, []
+    monkeypatch.setattr(
+        session_module, "measured_windows", lambda *given: measured.append({d.path for d in given[1]}) or plain(*given)
+    )
+    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    session.close()
+    scoring = {document.path for document in session.corpus.scoring_documents}
+    validation = {document.path for document in session.corpus.validation_documents}
+    assert scoring and not scoring & validation
+    assert measured == [{path for path in validation if path.endswith(".py")}]
+    assert measured[0] < validation, "prose is held out as well, and does not choose the step"

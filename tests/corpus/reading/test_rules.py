@@ -8,6 +8,7 @@ import os
 import pytest
 
 from engine.corpus import rules
+from engine.corpus.kinds import Kind
 from engine.corpus.overrides import Choice, Overrides
 from engine.corpus.rules import Reading, ScanSettings, SecretPolicy, read, read_all, settle_duplicates
 from engine.corpus.verdict import Reason
@@ -318,3 +319,19 @@ def test_every_reason_has_words():
 def test_an_entry_for_a_folder_that_cannot_be_listed():
     verdict = rules.decide_by_path(Entry("closed/", error="permission denied"), ScanSettings(), Overrides())
     assert (verdict.reason, verdict.detail) == (Reason.UNREADABLE, "permission denied")
+
+
+def test_a_generated_manual_page_is_left_out_until_the_user_wants_it(tmp_path):
+    put(tmp_path, "tool.1", '.\\" Man page generated from reStructuredText.\n.TH TOOL 1\n')
+    put(tmp_path, "notes.md", "# Notes\n\nWritten by hand.\n")
+    put(tmp_path, "main.py", CODE)
+    put(tmp_path, "x.lock/uv.lock", "version = 1\n")
+    found = verdicts(tmp_path)
+    assert found["tool.1"].reason is Reason.GENERATED and found["tool.1"].detail == "line 1 says so"
+    kinds = {path: verdict.kind for path, verdict in found.items()}
+    assert kinds == {
+        "tool.1": Kind.GENERATED, "notes.md": Kind.PROSE, "main.py": Kind.CODE, "x.lock/uv.lock": Kind.GENERATED,
+    }  # fmt: skip
+    assert found["notes.md"].learn
+    wanted = verdicts(tmp_path, Overrides().with_path("tool.1", Choice.LEARN))["tool.1"]
+    assert wanted.learn and wanted.overridden and wanted.kind is Kind.GENERATED

@@ -15,7 +15,7 @@ from app.command_line import main
 
 ROOT = Path(__file__).parents[3]
 SECRET = "AKIAQX7B2MZ3N5R4T6WD"
-FILE_KEYS = {"path", "verdict", "reason", "language", "bytes", "tokens", "held_out"}
+FILE_KEYS = {"path", "verdict", "reason", "language", "kind", "bytes", "tokens", "held_out"}
 
 
 @pytest.fixture

@@ -55,6 +55,16 @@ def test_a_file_that_is_most_of_the_repository_is_learned():
     assert not sides[path] or sum(sides.values()) == 30
 
 
+def test_two_files_of_code_are_held_out_however_much_else_there_is():
+    for shift in range(20):
+        code = [Candidate(f"{shift}/{number}.py", 100, f"{shift}/{number}.py") for number in range(6)]
+        prose = [Candidate(f"{shift}/{i}.md", 100, f"{shift}/{i}.md", is_code=False) for i in range(40)]
+        sides = split_by_path([*code, *prose], {}, PORTION)
+        assert 2 <= sum(sides[each.path] for each in code) < 6
+        learned = {each.path: False for each in code} | {each.path: True for each in prose[:3]}
+        assert not held(split_by_path([*code, *prose], learned, PORTION)).intersection(each.path for each in code)
+
+
 def test_a_share_of_nothing_holds_out_nothing():
     assert not held(split_by_path(candidates(50), {}, Portion(share=0.0)))
 
