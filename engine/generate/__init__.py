@@ -9,7 +9,7 @@
     decoder                         one sequence's state, and what moves it on: read, step, greedy
     programs                        the forward pass over some tokens as kernel calls, from a state to a state
     quantised                       the weights that they read: the model's own, or copies in 16 or 8 bits
-    prompt, context, blanks         from a cursor to tokens, framed as in training
+    prompt, context, healing        from a cursor to tokens, framed as in training; what is typed is written again
     prefix_states                   states along what was read, so that typing costs only the new tokens
     sampling, stops                 which token, and when to end
     loops, trimming                 what is not shown: the same over again, and what stands after the cursor already

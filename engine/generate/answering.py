@@ -2,40 +2,46 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from engine.corpus.tokenizer import IncrementalDecoder, Tokenizer
 from engine.generate import stops as reasons
-from engine.generate.blanks import BlankTokens
+from engine.generate.chance import Judge
 from engine.generate.decoder import Cancelled, Decoder
 from engine.generate.loops import LoopWatch
 from engine.generate.prefix_states import PrefixState, PrefixStates
 from engine.generate.prompt import Prompt
 from engine.generate.requests import Completion, CompletionRequest, Piece
-from engine.generate.sampling import Candidates, choose
 from engine.generate.stops import StopWatch
 from engine.generate.trimming import SuffixWatch
+from engine.generate.writing import Writer
+from engine.memory.names import Names
+from engine.memory.recall import Recall
+from engine.memory.snapshot import MemorySnapshot
 
 
 class Shown:
     """The text of the tokens so far, past everything that may hold it back."""
 
-    def __init__(self, tokenizer: Tokenizer, request: CompletionRequest) -> None:
+    def __init__(self, tokenizer: Tokenizer, request: CompletionRequest, hidden: int) -> None:
+        """`hidden`: how many characters of the tokens stand before the cursor already."""
         self._loops = LoopWatch(
             lambda token: any(map(str.isalpha, tokenizer.token_bytes[token].decode("utf-8", "ignore")))
         )
         self._characters = IncrementalDecoder(tokenizer)
         self._stops = StopWatch(request.stops, request.prefix)
         self._join = SuffixWatch(request.prefix, request.suffix)
+        self._hidden = hidden  # characters that are still to come and stand before the cursor already
         self.text = ""
 
-    def feed(self, token: int, hidden: int = 0) -> str:
-        """What may be shown now and was not yet; the first `hidden` characters of the token never are."""
-        piece = self._join.feed(self._stops.feed(self._decoded(self._loops.feed(token))[hidden:]))
+    def feed(self, token: int) -> str:
+        """What may be shown now and was not yet."""
+        piece = self._join.feed(self._stops.feed(self._decoded(self._loops.feed(token))))
         self.text += piece
         return piece
 
@@ -55,47 +61,62 @@ class Shown:
         return piece
 
     def _decoded(self, tokens: list[int]) -> str:
-        return "".join(map(self._characters.feed, tokens))
+        text = "".join(map(self._characters.feed, tokens))
+        shown = text[self._hidden :]
+        self._hidden -= len(text) - len(shown)
+        return shown
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """All that an answer is made with.  `began`: when the request came, by `time.perf_counter`."""
+
+    decoder: Decoder
+    states: PrefixStates
+    tokenizer: Tokenizer
+    writer: Writer
+    prompt: Prompt
+    request: CompletionRequest
+    cancelled: Callable[[], bool] | None
+    progress: Callable[[int, int], None] | None
+    began: float
+    judge: Judge
+    recall: Recall | None = None
+    memory: MemorySnapshot | None = None
+    names: tuple[Names, ...] = ()
 
 
 class Answering:
     """Iterate once: pieces, then the completion."""
 
-    def __init__(
-        self,
-        decoder: Decoder,
-        states: PrefixStates,
-        tokenizer: Tokenizer,
-        blanks: BlankTokens,
-        prompt: Prompt,
-        request: CompletionRequest,
-        cancelled: Callable[[], bool] | None,
-        progress: Callable[[int, int], None] | None,
-        began: float,
-    ) -> None:
-        """`began`: when the request came, by `time.perf_counter`."""
-        self._decoder, self._states, self._tokenizer = decoder, states, tokenizer
-        self._blanks, self._prompt, self._request = blanks, prompt, request
-        self._cancelled, self._progress, self._began = cancelled, progress, began
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._decoder, self._states, self._tokenizer = job.decoder, job.states, job.tokenizer
+        self._writer, self._prompt, self._request = job.writer, job.prompt, job.request
+        self._progress, self._began = job.progress, job.began
         self._tokens: list[int] = []
         self._reused = self._read = 0
-        self._first = 0.0  # when the first token was known
-        self._hidden = 0  # characters of that token that stand before the cursor already
+        self._first = 0.0  # when the first token beyond what is typed was known
 
     def __iter__(self) -> Iterator[Piece | Completion]:
-        shown = Shown(self._tokenizer, self._request)
+        typed = self._prompt.typed
+        shown = Shown(self._tokenizer, self._request, len(typed.decode("utf-8", "surrogatepass")))
         try:
             scores = self._read_prompt()
         except Cancelled:
             yield self._completion("", reasons.CANCELLED)
             return
-        reason = None
-        for token in self._following(scores):
-            if token in self._tokenizer.special_ids or token >= self._tokenizer.vocab_size:
+        reason, begun = None, False
+        for written in self._writer.tokens(scores, self._prompt.ids, typed):
+            if written.is_first:
+                self._first = time.perf_counter()
+            if written.token in self._tokenizer.special_ids or written.token >= self._tokenizer.vocab_size:
                 reason = reasons.END_OF_TEXT
                 break
-            self._tokens.append(token)
-            if piece := shown.feed(token, 0 if len(self._tokens) > 1 else self._hidden):
+            begun = begun or written.is_first
+            if begun:
+                self._tokens.append(written.token)
+            if piece := shown.feed(written.token):
                 yield Piece(piece)
             reason = shown.reason or self._exhausted()
             if reason:
@@ -134,59 +155,23 @@ class Answering:
         total = len(self._prompt.ids) - self._reused
         return lambda done, _: self._progress(at - self._reused + done, total)
 
-    # ---- generating
-
-    def _following(self, scores: np.ndarray) -> Iterator[int]:
-        """Tokens one after the other, without end; the one that was given last is not read yet."""
-        sampling, recent = self._request.sampling, self._prompt.ids.tolist() if self._request.sampling.penalises else []
-        token = self._first_token(scores, recent)
-        self._first = time.perf_counter()
-        for drawn in itertools.count(1):
-            yield token
-            recent.append(token)
-            if sampling.greedy:
-                (token,) = self._decoder.greedy(1, token).tolist()
-            else:
-                token = choose(self._candidates(token, recent), sampling, recent, drawn)
-
-    def _first_token(self, scores: np.ndarray, recent: list[int]) -> int:
-        """The first token that goes beyond the blanks before the cursor; those that only write them are read."""
-        blanks = self._prompt.blanks
-        while blanks:
-            ids = self._blanks.allowed(blanks)
-            if not len(ids):
-                break
-            token = choose(Candidates(scores[ids], ids), self._request.sampling, recent, 0)
-            left = self._blanks.left_after(blanks, token)
-            if not left and len(self._tokenizer.token_bytes[token]) > len(blanks):
-                self._hidden = len(blanks)
-                return token
-            scores = self._decoder.step(token)
-            blanks = left
-        return choose(Candidates(scores), self._request.sampling, recent, 0)
-
-    def _candidates(self, token: int, recent: list[int]) -> Candidates:
-        """What may follow `token`, which is read now; `recent` ends with it."""
-        count = self._request.sampling.candidates(recent)
-        if not count or count >= self._decoder.model.config.vocab_size:
-            return Candidates(self._decoder.step(token))
-        ids, scores, _ = self._decoder.read_top([token], count)
-        return Candidates.best(ids, scores)
-
     # ---- ending
 
     def _exhausted(self) -> str | None:
+        """Why no more may be written.  What is typed already is no writing: it counts for neither limit."""
         if len(self._tokens) >= self._request.stops.max_tokens:
             return reasons.TOKEN_LIMIT
         if self._unwanted():
             return reasons.CANCELLED
+        if not self._tokens:
+            return None
         limit = self._request.stops.milliseconds
         return reasons.TIME_LIMIT if limit and (time.perf_counter() - self._first) * 1000 >= limit else None
 
     def _unwanted(self) -> bool:
-        return self._cancelled is not None and self._cancelled()
+        return self._job.cancelled is not None and self._job.cancelled()
 
-    def _completion(self, text: str, reason: str) -> Completion:
+    def _completion(self, text: str, reason: str, **of_offer: Any) -> Completion:
         now = time.perf_counter()
         first = self._first or now
         return Completion(
@@ -201,6 +186,7 @@ class Answering:
             decode_tokens_per_second=_rate(len(self._tokens) - 1, now - first),
             first_token_ms=(first - self._began) * 1000,
             total_ms=(now - self._began) * 1000,
+            **of_offer,
         )
 
 

@@ -10,23 +10,37 @@ nothing. One request at a time: another thread waits for its turn.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from engine.corpus.tokenizer import Tokenizer
 from engine.errors import InputError
-from engine.generate.answering import Answering
-from engine.generate.blanks import BlankTokens
+from engine.generate.answering import Answering, Job
 from engine.generate.decoder import Decoder
+from engine.generate.fits import fit_for
+from engine.generate.healing import TypedTokens, half_word, without_typed
+from engine.generate.offering import MOST_TOKENS, Offering
 from engine.generate.prefix_states import PrefixStates
 from engine.generate.prompt import PromptBuilder, PromptLimits
 from engine.generate.requests import Completion, CompletionRequest, Piece
+from engine.generate.sampling import Sampling
+from engine.generate.text_tokens import TextTokens
+from engine.generate.word_guard import WordGuard
+from engine.generate.writing import Writer
+from engine.memory.evidence import Counter
+from engine.memory.names import Names, count_names
+from engine.memory.recall import Recall
+from engine.memory.snapshot import MemorySnapshot
 from engine.model.model import Model
 
 __all__ = ["Completer", "Completion", "CompletionRequest", "Piece"]
 
 CACHE_BYTES = 64 << 20
+MOST_AFTER = 1 << 18  # characters after the cursor that the memory sees
+LEADING_WORD = re.compile(r"\A\w+")
 
 Progress = Callable[[int, int], None]
 
@@ -51,7 +65,12 @@ class Completer:
             )
         self.model, self.tokenizer = model, tokenizer
         self._prompts = PromptBuilder(tokenizer, limits)
-        self._blanks = BlankTokens(tokenizer)
+        self._typed_tokens = TypedTokens(tokenizer)
+        self._counter = Counter(tokenizer.vocab_size, tokenizer.special.end_of_text)
+        self.memory: MemorySnapshot | None = None
+        self.fit = fit_for(model)
+        self.without: frozenset[str] = frozenset()  # parts of the memory that are not asked, to see their worth
+        self._before, self._after = TextTokens(tokenizer), TextTokens(tokenizer)
         self._states = PrefixStates(cache_bytes)
         self._decoder = Decoder(model, precision=precision)
         self._lock, self._thread = threading.Lock(), 0
@@ -69,19 +88,8 @@ class Completer:
         """
         self._take_turn()
         try:
-            began = time.perf_counter()
-            prompt = self._prompts.build(request.prefix, request.suffix, request.path, request.context)
-            yield from Answering(
-                self._decoder,
-                self._states,
-                self.tokenizer,
-                self._blanks,
-                prompt,
-                request,
-                cancelled,
-                progress,
-                began,
-            )
+            job = self._job(request, cancelled, progress)
+            yield from Offering(job) if request.offer is not None else Answering(job)
         finally:
             self._thread = 0
             self._lock.release()
@@ -105,6 +113,40 @@ class Completer:
         """Give all memory back."""
         self._states.clear()
         self._decoder.close()
+
+    def _job(self, request: CompletionRequest, cancelled, progress) -> Job:
+        began = time.perf_counter()
+        fit = self.fit
+        if request.offer is not None:
+            stops = replace(request.stops, end_of_line=True, end_of_block=False, max_tokens=MOST_TOKENS)
+            request = replace(request, sampling=Sampling(), stops=stops)
+        asked = self._prompts.build(request.prefix, request.suffix, request.path, request.context, fill_in=fit.fill_in)
+        kept, _ = without_typed(request.prefix)
+        recall = None
+        names: tuple[Names, ...] = ()
+        if request.memory:
+            before, after = self._before.ids_of(kept), self._after.ids_of(request.suffix[:MOST_AFTER])
+            sources = self.memory.sources(request.path) if self.memory is not None else ()
+            recall = Recall(self._counter, fit.mixing, sources, before, after, self.without)
+        word = half_word(request.prefix)
+        if request.memory or word:
+            text = request.prefix[: len(request.prefix) - len(word)] + "\n" + LEADING_WORD.sub("", request.suffix)
+            names = (Names(lambda: count_names([text.encode("utf-8", "surrogatepass")])),)
+            if request.memory and self.memory is not None:
+                names += (self.memory.names_beside(request.path),)
+        guard = None
+        if word and "healing" not in self.without:
+            guard = WordGuard(asked.typed, word.encode("utf-8", "surrogatepass"), names)
+        offered = request.offer is not None
+        line_begins = not request.prefix[request.prefix.rfind("\n") + 1 :].strip()
+        writer = Writer(
+            self._decoder, request.sampling, self._typed_tokens, recall, guard,
+            chances=offered, content_first=offered and line_begins,
+        )  # fmt: skip
+        return Job(
+            self._decoder, self._states, self.tokenizer, writer, asked, request, cancelled, progress, began,
+            fit.judge, recall, self.memory if request.memory else None, names,
+        )  # fmt: skip
 
     def _take_turn(self) -> None:
         if self._lock.locked() and self._thread == threading.get_ident():

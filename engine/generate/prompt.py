@@ -3,30 +3,27 @@
     [<|file|> path newline chunk <|endoftext|> ...]  <|file|> path newline prefix
     [...]  <|file|> path newline <|fim_suffix|> suffix <|fim_prefix|> prefix <|fim_middle|>
 
-Blanks that end the prefix are left to the model (`blanks`). The text after the cursor comes first, so that typing only
-appends: what was read before can be kept. `marks` are the places whose state is worth keeping; the last word is left
-out of them, because its tokens may merge with what is typed next. A long prefix is cut at its beginning, in large steps
-and at line ends, so that the beginning does not move with every key.
+The last word before the cursor is written again (`healing`), so the prompt ends before it. The text after the cursor
+comes first, so that typing only appends: what was read before can be kept. `marks` are the places whose state is worth
+keeping. A long prefix is cut at its beginning, in large steps and at line ends, so that the beginning does not move
+with every key.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from engine.corpus.framing import Framing
 from engine.corpus.tokenizer import Tokenizer
-from engine.generate.blanks import without_blanks
 from engine.generate.context import ContextChunk
+from engine.generate.healing import without_typed
 from engine.generate.sampling import check_number
 
 MARK_TOKENS = 256  # between two kept states along a prompt
 LINES_BACK = 8  # a kept state this many lines before the cursor, for small edits above it
 NO_FIM = "This model was not made to fill in: it completes from the text before the cursor alone."
-
-_LAST_WORD = re.compile(r"(\s*\w+|\s*[^\w\s]+|\s+)\Z")
 
 
 @dataclass(frozen=True)
@@ -46,14 +43,14 @@ class PromptLimits:
 class Prompt:
     """ids (t,) int32, t >= 1; `marks`: positions, ascending, the last one t; `note`: what the user should know.
 
-    `blanks`: what stands between the prompt and the cursor, and must be written first.
+    `typed`: what stands between the prompt and the cursor, and must be written first.
     """
 
     ids: np.ndarray
     marks: tuple[int, ...]
     fim_used: bool
     note: str
-    blanks: bytes = b""
+    typed: bytes = b""
 
 
 class PromptBuilder:
@@ -64,12 +61,20 @@ class PromptBuilder:
         self._framing = Framing(tokenizer)
         self._end_of_text = np.array([tokenizer.special.end_of_text], tokenizer.dtype)
 
-    def build(self, prefix: str, suffix: str = "", path: str = "", context: tuple[ContextChunk, ...] = ()) -> Prompt:
-        """The prompt at a cursor between `prefix` and `suffix`."""
+    def build(
+        self,
+        prefix: str,
+        suffix: str = "",
+        path: str = "",
+        context: tuple[ContextChunk, ...] = (),
+        *,
+        fill_in: bool = True,
+    ) -> Prompt:
+        """The prompt at a cursor between `prefix` and `suffix`; without `fill_in` the model is not shown the latter."""
         prefix = last_characters(prefix, self.limits.prefix_characters)
-        prefix, blanks = without_blanks(prefix)
+        prefix, typed = without_typed(prefix)
         suffix = first_characters(suffix, self.limits.suffix_characters)
-        fill_in = bool(suffix.strip())
+        fill_in = fill_in and bool(suffix.strip())
         fim_used = fill_in and self.tokenizer.has_fim
         prefix_ids = self.tokenizer.encode(prefix)
         if fim_used:
@@ -78,7 +83,9 @@ class PromptBuilder:
             asked, after = np.concatenate([self._header(path), prefix_ids]), 0
         ids = np.concatenate([*self._documents(context), asked]).astype(np.int32)
         marks = self._marks(prefix, prefix_ids, len(ids) - after - len(prefix_ids), len(ids))
-        return Prompt(ids, marks, fim_used, NO_FIM if fill_in and not fim_used else "", blanks.encode())
+        return Prompt(
+            ids, marks, fim_used, NO_FIM if fill_in and not fim_used else "", typed.encode("utf-8", "surrogatepass")
+        )
 
     def _header(self, path: str) -> np.ndarray:
         """Never empty: without a separator for files a document begins after the end of another one."""
@@ -97,11 +104,10 @@ class PromptBuilder:
         return documents[::-1]
 
     def _marks(self, prefix: str, prefix_ids: np.ndarray, begin: int, end: int) -> tuple[int, ...]:
-        """Every MARK_TOKENS, at line borders near the cursor, before the last word, and at the end."""
+        """Every MARK_TOKENS, at line borders near the cursor, and at the end."""
         marks = {*range(MARK_TOKENS, end, MARK_TOKENS), end}
         ends = np.cumsum(self.tokenizer.byte_lengths[prefix_ids])
-        last_word = _LAST_WORD.search(prefix, max(0, len(prefix) - 256))
-        places = [last_word.start() if last_word else 0, prefix.rfind("\n") + 1]
+        places = [prefix.rfind("\n") + 1]
         line = len(prefix)
         for _ in range(LINES_BACK):
             line = prefix.rfind("\n", 0, max(0, line))

@@ -5,16 +5,31 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from engine.generate.chance import Features
 from engine.generate.context import ContextChunk
-from engine.generate.sampling import Sampling
+from engine.generate.sampling import Sampling, check_number
 from engine.generate.stops import Stops
+from engine.memory.snapshot import Place
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Shown only from this chance on, which is that of being taken as it is; with so many alternatives."""
+
+    least_chance: float = 0.0
+    alternatives: int = 0
+
+    def __post_init__(self) -> None:
+        check_number("least_chance", self.least_chance, 0.0, 1.0)
+        check_number("alternatives", self.alternatives, 0, 16, whole=True)
 
 
 @dataclass(frozen=True)
 class CompletionRequest:
     """A cursor between `prefix` and `suffix` in the file `path` (relative to its repository, posix), and how to go on.
 
-    `context`: pieces of other files, the most similar one last.
+    `context`: pieces of other files, the most similar one last.  `memory`: whether the repository's is asked.  With an
+    `offer` the answer is a whole line (more while sure) or nothing; without, text goes on until a stop.
     """
 
     prefix: str
@@ -23,6 +38,8 @@ class CompletionRequest:
     sampling: Sampling = field(default_factory=Sampling)
     stops: Stops = field(default_factory=Stops)
     context: tuple[ContextChunk, ...] = ()
+    memory: bool = True
+    offer: Offer | None = None
 
 
 @dataclass(frozen=True)
@@ -36,6 +53,9 @@ class Piece:
 class Completion:
     """The whole answer: `tokens` counts what was generated, `reason` says why it ended, `note` what the user should
     know.  `reused_tokens` of the `prompt_tokens` were known from an earlier request and not read again.
+
+    Of an offer: `chance` of being taken as it is, `sources` where the line stands in the repository (and in
+    `more_sources` places besides), other lines, and why there is none (`silence`).
     """
 
     text: str
@@ -49,6 +69,14 @@ class Completion:
     decode_tokens_per_second: float
     first_token_ms: float
     total_ms: float
+    chance: float | None = None
+    sources: tuple[Place, ...] = ()
+    more_sources: int = 0
+    alternatives: tuple[str, ...] = ()
+    silence: str = ""
+    features: Features | None = field(default=None, repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        content = asdict(self)
+        del content["features"]
+        return content

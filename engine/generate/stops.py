@@ -21,6 +21,7 @@ TIME_LIMIT = "time limit"
 CANCELLED = "cancelled"
 JOINED = "reached the text after the cursor"
 LOOP = "would only repeat itself"
+SILENT = "nothing worth showing"
 
 _CLOSING_LINE = re.compile(r"[)\]}]+[;,]?")
 

@@ -32,7 +32,7 @@ class SuffixWatch:
         # From the first line after the cursor's that is not blank, if nothing is left of the cursor's own.
         blank = self._after[: len(self._after) - len(rest)]
         next_lines = self._after[blank.rfind("\n") + 1 :] if "\n" in blank and rest else ""
-        self._scanner = _Scanner()
+        self._scanner = Scanner()
         begin = prefix.rfind("\n", 0, max(0, len(prefix) - SCANNED)) + 1
         self._scanner.read(prefix[begin:])
         self._open, self._quote_before = list(self._scanner.open), self._scanner.quote
@@ -100,7 +100,7 @@ class SuffixWatch:
         first = self._text[len(self._text) - held]
         if first not in QUOTES:
             return False
-        scanner = _Scanner()
+        scanner = Scanner()
         scanner.quote = self._quote_before
         scanner.read(self._text[: len(self._text) - held])
         return scanner.quote == first
@@ -137,7 +137,7 @@ class _Repetition:
         return place - begin < len(self._after) and self._after[place - begin] == character
 
 
-class _Scanner:
+class Scanner:
     """Open brackets and the open quote, character by character; a quote does not go over the end of a line."""
 
     def __init__(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ import engine
 from engine.corpus.tokenizer import Tokenizer
 from engine.corpus.tokenizer_training import train_description
 from engine.devices import Device
+from engine.generate.completer import Completer
 from engine.generate.decoder import Snapshot
 from engine.model.model import Model
 
@@ -80,22 +82,24 @@ def open_small(device: Device, tokens: Tokenizer | None = None, seed: int = 0) -
 
 
 class ScriptedDecoder:
-    """Stands in for `Decoder`: after whatever prompt it says `answer`, token by token, and then the end of the text."""
+    """Stands in for `Decoder`: after whatever prompt it writes again what is typed, byte by byte, then says one of the
+    model's answers, token by token, and then the end of the text.
+    """
 
     def __init__(self, model, *, precision: str = "float32") -> None:
-        self.model, self.read_ids, self._said = model, [], 0
+        self.model, self.read_ids, self._said = model, [], []
 
     def reset(self) -> None:
-        self.read_ids, self._said = [], 0
+        self.read_ids, self._said = [], []
 
     def read(self, ids, progress=None, cancelled=None) -> np.ndarray:
         self.read_ids += np.asarray(ids).tolist()
-        self._said = 0
+        self._said = []
         return self._scores()
 
     def step(self, token: int) -> np.ndarray:
         self.read_ids.append(token)
-        self._said += 1
+        self._said.append(token)
         return self._scores()
 
     def greedy(self, count: int, first: int) -> np.ndarray:
@@ -103,23 +107,58 @@ class ScriptedDecoder:
         return np.array([np.argmax(self.step(first))])
 
     def snapshot(self) -> Snapshot:
-        return Snapshot(len(self.read_ids), np.array(self.read_ids, np.float32), np.zeros(1, np.float32))
+        return Snapshot(len(self.read_ids), np.array(self.read_ids, np.float32), np.array(self._said, np.float32))
 
     def restore(self, snapshot: Snapshot) -> None:
-        self.read_ids, self._said = snapshot.history.astype(int).tolist(), 0
+        self.read_ids, self._said = snapshot.history.astype(int).tolist(), snapshot.state.astype(int).tolist()
 
     def refresh(self) -> None: ...
 
     def close(self) -> None: ...
 
     def _scores(self) -> np.ndarray:
-        answer = self.model.answer
-        token = answer[self._said] if self._said < len(answer) else self.model.end_of_text
-        return np.eye(1, self.model.config.vocab_size, token, dtype=np.float32)[0]
+        """Logarithms of the shares of the answers that go on from what was said."""
+        shares = np.full(self.model.config.vocab_size, NEVER)
+        for share, answer in self.model.answers:
+            script = [*self.model.typed_ids, *answer, self.model.end_of_text]
+            if len(self._said) < len(script) and script[: len(self._said)] == self._said:
+                shares[script[len(self._said)]] += share
+        if shares.sum() < 2 * NEVER * len(shares):
+            shares[self.model.end_of_text] = 1.0
+        return np.log(shares).astype(np.float32)
 
 
-def scripted_model(answer: str | list[int], tokens: Tokenizer) -> SimpleNamespace:
-    """What a `ScriptedDecoder` needs of a model."""
-    ids = tokens.encode(answer).tolist() if isinstance(answer, str) else answer
-    config = SimpleNamespace(vocab_size=tokens.vocab_size + 8)
-    return SimpleNamespace(config=config, answer=ids, end_of_text=tokens.special.end_of_text)
+NEVER = 1e-12  # the share of what is in no answer
+
+
+def scripted_model(answer: str | list[int] | dict[str, float], tokens: Tokenizer) -> SimpleNamespace:
+    """What a `ScriptedDecoder` needs of a model.  Several answers come with their shares."""
+    shares = list(answer.items()) if isinstance(answer, dict) else [(answer, 1.0)]
+    return SimpleNamespace(
+        config=SimpleNamespace(vocab_size=tokens.vocab_size + 8),
+        network=SimpleNamespace(parameters={}),
+        answers=[(share, tokens.encode(one).tolist() if isinstance(one, str) else one) for one, share in shares],
+        end_of_text=tokens.special.end_of_text,
+        typed_ids=[],
+    )
+
+
+def scripted_completer(answer: str | list[int] | dict[str, float], tokens: Tokenizer | None = None) -> Completer:
+    """A completer whose model says `answer` at every cursor.  `Decoder` must be replaced by `ScriptedDecoder`."""
+    tokens = tokens or tokenizer()
+    completer = Completer(scripted_model(answer, tokens), tokens)
+    build = completer._prompts.build
+
+    def noted(*arguments, **named):
+        prompt = build(*arguments, **named)
+        completer.model.typed_ids = [int(tokens._byte_ids[byte]) for byte in prompt.typed]
+        return prompt
+
+    completer._prompts.build = noted
+    return completer
+
+
+def filling_in(completer: Completer) -> Completer:
+    """The same, with a model that is shown what is after the cursor."""
+    completer.fit = replace(completer.fit, fill_in=True)
+    return completer

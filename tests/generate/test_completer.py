@@ -15,7 +15,15 @@ from engine.generate.completer import Completer, Completion, CompletionRequest, 
 from engine.generate.prompt import NO_FIM, PromptBuilder, PromptLimits
 from engine.generate.sampling import Candidates, Sampling, choose
 from engine.generate.stops import Stops
-from tests.generate.small import SOURCE, ScriptedDecoder, open_small, plain_tokenizer, scripted_model, tokenizer
+from tests.generate.small import (
+    SOURCE,
+    ScriptedDecoder,
+    filling_in,
+    open_small,
+    plain_tokenizer,
+    scripted_completer,
+    tokenizer,
+)
 
 FEW = Stops(max_tokens=12)
 
@@ -34,11 +42,7 @@ def says(monkeypatch):
     """A completer whose model says a text, whatever it is asked."""
     monkeypatch.setattr(module, "Decoder", ScriptedDecoder)
 
-    def make(answer, tokens=None):
-        tokens = tokens or tokenizer()
-        return Completer(scripted_model(answer, tokens), tokens)
-
-    return make
+    return scripted_completer
 
 
 def fresh(completer: Completer, request: CompletionRequest) -> Completion:
@@ -105,7 +109,7 @@ def test_without_room_nothing_is_kept_and_the_text_is_the_same(small):
 
 
 def test_other_weights_forget_what_was_read(small):
-    request = CompletionRequest(SOURCE[:100], stops=FEW)
+    request = CompletionRequest(SOURCE[:100], stops=FEW, memory=False)  # the memory would outvote a random model
     before = small.complete(request)
     for name in ("A_log", "D"):  # both are worked into what the decoder keeps beside the weights
         name = f"backbone.layers.1.mixer.{name}"
@@ -120,11 +124,12 @@ def test_other_weights_forget_what_was_read(small):
 def test_both_devices_say_what_the_whole_forward_pass_says(device, cpu, suffix):
     drawn = Sampling(temperature=0.7, top_k=5, repetition_penalty=1.2, repetition_window=4, seed=3)
     requests = [
-        CompletionRequest(SOURCE[:60], suffix, stops=Stops(max_tokens=4), sampling=s) for s in (Sampling(), drawn)
+        CompletionRequest(SOURCE[:60], suffix, stops=Stops(max_tokens=4), sampling=s, memory=False)
+        for s in (Sampling(), drawn)
     ]
     with open_small(device) as model:
-        completer = Completer(model, tokenizer())
-        found = [completer.complete(request).text for request in requests]
+        completer = filling_in(Completer(model, tokenizer()))
+        found = [completer.complete(request).text.rstrip("\ufffd") for request in requests]
         completer.close()
     with open_small(cpu) as model:
         assert found == [by_definition(model, request) for request in requests]
@@ -132,13 +137,22 @@ def test_both_devices_say_what_the_whole_forward_pass_says(device, cpu, suffix):
 
 
 def by_definition(model, request: CompletionRequest) -> str:
-    """The completion from the scores of the whole text so far, for every token again."""
-    prompt = PromptBuilder(tokenizer()).build(request.prefix, request.suffix).ids.tolist()
-    ids = list(prompt)
-    for drawn in range(request.stops.max_tokens):
-        scores = model.logits(np.array([ids]))[0, -1]
-        ids.append(choose(Candidates(scores), request.sampling, ids, drawn))
-    return tokenizer().decode(ids[len(prompt) :])
+    """The completion from the scores of the whole text so far, for every token again; what is typed comes first."""
+    tokens = tokenizer()
+    prompt = PromptBuilder(tokens).build(request.prefix, request.suffix)
+    ids, written, begun = prompt.ids.tolist(), b"", 0
+    for drawn in itertools.count():
+        scores = model.logits(np.array([ids]))[0, -1].copy()
+        if left := prompt.typed[len(written) :]:
+            fits = [data and (left.startswith(data) or data.startswith(left)) for data in tokens.token_bytes]
+            scores[~np.array(fits, bool)] = -np.inf
+        possible = np.flatnonzero(np.isfinite(scores))
+        ids.append(choose(Candidates(scores[possible], possible), request.sampling, ids, drawn))
+        written += tokens.token_bytes[ids[-1]]
+        begun += len(written) > len(prompt.typed)
+        if begun == request.stops.max_tokens:
+            return written[len(prompt.typed) :].decode("utf-8", "replace").rstrip("\ufffd")
+    raise AssertionError("it counts without end")
 
 
 # ---- how one ends
@@ -154,7 +168,8 @@ def test_no_more_tokens_than_asked_for(says):
     completer = says("return total")
     completion = completer.complete(CompletionRequest("x", stops=Stops(max_tokens=2)))
     assert (completion.tokens, completion.reason) == (2, reasons.TOKEN_LIMIT)
-    assert completer._decoder.read_ids[-1] == tokenizer().encode("return total")[0]  # the last one is not even read
+    typed_again, first = tokenizer().encode("x")[0], tokenizer().encode("return total")[0]
+    assert completer._decoder.read_ids[-2:] == [typed_again, first], "the last one is not even read"
 
 
 def test_a_stop_string_over_the_border_of_tokens(says):
@@ -172,12 +187,12 @@ def test_a_stop_string_over_the_border_of_tokens(says):
     ],
 )
 def test_lines_and_blocks(says, stops, text, reason):
-    _, completion = whole(says("\n    a = 1\n    b = 2\n\nc = 3\n"), CompletionRequest("def f():\n    ", stops=stops))
+    _, completion = whole(says("a = 1\n    b = 2\n\nc = 3\n"), CompletionRequest("def f():\n    ", stops=stops))
     assert (completion.text, completion.reason) == (text, reason)
 
 
 def test_what_stands_after_the_cursor_ends_it(says):
-    completer = says("\n    total += 1\n    return total\n\n\nclass B:\n    pass\n")
+    completer = filling_in(says("total += 1\n    return total\n\n\nclass B:\n    pass\n"))
     request = CompletionRequest("def f():\n    ", "\n    return total\n", stops=Stops(max_tokens=500))
     _, completion = whole(completer, request)
     assert (completion.text, completion.reason) == ("total += 1", reasons.JOINED)
@@ -193,8 +208,13 @@ def test_saying_the_same_over_and_over_ends_it(says):
 
 
 def test_a_model_without_tokens_for_filling_in_says_so(says):
-    _, completion = whole(says("x)", plain_tokenizer()), CompletionRequest("f(", ")\n"))
+    _, completion = whole(filling_in(says("x)", plain_tokenizer())), CompletionRequest("f(", ")\n"))
     assert (completion.text, completion.fim_used, completion.note) == ("x", False, NO_FIM)
+
+
+def test_a_small_model_is_not_shown_what_is_after_the_cursor(says):
+    completion = says("x").complete(CompletionRequest("f(", ")\n"))
+    assert (completion.fim_used, completion.note) == (False, "")
 
 
 def test_a_special_token_or_one_beyond_the_tokenizer_ends_the_text(says):
@@ -272,10 +292,13 @@ def test_time_runs_out(small, monkeypatch):
         CompletionRequest(SOURCE * 60, SOURCE * 20, "a.py"),
     ],
 )
-def test_odd_prompts_are_completed(small, request_):
-    _, completion = whole(small, CompletionRequest(**vars(request_) | {"stops": FEW}))
-    assert completion.tokens == 12 and completion.prompt_tokens >= 1
-    assert completion.text.encode()  # valid Unicode
+@pytest.mark.parametrize("memory", [False, True])
+def test_odd_prompts_are_completed(small, request_, memory):
+    _, completion = whole(small, CompletionRequest(**vars(request_) | {"stops": FEW, "memory": memory}))
+    # A memory of sixty times the same text knows how it goes on: up to the text after the cursor.
+    assert (completion.tokens == 12) != (completion.reason == reasons.JOINED and memory)
+    assert completion.prompt_tokens >= 1
+    assert bool(completion.text.encode()) == (completion.tokens == 12)  # valid Unicode
 
 
 def test_a_seed_gives_its_text_again_and_another_one_another(small):

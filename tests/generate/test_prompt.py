@@ -29,25 +29,28 @@ def test_a_prompt_is_the_beginning_of_a_document_of_training():
     prompt = build(SOURCE[:200], path="shop/basket.py")
     document = Framing(tokens).document("shop/basket.py", tokens.encode(SOURCE[:200]))
     assert prompt.ids.tolist() == document[: len(prompt.ids)].tolist()
-    assert tokens.decode(document[len(prompt.ids) : -1]).encode() == prompt.blanks == b"\n"
+    assert tokens.decode(document[len(prompt.ids) : -1]).encode() == prompt.typed == b"\n"
     assert not prompt.fim_used and prompt.note == ""
 
 
 def test_with_text_after_the_cursor_that_comes_first_as_in_training():
     tokens = tokenizer()
-    prefix, middle, suffix = SOURCE[:150], SOURCE[150:160], SOURCE[160:]
+    prefix, middle, suffix = SOURCE[:138], SOURCE[138:160], SOURCE[160:]
     document = Framing(tokens).fill_in("a.py", *map(tokens.encode, (prefix, middle, suffix)))
-    prompt = build(prefix, suffix, "a.py")
+    prompt = build(prefix + middle[:14], suffix, "a.py")
+    assert prompt.typed == middle[:14].encode() == b"\n        total"
     assert prompt.fim_used and prompt.note == ""
     assert prompt.ids.tolist() == document[: len(prompt.ids)].tolist()
     assert prompt.ids[-1] == tokens.special.fim_middle
+    unseen = build(prefix + middle[:14], suffix, "a.py", fill_in=False)
+    assert unseen.ids.tolist() == build(prefix + middle[:14], path="a.py").ids.tolist() and not unseen.note
 
 
 def test_without_tokens_for_filling_in_the_prefix_is_all_and_it_is_said():
     tokens = plain_tokenizer()
     prompt = build("x = 1", "\ny = 2", "a.py", tokens=tokens)
     assert (prompt.fim_used, prompt.note) == (False, NO_FIM)
-    assert tokens.decode(prompt.ids) == "a.py\nx = 1"
+    assert (tokens.decode(prompt.ids), prompt.typed) == ("a.py\nx =", b" 1")
     assert build("x = 1", " \n\n", tokens=tokens).note == ""  # nothing after the cursor but blanks
 
 
@@ -64,21 +67,23 @@ def test_text_that_looks_like_a_special_token_is_text():
     assert not set(prompt.ids[1:].tolist()) & tokenizer().special_ids
 
 
-@pytest.mark.parametrize("suffix", ["", SOURCE[400:]])
+@pytest.mark.parametrize("suffix", ["", SOURCE[300:]])
 def test_typing_keeps_everything_before_the_last_word(suffix):
     tokens = tokenizer()
     for end in range(120, 260):
         before, after = (build(SOURCE[:stop], suffix, "a.py") for stop in (end, end + 1))
         kept = [mark for mark in before.marks if mark <= common(before.ids, after.ids)]
-        # Only the tokens of the last word, what was typed and the sign for the middle are left to read.
+        # Only the tokens of the last line, what was typed and the sign for the middle are left to read.
         assert len(after.ids) - max(kept) <= 12
-        assert tokens.decode(after.ids[max(kept) :]).strip().count("\n") == 0
+        lines = tokens.decode(after.ids[max(kept) :]).split("\n")
+        assert sum(bool(line.strip()) for line in lines) <= 1 + bool(suffix)
 
 
 @pytest.mark.parametrize("suffix", ["", "\n\nprint(total)\n"])
-def test_there_is_a_mark_where_the_last_word_begins(suffix):
+def test_the_prompt_ends_before_the_last_word_and_has_a_mark_where_its_line_begins(suffix):
     prompt = build("def f(x):\n    return total", suffix, "a.py")
-    assert tokenizer().decode(prompt.ids[prompt.marks[-2] :]) == " total"
+    assert prompt.typed == b" total" and prompt.fim_used == bool(suffix)
+    assert tokenizer().decode(prompt.ids[prompt.marks[-2] :]) == "\n    return"
 
 
 def test_marks_are_ascending_within_the_prompt_and_never_far_apart():
@@ -86,8 +91,8 @@ def test_marks_are_ascending_within_the_prompt_and_never_far_apart():
     prompt = build(text, limits=PromptLimits(prefix_characters=1 << 20))
     assert list(prompt.marks) == sorted(set(prompt.marks)) and prompt.marks[-1] == len(prompt.ids)
     assert prompt.marks[0] > 0 and max(np.diff([0, *prompt.marks])) <= 256
-    line = build(text[: text.rfind("\n") + 1])
-    assert len(line.ids) + len(tokenizer().encode(line.blanks.decode())) in prompt.marks
+    above = build(text[: text.rfind("\n")])
+    assert len(above.ids) + len(tokenizer().encode(above.typed.decode())) in prompt.marks
 
 
 def test_a_long_prefix_is_cut_at_a_line_and_the_cut_stays_while_somebody_types():

@@ -1,0 +1,102 @@
+"""The chance that a suggested line is taken as it is: a logistic function of what is known about it.
+
+Fitted on the tuning packages (`tests/benchmarks/memory.py`), one fit for each base as for the mixture.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.generate.fitting_in import Surroundings
+
+_NAME = re.compile(r"[^\W\d]\w{2,}")
+_PROSE = re.compile(r"\A\s*(#|//|\*|\"\"\"|'''|:param|--)")
+DEFAULT_LEAST = 0.3  # shown from this chance on, unless a fit says otherwise
+
+
+@dataclass(frozen=True)
+class Features:
+    """Of one line, each about 1 in size."""
+
+    likely: float  # log-probability of all its tokens
+    likely_each: float
+    weakest: float  # of its tokens
+    first: float
+    share: float  # of the drafts' probability that it has
+    tokens: float
+    letters: float
+    known: float  # how many tokens of context the memory knew at its first token, and over all
+    known_all: float
+    unknown_names: float
+    begun: float  # whether some of the line stands there
+    prose: float
+
+    @classmethod
+    def of(
+        cls,
+        chances: Sequence[float],
+        known: Sequence[int],
+        share: float,
+        text: str,
+        around: Surroundings,
+        knows: Callable[[str], bool],
+    ) -> Features:
+        logs = np.log(np.maximum(chances, 1e-9))
+        names = set(_NAME.findall(text))
+        return cls(
+            max(float(logs.sum()), -30.0) / 5,
+            float(logs.mean()),
+            max(float(logs.min()), -8.0) / 3,
+            max(float(logs[0]), -8.0) / 3,
+            math.log(max(share, 1e-4)) / 3,
+            math.log(len(chances)),
+            math.log1p(len(text)) / 3,
+            min(known[0], 24) / 12,
+            float(np.mean(known)) / 12,
+            sum(not knows(name) for name in names) / 2,
+            float(not around.at_line_start),
+            float(_PROSE.match(around.line + text) is not None),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """weights (features + 1,), the last one the constant."""
+
+    weights: np.ndarray
+    least: float = DEFAULT_LEAST  # shown from this chance on
+
+    def chance(self, features: Features) -> float:
+        value = float(np.dot(self.weights[:-1], astuple(features)) + self.weights[-1])
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, value))))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "weights": np.round(self.weights, 4).tolist(),
+            "least": self.least,
+            "features": list(Features.__dataclass_fields__),
+        }
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Judge:
+        return cls(np.array(content["weights"], np.float64), float(content["least"]))
+
+
+def fit_judge(rows: np.ndarray, taken: np.ndarray, tightness: float = 2.0, rounds: int = 50) -> np.ndarray:
+    """Weights of a logistic regression of taken (n,) on rows (n, features), by Newton's method."""
+    x = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
+    weights = np.zeros(x.shape[1])
+    hold = tightness * np.eye(x.shape[1])
+    hold[-1, -1] = 1e-6
+    for _ in range(rounds):
+        chance = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
+        slope = x.T @ (chance - taken) + hold @ weights
+        curvature = (x * (chance * (1 - chance))[:, None]).T @ x + hold
+        weights -= np.linalg.solve(curvature, slope)
+    return weights

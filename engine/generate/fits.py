@@ -1,0 +1,67 @@
+"""Which numbers go with which base: how memory and model are mixed, when a suggestion is shown, what the model reads.
+
+Fitted on the tuning packages by `tests/benchmarks/memory.py` and kept in `resources/memory/`. A memory fitted to
+a weak model makes a strong one worse, so a base that is much larger than the one a fit was made for trusts it less.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files as resource_files
+from pathlib import Path
+from typing import Any
+
+from engine.generate.chance import Judge
+from engine.memory.mixing import Mixing
+from engine.model.model import Model
+
+BUILT_IN = "starter.json"
+LARGER = 4  # times the weights of the built-in model: from there on a base counts as strong
+CAUTION = 4.0  # what a strong base's evidence has to be multiplied by to be believed
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """`weights`: how many the base has that it was fitted to; `fill_in`: the model is shown what is after the cursor,
+    too.
+    """
+
+    mixing: Mixing
+    judge: Judge
+    fill_in: bool
+    weights: int
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "weights": self.weights,
+            "fill_in": self.fill_in,
+            "judge": self.judge.to_json(),
+            "mixing": self.mixing.to_json(),
+        }
+
+
+def fits_place() -> Path:
+    return Path(str(resource_files("resources"))) / "memory"
+
+
+def read_fit(path: Path) -> Fit:
+    content = json.loads(path.read_text("utf-8"))
+    mixing, judge = Mixing.from_json(content["mixing"]), Judge.from_json(content["judge"])
+    return Fit(mixing, judge, bool(content["fill_in"]), int(content["weights"]))
+
+
+@cache
+def built_in_fit() -> Fit:
+    return read_fit(fits_place() / BUILT_IN)
+
+
+def fit_for(model: Model) -> Fit:
+    """The fit that suits a model's size.  A strong base that can fill in is shown what is after the cursor."""
+    fit = built_in_fit()
+    weights = sum(math.prod(parameter.shape) for parameter in model.network.parameters.values())
+    if weights < LARGER * fit.weights:
+        return fit
+    return replace(fit, mixing=fit.mixing.more_cautious(CAUTION), fill_in=True)

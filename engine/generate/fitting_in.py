@@ -1,0 +1,141 @@
+"""Whether a suggested line fits where it would stand: the lines around it, brackets, syntax, keys.
+
+Checks are cheap or skipped: nothing here may take longer than a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+
+from engine.generate.stops import indentation
+from engine.generate.trimming import CLOSING, SCANNED, Scanner
+
+PARSED = 40_000  # characters of a file that is parsed
+CLOSERS = re.compile(r"[\s)\]}\"'`,;:]*\Z")
+OPENS_MORE = re.compile(r"(:|\\|,|\(|\[|\{)\s*\Z|\A\s*@|\"\"\"|'''")
+KEY = re.compile(r"""\A\s*(?:-\s+)?["']?([\w.\-/ ]+?)["']?\s*[:=](?:\s|\Z)""")
+DATA = (".json", ".toml", ".yaml", ".yml")
+
+REPEATS = "The line stands there already."
+BRACKETS = "Its brackets do not fit."
+SYNTAX = "It would not parse."
+SAME_KEY = "The key is there already."
+NOT_BETWEEN = "It does not fit before the rest of the line."
+
+
+class Surroundings:
+    """The text around a cursor."""
+
+    def __init__(self, prefix: str, suffix: str, path: str) -> None:
+        self.prefix, self.suffix, self.path = prefix, suffix, path
+        self.line = prefix[prefix.rfind("\n") + 1 :]  # of the cursor, up to it
+        end = suffix.find("\n")
+        self.rest = suffix if end < 0 else suffix[:end]  # of the cursor's line, behind it
+
+    @property
+    def at_line_start(self) -> bool:
+        """Whether nothing but blanks stands before the cursor."""
+        return not self.line.strip()
+
+    @cached_property
+    def below(self) -> str:
+        """The first line after the cursor's that is not blank, stripped."""
+        return next((line.strip() for line in self.suffix.split("\n", 64)[1:] if line.strip()), "")
+
+    @cached_property
+    def above(self) -> str:
+        lines = self.prefix.rsplit("\n", 64)[1:-1] if self.prefix.count("\n") > 64 else self.prefix.split("\n")[:-1]
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    @cached_property
+    def next_line(self) -> str:
+        """From the end of the cursor's line to the end of the next that is not blank; "" in the middle of a line."""
+        if self.rest.strip():
+            return ""
+        begin = len(self.suffix) - len(self.suffix.lstrip())
+        end = self.suffix.find("\n", begin)
+        return self.suffix[len(self.rest) : end if end >= 0 else len(self.suffix)].rstrip()
+
+    def problem(self, text: str, *, joined: bool) -> str:
+        """Why a line may not be suggested; "" where it may.  `joined`: it ends where the rest of the line begins."""
+        if not text.strip():
+            return "There is nothing to add."
+        if self.rest.strip() and not joined and not CLOSERS.match(self.rest):
+            return NOT_BETWEEN
+        whole = (self.line + text + self.rest).strip()
+        if whole in (self.above, self.below):
+            return REPEATS
+        if not self._brackets_fit(text):
+            return BRACKETS
+        if self.path.endswith(DATA) and self._has_key(text):
+            return SAME_KEY
+        return "" if self._parses(text) else SYNTAX
+
+    def goes_on(self, line: str, lines: Sequence[str]) -> bool:
+        """Whether a further line belongs to the block that the cursor is in, and says something new."""
+        if not line.strip():
+            return bool(lines and lines[-1].strip())
+        if indentation(line) < indentation(self.line) or line.strip() in (self.below, self.above):
+            return False
+        return line.strip() not in [other.strip() for other in lines]
+
+    def _brackets_fit(self, text: str) -> bool:
+        """Whether it closes nothing that is not open."""
+        scanner = Scanner()
+        begin = self.prefix.rfind("\n", 0, max(0, len(self.prefix) - SCANNED)) + 1
+        scanner.read(self.prefix[begin:])
+        if scanner.quote:
+            return True
+        for character in text:
+            if not scanner.quote and character in CLOSING and scanner.open and scanner.open[-1] != CLOSING[character]:
+                return False
+            if scanner.step(character):  # it closes what was opened too far up to be seen, or nothing
+                return len(self.prefix) > SCANNED
+        return True
+
+    def _has_key(self, text: str) -> bool:
+        """Whether a key of the same block is written a second time."""
+        found = KEY.match(self.line + text)
+        if found is None:
+            return False
+        depth = indentation(self.line + text)
+        for lines in (reversed(self.prefix.split("\n")[:-1]), self.suffix.split("\n")[1:]):
+            for line in lines:
+                if not line.strip():
+                    continue
+                if indentation(line) < depth or line.lstrip().startswith(("[", "- ")):
+                    break
+                other = KEY.match(line) if indentation(line) == depth else None
+                if other is not None and other[1] == found[1]:
+                    return True
+        return False
+
+    def _parses(self, text: str) -> bool:
+        """Whether the file parses with the line, if it did without and the line is one that is complete."""
+        if len(self.prefix) + len(self.suffix) > PARSED or OPENS_MORE.search(text) or self.rest.strip():
+            return True
+        language = self.path.rpartition(".")[2]
+        if language not in ("py", "json", "toml") or not self.at_line_start:
+            return True
+        return not _is_valid(language, self.prefix + self.suffix) or _is_valid(
+            language, self.prefix + text + self.suffix
+        )
+
+
+@lru_cache(maxsize=8)
+def _is_valid(language: str, text: str) -> bool:
+    try:
+        if language == "py":
+            ast.parse(text)
+        elif language == "json":
+            json.loads(text)
+        else:
+            tomllib.loads(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True

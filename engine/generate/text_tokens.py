@@ -1,0 +1,39 @@
+"""The tokens of a text that changes a little between two requests: only what differs is tokenised again."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from engine.corpus.tokenizer import Tokenizer
+
+MOST = 1 << 19  # characters; of a longer text the end
+BLOCK = 1 << 12  # characters between two places at which a text is cut
+# Every tokenizer ends a token here: a letter before, a line break behind.
+_CUT = re.compile(r"(?<=[A-Za-z])(?=\n)")
+
+
+class TextTokens:
+    """Tokenises in blocks and keeps those of the last text."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._kept: dict[str, np.ndarray] = {}
+
+    def ids_of(self, text: str) -> np.ndarray:
+        """The tokens of `text`, as `Tokenizer.encode` gives them."""
+        blocks = list(_blocks(text[max(0, len(text) - MOST) :]))
+        new = [block for block in dict.fromkeys(blocks) if block not in self._kept]
+        fresh = dict(zip(new, self._tokenizer.encode_batch(new), strict=True))
+        self._kept = {block: fresh[block] if block in fresh else self._kept[block] for block in blocks}
+        return np.concatenate([self._kept[block] for block in blocks]) if blocks else self._tokenizer.encode("")
+
+
+def _blocks(text: str):
+    begin = 0
+    while begin < len(text):
+        found = _CUT.search(text, begin + BLOCK)
+        end = found.start() if found else len(text)
+        yield text[begin:end]
+        begin = end

@@ -1,0 +1,63 @@
+"""The word under the cursor becomes one that exists, as long as one that exists fits.
+
+A small model writes on at half a word as it likes (`HLSStr` becomes `HLSStrip`). The names of the open file and of the
+repository are known, so tokens that would make the word one that occurs nowhere are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from engine.generate.healing import TypedTokens
+from engine.memory.names import SHORTEST, Names
+
+LOOKED_AT = 64  # of the likeliest tokens; only where none of them fits, all
+_WORD_BYTES = re.compile(rb"[A-Za-z0-9_\x80-\xff]*")
+
+
+class WordGuard:
+    """Watches one word.  `typed`: what is written again; it ends with `word`, the part before the cursor."""
+
+    def __init__(self, typed: bytes, word: bytes, names: tuple[Names, ...]) -> None:
+        self._begin, self._word, self._names = len(typed) - len(word), word, names
+        self._active = bool(word) and self._fits(word)
+
+    def is_over(self, done: bytes) -> bool:
+        """Whether the word has ended in what is written so far, or is not watched."""
+        return not self._active or len(self._of(done)) < len(done) - self._begin
+
+    def pass_over(self, probabilities: np.ndarray, tokens: TypedTokens, done: bytes) -> np.ndarray:
+        """Probabilities (v,) without the tokens that would make it a word that exists nowhere."""
+        if self.is_over(done):
+            return probabilities
+        count = min(LOOKED_AT, len(probabilities))
+        best = np.argpartition(-probabilities, count - 1)[:count]
+        kept = [int(one) for one in best if probabilities[one] > 0 and self._allows(done + tokens.bytes_of(int(one)))]
+        if not kept:
+            order = np.argsort(-probabilities, kind="stable")
+            order = order[probabilities[order] > 0]
+            kept = [int(one) for one in order if self._allows(done + tokens.bytes_of(int(one)))][:1]
+        if not kept:
+            return probabilities
+        left = np.zeros_like(probabilities)
+        left[kept] = probabilities[kept]
+        return left / left.sum()
+
+    def _of(self, text: bytes) -> bytes:
+        """The word in what is written."""
+        return _WORD_BYTES.match(text, self._begin)[0] if len(text) > self._begin else b""
+
+    def _allows(self, text: bytes) -> bool:
+        if len(text) <= self._begin:
+            return True
+        word = self._of(text)
+        if len(word) <= len(self._word) or len(word) < SHORTEST:  # nobody keeps a list of words such as `if`
+            return True
+        if len(word) == len(text) - self._begin:
+            return self._fits(word)
+        return any(word in names for names in self._names)
+
+    def _fits(self, word: bytes) -> bool:
+        return any(names.fits(word) for names in self._names)

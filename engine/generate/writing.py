@@ -1,0 +1,131 @@
+"""Tokens one after the other: first what is typed already, then what the model and the memory think comes next."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.generate.decoder import Decoder
+from engine.generate.healing import TypedTokens
+from engine.generate.sampling import Candidates, Sampling, choose
+from engine.generate.word_guard import LOOKED_AT, WordGuard
+from engine.memory.recall import Recall
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A token.  `chance`: its probability among those that fit what is typed (1 where nobody asked); `known`: how many
+    tokens of its context the memory had.  `is_first` of those that go beyond what is typed.
+    """
+
+    token: int
+    chance: float = 1.0
+    known: int = 0
+    is_first: bool = False
+
+
+class Writer:
+    """Writes on from where a decoder stands, for one request."""
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        sampling: Sampling,
+        typed_tokens: TypedTokens,
+        recall: Recall | None = None,
+        guard: WordGuard | None = None,
+        *,
+        chances: bool = False,
+        content_first: bool = False,
+    ) -> None:
+        """`recall`: the memory at the cursor; `guard`: what the word under the cursor may become; `chances`: the
+        probability of each token is wanted though no memory is asked; `content_first`: something must be written
+        before a line may end.
+        """
+        self._decoder, self._sampling, self._typed_tokens = decoder, sampling, typed_tokens
+        self._recall, self._guard, self._chances = recall, guard, chances or recall is not None
+        self._content_first = content_first
+        self.scores: np.ndarray | None = None  # the model's that the last token was chosen by, if it was weighed
+
+    def tokens(
+        self, scores: np.ndarray, prompt: np.ndarray, typed: bytes = b"", avoid: Collection[int] = ()
+    ) -> Iterator[Written]:
+        """Without end, unless `avoid` leaves nothing; the last one given is not read yet.  `scores` (v,) follow
+        `prompt`, and `typed` is what stands between it and the cursor.  `avoid`: not these as the first token that goes
+        beyond it.
+        """
+        recent = prompt.tolist() if self._sampling.penalises else []
+        ids: list[int] = []
+        done, begun = b"", False
+        for drawn in itertools.count():
+            if self._chances or not begun or (self._guard is not None and not self._guard.is_over(done)):
+                scores = self._decoder.step(ids[-1]) if ids else scores
+                self.scores = scores
+                written = self._weighed(scores, typed, done, ids, recent, drawn, () if begun else avoid)
+                if written is None:
+                    return
+            else:
+                written = Written(self._quick(ids[-1], recent, drawn))
+            yield written
+            ids.append(written.token)
+            recent.append(written.token)
+            done += self._typed_tokens.bytes_of(written.token)
+            begun = begun or written.is_first
+
+    def _quick(self, token: int, recent: list[int], drawn: int) -> int:
+        """What follows `token`, with as little as possible read back from the device."""
+        if self._sampling.greedy:
+            return int(self._decoder.greedy(1, token)[0])
+        count = self._sampling.candidates(recent)
+        if not count or count >= self._decoder.model.config.vocab_size:
+            return choose(Candidates(self._decoder.step(token)), self._sampling, recent, drawn)
+        ids, scores, _ = self._decoder.read_top([token], count)
+        return choose(Candidates.best(ids, scores), self._sampling, recent, drawn)
+
+    def _weighed(self, scores, typed: bytes, done: bytes, ids: list[int], recent, drawn: int, avoid) -> Written | None:
+        """A token by its probability, among those that fit what is typed and make a word that exists; None where all
+        of these are to be avoided.
+        """
+        if self._recall is not None:
+            probabilities = self._recall.mixed(scores, ids)
+        else:
+            probabilities = np.exp(scores.astype(np.float64) - scores.max())
+            probabilities /= probabilities.sum()
+        left = typed[len(done) :]
+        if left and len(allowed := self._typed_tokens.allowed(left)):
+            fitting = np.zeros_like(probabilities)
+            fitting[allowed] = np.maximum(probabilities[allowed], 1e-30)
+            probabilities = fitting / fitting.sum()
+        if self._content_first and len(done) <= len(typed):
+            probabilities = self._with_content(probabilities, left)
+        if self._guard is not None:
+            probabilities = self._guard.pass_over(probabilities, self._typed_tokens, done)
+        token = self._chosen(probabilities, recent, drawn)
+        if token in avoid and len(typed) < len(done) + max(1, len(self._typed_tokens.bytes_of(token))):
+            probabilities = probabilities.copy()
+            probabilities[list(avoid)] = 0.0
+            if not probabilities.any():
+                return None
+            token = self._chosen(probabilities, recent, drawn)
+        is_first = len(done) <= len(typed) < len(done) + max(1, len(self._typed_tokens.bytes_of(token)))
+        known = self._recall.longest if self._recall is not None else 0
+        return Written(token, float(probabilities[token]), known, is_first)
+
+    def _with_content(self, probabilities: np.ndarray, left: bytes) -> np.ndarray:
+        """Without the likely tokens that would begin with a blank behind what is typed, or end the text."""
+        kept = probabilities.copy()
+        for token in np.argpartition(-probabilities, min(LOOKED_AT, len(probabilities)) - 1)[:LOOKED_AT].tolist():
+            data = self._typed_tokens.bytes_of(token)
+            if not data or data[len(left) :][:1] in (b" ", b"\t", b"\r", b"\n"):
+                kept[token] = 0.0
+        return kept / kept.sum() if kept.any() else probabilities
+
+    def _chosen(self, probabilities: np.ndarray, recent: list[int], drawn: int) -> int:
+        if self._sampling.greedy:
+            return int(np.argmax(probabilities))
+        ids = np.flatnonzero(probabilities)
+        candidates = Candidates(np.log(probabilities[ids]), ids)
+        return choose(candidates, self._sampling, recent, drawn)
