@@ -25,6 +25,7 @@ FILE_NAME = "settings.json"
 MOST_BYTES = 1 << 20
 SAVE_DELAY = 500  # milliseconds: a slider that is dragged writes once
 GIB = 2**30
+USUAL_LEAST_CHANCE = 0.3  # of a suggestion being taken as it is
 USUAL_SAMPLING = asdict(SamplingSettings()) | asdict(StopSettings())
 
 
@@ -52,10 +53,16 @@ FIELDS: dict[str, Field] = {
     "completion_context": Field(True, Truth()),  # look at files of the repository that were edited just now
     "completion_delay_least": Field(75, Number(0, 2000, whole=True)),  # milliseconds; adapts between the two
     "completion_delay_most": Field(400, Number(0, 5000, whole=True)),
+    "least_chance": Field(USUAL_LEAST_CHANCE, Number(0.0, 1.0)),  # below it a suggestion is not shown
+    "memory_on": Field(True, Truth()),  # suggestions use the memory of the repository
+    "ligatures": Field(False, Truth()),  # in the editor: != as one sign
+    "unfolded": Field([], Texts(16)),  # the parts of the Complete page that are open, by name
     "key_accept": Field("Tab", Text(64, key_problem)),
     "key_accept_word": Field("Ctrl+Right", Text(64, key_problem)),
     "key_accept_line": Field("Ctrl+Down", Text(64, key_problem)),
     "key_dismiss": Field("Esc", Text(64, key_problem)),
+    "key_next": Field("Alt+]", Text(64, key_problem)),
+    "key_previous": Field("Alt+[", Text(64, key_problem)),
     "preset": Field("balanced", Text(32)),
     "training_mode": Field("", Text(32)),  # "": the preset's
     "training_options": Field({}, Texts(64, named=True)),  # what was changed of the preset by hand, as JSON

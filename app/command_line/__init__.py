@@ -12,6 +12,8 @@ be met (message and remedy on standard error), 3 a run failed and can go on, 130
                         checkpoint_precisions
     base                larger base models                 model_choice  which model a command means
     held_out            losses, for commands that compare
+    memory              what the memory of a folder holds, and what it would suggest
+    repository_memory   the memory of a folder, for the commands that ask it
 """
 
 from __future__ import annotations
@@ -41,11 +43,12 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     # They need this module: imported when it is ready.
-    from app.command_line import base, checkpoints, complete, score, train_options
+    from app.command_line import base, checkpoints, complete, memory, score, train_options
 
     base.add_parser(commands)
     checkpoints.add_parser(commands)
     complete.add_parser(commands)
+    memory.add_parser(commands)
     score.add_parser(commands)
 
     devices = commands.add_parser("devices", help="list where the engine can compute, and which one it takes")

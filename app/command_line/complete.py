@@ -1,5 +1,7 @@
 """`codecoil complete`: go on with a text, at its end or at a cursor in a file.
 
+The answer is a whole line, as the editor suggests it, or more while that is sure; with an option that says where to
+stop, how to sample, or to stream, the text goes on until then. Either way the memory of the file's repository is asked.
 The text goes to standard output, as it comes with --stream; everything else to standard error, or with --json into one
 object (with --stream, one line for each piece before it).
 """
@@ -12,9 +14,17 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.command_line.scan import ProgressBar
+from app.command_line.repository_memory import memory_of, scan_folder, source_words
+from app.command_line.scan import ProgressBar, plain
 
 SAMPLING = (("temperature", float), ("top-k", int), ("top-p", float), ("min-p", float), ("repetition-penalty", float))
+GOES_ON = (
+    *(name.replace("-", "_") for name, _ in SAMPLING),
+    "seed",
+    "max_tokens",
+    "milliseconds",
+)  # where given at all
+ALTERNATIVES = 3  # other lines, in the JSON
 
 
 def add_parser(commands) -> None:
@@ -28,6 +38,9 @@ def add_parser(commands) -> None:
     parser.add_argument("--context", metavar="FILE", action="append", default=[], help="look at this file, too")
     parser.add_argument("--checkpoint", metavar="ID", help="id, beginning of an id, or name (default: the newest)")
     parser.add_argument("--base", metavar="FOLDER", help="a model in Hugging Face format instead")
+    parser.add_argument(
+        "--no-memory", action="store_true", help="the model alone, without the memory of the repository"
+    )
     parser.add_argument("--device", default="auto", metavar="NAME", help="as `codecoil devices` prints it")
     for name, kind in SAMPLING:
         parser.add_argument(f"--{name}", type=kind, metavar="X", default=argparse.SUPPRESS)
@@ -60,7 +73,9 @@ def run(arguments: argparse.Namespace) -> int:
     from app.command_line.model_choice import open_chosen
     from engine.devices import open_device
     from engine.generate.completer import Completer, CompletionRequest
+    from engine.generate.requests import Offer
 
+    offer = Offer(0.0, ALTERNATIVES) if is_offer(arguments) else None
     progress = ProgressBar()
     device = open_device(arguments.device)
     chosen = completer = None
@@ -69,7 +84,10 @@ def run(arguments: argparse.Namespace) -> int:
         chosen = open_chosen(arguments.checkpoint, arguments.base, place.file, device)
         completer = Completer(chosen.model, chosen.tokenizer)
         path, context = path_in(chosen.root, place.file), context_of(others, chosen.root, place)
-        request = CompletionRequest(place.prefix, place.suffix, path, sampling, stops, context)
+        memory = not arguments.no_memory
+        if memory and place.file is not None:
+            completer.memory = remembered(root_of(chosen.root, place.file), chosen.tokenizer, progress)
+        request = CompletionRequest(place.prefix, place.suffix, path, sampling, stops, context, memory, offer)
         for item in completer.stream(request, progress=lambda done, total: progress(done, total, "Reading")):
             progress.clear()
             show(arguments, item, {"model": chosen.name, "device": device.description})
@@ -81,6 +99,24 @@ def run(arguments: argparse.Namespace) -> int:
             chosen.model.close()
         device.close()
     return 0
+
+
+def is_offer(arguments: argparse.Namespace) -> bool:
+    """Whether the answer is a whole line: nothing says how else to go on."""
+    given = any(hasattr(arguments, name) for name in GOES_ON)
+    return not (given or arguments.stop or arguments.end_of_line or arguments.end_of_block or arguments.stream)
+
+
+def remembered(root: Path, tokenizer, progress: ProgressBar):
+    """The memory of a folder; None, and a word on standard error, where it cannot be read: the model answers alone."""
+    from engine.errors import CorpusError
+
+    try:
+        return memory_of(scan_folder(root, tokenizer, progress), progress)[1]
+    except CorpusError as error:
+        progress.clear()
+        print(f"codecoil: There is no memory of {plain(str(root))}: {error.message}", file=sys.stderr)
+        return None
 
 
 def show(arguments: argparse.Namespace, item, about: dict[str, str]) -> None:
@@ -96,8 +132,10 @@ def show(arguments: argparse.Namespace, item, about: dict[str, str]) -> None:
         print(json.dumps(content | about), flush=True)
     else:
         print("" if arguments.stream else item.text, flush=True)
-        if item.note:
-            print(f"codecoil: {item.note}", file=sys.stderr)
+        if words := source_words(item):
+            print(words, file=sys.stderr)
+        for note in filter(None, (item.silence, item.note)):
+            print(f"codecoil: {note}", file=sys.stderr)
 
 
 def _end(arguments: argparse.Namespace) -> str:
@@ -169,9 +207,14 @@ def path_in(root: Path | None, file: Path | None) -> str:
     the name; "" without a file."""
     if file is None:
         return ""
-    if root is None or root not in file.parents:
-        root = next((folder for folder in file.parents if (folder / ".git").exists()), file.parent)
-    return file.relative_to(root).as_posix()
+    return file.relative_to(root_of(root, file)).as_posix()
+
+
+def root_of(root: Path | None, file: Path) -> Path:
+    """The repository of a file: `root` if it is in there, else the folder that holds .git, or just its own."""
+    if root is not None and root in file.parents:
+        return root
+    return next((folder for folder in file.parents if (folder / ".git").exists()), file.parent)
 
 
 def context_of(others: dict[str, str], root: Path | None, place: Place):

@@ -24,7 +24,8 @@ class HeldOutMeasure:
         from engine.model.model import Model
 
         corpus = Repository(repository, data_folder(), Tokenizer.load(tokenizer)).scan()
-        self._batches = list(HeldOutWindows(corpus, WINDOW, ROWS, limit=MOST_WINDOWS))
+        documents = corpus.validation_code  # as a run measures itself: what is chosen by it is not scored on it
+        self._batches = list(HeldOutWindows(corpus, WINDOW, ROWS, limit=MOST_WINDOWS, documents=documents))
         self.tokens = int(sum(batch.counted.sum() for batch in self._batches))
         if not self.tokens:
             raise CorpusError(f"{repository} has no text to hold out.", "Choose a larger folder of source code.")

@@ -46,7 +46,7 @@ def open_chosen(checkpoint: str | None, base: str | None, file: Path | None, dev
     store = CheckpointStore(data_folder() / STORE)
     manifest = store.get(checkpoint) if checkpoint is not None else newest_for(store.list(), file)
     if manifest is None:
-        return _starter(device)
+        return open_starter(device)
     root = next((folder for folder in (file.parents if file else ()) if is_of(manifest, folder)), None)
     return ChosenModel(*load_checkpoint(store, manifest.id, device), manifest.name, root)
 
@@ -72,10 +72,19 @@ def is_of(manifest: Any, folder: Path) -> bool:
     return bool(mark) and name == folder.name and number.isdigit()
 
 
-def _starter(device: Device) -> ChosenModel:
+def open_starter(device: Device) -> ChosenModel:
+    """The built-in model."""
+    from engine.model.starter import load_starter
+
+    tokenizer = starter_tokenizer()
+    return ChosenModel(load_starter(device), tokenizer, STARTER)
+
+
+def starter_tokenizer() -> Tokenizer:
+    """That of the built-in model, if there is one."""
     from engine.corpus.tokenizer import Tokenizer
     from engine.errors import CheckpointError
-    from engine.model.starter import load_starter, starter_folder
+    from engine.model.starter import starter_folder
     from engine.session import starter_is_there
 
     if not starter_is_there():
@@ -83,4 +92,4 @@ def _starter(device: Device) -> ChosenModel:
             "There is no model yet.",
             "Train one with `codecoil train`, or get one with `codecoil base`.",
         )
-    return ChosenModel(load_starter(device), Tokenizer.load(starter_folder()), STARTER)
+    return Tokenizer.load(starter_folder())

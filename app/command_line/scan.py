@@ -77,6 +77,7 @@ def as_json(corpus) -> dict:
                 "verdict": "learn" if verdict.learn else "leave",
                 "reason": None if verdict.learn or verdict.reason is None else verdict.reason.value,
                 "language": verdict.language,
+                "kind": verdict.kind,
                 "bytes": verdict.size,
                 "tokens": verdict.tokens,
                 "held_out": verdict.held_out,

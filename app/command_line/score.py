@@ -1,25 +1,33 @@
-"""`codecoil score`: did adaptation help?  Models side by side on code that none of them has learned.
+"""`codecoil score`: did adaptation help, and does the memory?  Models side by side on code that none has learned.
 
-Without --checkpoint: the newest checkpoint of the folder and the base that it came from.
+Without --checkpoint: the newest checkpoint of the folder and the base that it came from. Each is scored alone and,
+unless --no-memory is given, with the memory of the folder, which is asked without the files that are measured on.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.command_line.model_choice import STORE, is_of, newest_for, open_chosen
+from app.command_line.repository_memory import ScannedFolder, memory_of, scan_folder
 from app.command_line.scan import ProgressBar
 from app.data_folder import data_folder
+from app.words import language_words
 
 if TYPE_CHECKING:
+    from engine.corpus.tokenizer import Tokenizer
+    from engine.memory import MemorySnapshot
     from engine.scorecard import Measure, Scorecard
 
 NAME_WIDTH = 26
+WITH_MEMORY = " + memory"  # behind the name of a model
+BY_LANGUAGE = ("bits_per_byte", "next_line_exact", "keystrokes_saved_by_line")
 
 
 def add_parser(commands) -> None:
@@ -33,10 +41,13 @@ def add_parser(commands) -> None:
         default=[],
         help="id, beginning of an id, or name; repeatable, the first is what the others are held against",
     )
-    parser.add_argument("--cursors", type=int, default=argparse.SUPPRESS, metavar="N", help="lines to be completed")
+    parser.add_argument(
+        "--cursors", type=int, default=argparse.SUPPRESS, metavar="N", help="lines to be completed (default: 200)"
+    )
     parser.add_argument(
         "--seed", type=int, default=argparse.SUPPRESS, metavar="N", help="of what is asked (default: 0)"
     )
+    parser.add_argument("--no-memory", action="store_true", help="models alone, without the memory of the folder")
     parser.add_argument("--replay", type=int, metavar="N", help="the lines that the newest N commits added")
     parser.add_argument("--device", default="auto", metavar="NAME", help="as `codecoil devices` prints it")
     parser.add_argument("--json", action="store_true", help="as JSON, with every interval and every file")
@@ -56,16 +67,20 @@ def run(arguments: argparse.Namespace) -> int:
     progress = ProgressBar()
     device = open_device(arguments.device)
     cards: list[Scorecard] = []
-    material = None
+    folders, material = Folders(root, progress), None
     try:
         for choice in wanted:
             progress(0, 0, "Loading a model")
             chosen = open_chosen(choice, None, None, device)
             try:
                 if material is None:
-                    material = read_material(root, chosen.tokenizer, wanted, options, arguments.replay, progress)
-                subject = Subject(chosen.name, chosen.model, chosen.tokenizer)
-                cards.append(score(subject, material, options, under(progress, chosen.name)))
+                    material = read_material(folders.scanned(chosen.tokenizer), wanted, options, arguments.replay)
+                subjects = [Subject(chosen.name, chosen.model, chosen.tokenizer)]
+                if not arguments.no_memory:
+                    memory = folders.memory(chosen.tokenizer)
+                    subjects.append(Subject(chosen.name + WITH_MEMORY, chosen.model, chosen.tokenizer, memory))
+                for subject in subjects:
+                    cards.append(score(subject, material, options, under(progress, subject.name)))
             finally:
                 chosen.model.close()
     finally:
@@ -76,17 +91,38 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+class Folders:
+    """The folder as each tokenizer has it, and its memory: made once for all models that share one."""
+
+    def __init__(self, root: Path, progress: ProgressBar) -> None:
+        self._root, self._progress = root, progress
+        self._scanned: dict[str, ScannedFolder] = {}
+        self._memories: dict[str, MemorySnapshot] = {}
+
+    def scanned(self, tokenizer: Tokenizer) -> ScannedFolder:
+        if tokenizer.digest not in self._scanned:
+            self._scanned[tokenizer.digest] = scan_folder(self._root, tokenizer, self._progress)
+        return self._scanned[tokenizer.digest]
+
+    def memory(self, tokenizer: Tokenizer) -> MemorySnapshot:
+        if tokenizer.digest not in self._memories:
+            _, self._memories[tokenizer.digest] = memory_of(self.scanned(tokenizer), self._progress)
+        return self._memories[tokenizer.digest]
+
+
 def default_choice(root: Path) -> list[str | None]:
     """The folder's newest checkpoint after its base; the newest of all or the built-in model where it has none."""
     from engine.checkpoints.store import CheckpointStore
 
     store = CheckpointStore(data_folder() / STORE)
-    newest = newest_for(store.list(), root / "any")
+    there = store.list()
+    newest = newest_for(there, root / "any")
     if newest is None or not is_of(newest, root):
         print(nothing_own_words(root, newest.name if newest else ""), file=sys.stderr)
     if newest is None:
         return [None]
-    return [newest.base.id, newest.id] if newest.base else [newest.id]
+    before = newest.base.id if newest.base else next(iter(newest.parents), "")
+    return [before, newest.id] if before in {manifest.id for manifest in there} else [newest.id]
 
 
 def nothing_own_words(root: Path, other: str) -> str:
@@ -95,23 +131,24 @@ def nothing_own_words(root: Path, other: str) -> str:
     return f"There is no checkpoint of {root.name} yet: this measures {instead}.\n  `codecoil train {root}` makes one."
 
 
-def read_material(root: Path, tokenizer, wanted: Sequence[str | None], options, commits: int | None, progress):
+def read_material(folder: ScannedFolder, wanted: Sequence[str | None], options, commits: int | None):
     """Held-out text and cursors, or lines of the newest commits; text that some model learned is never among it."""
     from engine.checkpoints.store import CheckpointStore
-    from engine.corpus.repository import Repository
     from engine.scorecard import held_out_material
     from engine.scorecard.replay import replay_material
 
-    corpus = Repository(root, data_folder(), tokenizer).scan(progress)
+    corpus = folder.corpus
     if commits is None:
         return held_out_material(corpus, options.cursors, options.seed, options.characters)
     store = CheckpointStore(data_folder() / STORE)
-    adapted = any(choice is not None and is_of(store.get(choice), root) for choice in wanted)
+    adapted = any(choice is not None and is_of(store.get(choice), corpus.root) for choice in wanted)
     learned = {document.path for document in corpus.learned_documents} if adapted else set()
+    if adapted and not corpus.shares_held_out:  # validation chose the step that was kept
+        learned |= {document.path for document in corpus.validation_documents}
     return replay_material(corpus, commits, options.cursors, options.seed, learned)
 
 
-def under(progress: ProgressBar, name: str):
+def under(progress: ProgressBar, name: str) -> Callable[[int, int, str], None]:
     """The bar, with the model's name before what is said."""
     return lambda done, total, words: progress(done, total, f"{name}: {words}")
 
@@ -134,18 +171,42 @@ def print_json(root: Path, cards: Sequence[Scorecard]) -> None:
 
 
 def print_table(root: Path, cards: Sequence[Scorecard]) -> None:
-    """A line a measure, a column a model, and a verdict against the first."""
+    """A line a measure, a column a model, and a verdict on each of the others against the first."""
     from engine.scorecard import differences
 
     print(f"{root}")
     print(f"{cards[0].characters:,} characters of held-out code, {cards[0].cursors} cursors, seed {cards[0].seed}.")
-    print("In brackets: where the value lies with 95 % confidence.\n")
-    print(" " * 34 + "".join(f"{card.name[:NAME_WIDTH]:>{NAME_WIDTH + 2}}" for card in cards))
+    for note in cards[0].notes:
+        print(note)
+    print("In brackets: where the value lies with 95 % confidence.")
+    if len(cards) > 2:
+        print("At the end of a line: each of the others against the first.")
+    print("\n" + " " * 34 + "".join(f"{heading(card):>{NAME_WIDTH + 2}}" for card in cards))
     verdicts = [differences(cards[0], card) for card in cards[1:]]
     for name, first in cards[0].measures.items():
         cells = [value_words(card.measures[name]) if name in card.measures else "" for card in cards]
         print(f"{first.words:<34}" + "".join(f"{cell:>{NAME_WIDTH + 2}}" for cell in cells), end="")
-        print("".join(f"  {found[name].verdict}" for found in verdicts if name in found))
+        said = [found[name].verdict if name in found else "-" for found in verdicts]
+        print("  " + ", ".join(said) if set(said) - {"-"} else "")
+    if len(cards[0].by_language) > 1:
+        print_languages(cards)
+
+
+def heading(card: Scorecard) -> str:
+    """The name, shortened so that it is still seen whether the model had a memory."""
+    end = WITH_MEMORY if card.memory else ""
+    return card.name.removesuffix(end)[: NAME_WIDTH - len(end)] + end
+
+
+def print_languages(cards: Sequence[Scorecard]) -> None:
+    """The measures that say most, language by language."""
+    for language in cards[0].by_language:
+        print(f"\n{language_words(language)}")
+        for name in BY_LANGUAGE:
+            found = [card.by_language[language].get(name) for card in cards]
+            if found[0] is not None and math.isfinite(found[0].value):
+                cells = "".join(f"{value_words(measure):>{NAME_WIDTH + 2}}" for measure in found)
+                print(f"  {found[0].words:<32}{cells}")
 
 
 def value_words(measure: Measure) -> str:

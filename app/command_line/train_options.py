@@ -44,7 +44,7 @@ ADVANCED = {
     "patience": (int, "evaluations without improvement before it stops (0: never)"),
     "fim-share": (float, "share of files with a gap to fill in"),
     "replay-share": (float, "share of older code beside changed files"),
-    "skip-below": (float, "leave out a changed file whose loss is below this share of the held-out loss (0: none)"),
+    "skip-below": (float, "leave out a changed file whose loss is below this share of its held-out peers' (0: none)"),
     "recompute": (int, "layers computed twice to save memory"),
     "insight-interval": (int, "steps between two looks into the layers (0: never)"),
     "seed": (int, "draws the order of the files"),

@@ -20,6 +20,7 @@ from app.state.downloads import DownloadController
 from app.state.engine import EngineController
 from app.state.garbage_collection import Collecting
 from app.state.idle import IdleRules
+from app.state.memory import MemoryController
 from app.state.repository import RepositoryController
 from app.state.storage import StorageController
 from app.state.training import TrainingController
@@ -57,6 +58,7 @@ class Application(QObject):
         self.repository = RepositoryController(self.settings, self)
         self.training = TrainingController(self.settings, self)
         self.completion = CompletionController(self.settings, self)
+        self.memory = MemoryController(self.settings, self)
         self.checkpoints = CheckpointController(self)
         self.downloads = DownloadController(folder, self)
         self.storage = StorageController(folder, self)
@@ -202,6 +204,9 @@ class Application(QObject):
         self._count_wanted.connect(worker.count_since)
         worker.corpus_ready.connect(self._training_worker.keep_corpus)
         worker.edited.connect(self._completion_worker.note_edits)
+        worker.remembering.remembered.connect(self._completion_worker.keep_memory)
+        worker.remembering.described.connect(self.memory.on_memory)
+        controller.delete_wanted.connect(worker.delete_kept)
         self._score_files_wanted.connect(self._measure_ends.files.arm)
         self._score_files_wanted.connect(self._measuring_worker.score_files)
         controller.cancel_score_wanted.connect(self._measure_ends.files.cancel)
@@ -381,5 +386,6 @@ class Application(QObject):
     @Slot(str, str)
     def on_compare_wanted(self, base: str, result: str) -> None:
         known = self.completion.choice(base)
+        self.settings.unfolded = [*dict.fromkeys((*self.settings.unfolded, "compare"))]
         self.completion.choose_model(result)
         self.completion.choose_second(known.id if known else STARTER)

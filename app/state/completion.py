@@ -11,7 +11,12 @@ from app.events import Failure
 from app.settings import Settings
 from app.values.completion import (
     CHANNELS,
+    GHOST,
     IN_TRAINING,
+    MODEL,
+    MODEL_MEMORY,
+    SECOND,
+    SECOND_MEMORY,
     CompletionQuery,
     CompletionView,
     ModelChoice,
@@ -19,6 +24,8 @@ from app.values.completion import (
     StopSettings,
     TimelinePoint,
 )
+
+ALONE, REMEMBERING = (MODEL, SECOND), (MODEL_MEMORY, SECOND_MEMORY)  # channels, whatever the switch says
 
 
 class CompletionController(QObject):
@@ -38,6 +45,8 @@ class CompletionController(QObject):
         super().__init__(parent)
         self._settings = settings
         self._listed = False  # whether the store has been read
+        self._stored: tuple[ModelChoice, ...] = ()  # `model_choices` without the one in training
+        self._is_training = False
         self._ticket = 0
         self._waiting: dict[str, int] = {}  # ticket by channel
         self._points: dict[str, tuple[TimelinePoint, ...]] = {}
@@ -92,11 +101,20 @@ class CompletionController(QObject):
 
     # ---- asking
 
-    def request(self, prefix: str, suffix: str = "", path: str = "", channel: str = "ghost", model: str = "") -> int:
+    def request(
+        self,
+        prefix: str,
+        suffix: str = "",
+        path: str = "",
+        channel: str = GHOST,
+        model: str = "",
+        least_chance: float | None = None,
+    ) -> int:
         """Ask for a continuation at the cursor between `prefix` and `suffix`; gives the ticket of the answer.
 
-        "ghost" and "left" ask `model` (blended, where a blend is set), "right" asks `second`; another model (a point of
-        the timeline, say) can be named.
+        The ghost asks `model` (blended, where a blend is set) and shows what reaches the least chance of the settings;
+        `least_chance` replaces that.  The channels of side by side ask `model` or `second`, with or without the memory,
+        and show everything.  Another model (a point of the timeline, say) can be named.
         """
         if channel not in CHANNELS:
             raise ValueError(channel)
@@ -104,8 +122,9 @@ class CompletionController(QObject):
             self.cancel(before)
         self._ticket += 1
         self._waiting[channel] = self._ticket
-        asked = model or (self.second if channel == "right" and self.second else self.model)
-        blend = self.blend if not model and channel == "ghost" and self.second else 0.0
+        asked = model or (self.second if channel in (SECOND, SECOND_MEMORY) and self.second else self.model)
+        blend = self.blend if not model and channel == GHOST and self.second else 0.0
+        usual = self._settings.least_chance if channel == GHOST else 0.0
         self._set_busy()
         self.query_wanted.emit(
             CompletionQuery(
@@ -120,6 +139,8 @@ class CompletionController(QObject):
                 self.sampling,
                 self.stops,
                 self._settings.completion_context,
+                channel in REMEMBERING or (channel not in ALONE and self._settings.memory_on),
+                usual if least_chance is None else least_chance,
             )
         )
         return self._ticket
@@ -140,11 +161,18 @@ class CompletionController(QObject):
 
     @Slot(object)
     def on_choices(self, choices: tuple[ModelChoice, ...], listed: bool = True) -> None:
-        """What can be chosen.  A model that is not there is given up for another once the store is `listed`."""
-        self.model_choices, self._listed = choices, listed
-        known = {choice.id for choice in choices}
-        if self.model not in known and choices and listed:
-            self.model = self._settings.model if self._settings.model in known else choices[0].id
+        """What is in the store.  A model that is not there is given up for another once the store is `listed`."""
+        self._stored, self._listed = choices, listed
+        self._offer()
+
+    def _offer(self) -> None:
+        """The one in training first: a store that is read again during a run does not know it, and it stays chosen."""
+        own = (ModelChoice(IN_TRAINING, "The model in training", "as it is now"),) if self._is_training else ()
+        self.model_choices = (*own, *self._stored)
+        known = {choice.id for choice in self.model_choices}
+        if self.model not in known and known and self._listed:
+            usual = (*self._stored, *own)[0].id
+            self.model = self._settings.model if self._settings.model in known else usual
         if self.second and self.second not in known:
             self.second, self.blend = "", 0.0
         self.changed.emit()
@@ -179,9 +207,9 @@ class CompletionController(QObject):
     @Slot(bool)
     def on_training(self, active: bool) -> None:
         """The model being trained is a choice while there is one."""
-        rest = tuple(choice for choice in self.model_choices if choice.id != IN_TRAINING)
-        own = (ModelChoice(IN_TRAINING, "The model in training", "as it is now"),) if active else ()
-        self.on_choices((*own, *rest), self._listed)
+        if active != self._is_training:
+            self._is_training = active
+            self._offer()
 
     def _set(self, what: str, name: str, value: Any) -> str:
         from app.limits import COMPLETION_LIMITS

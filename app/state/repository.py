@@ -27,6 +27,7 @@ class RepositoryController(QObject):
 
     open_wanted = Signal(str)  # from here on: to the workers
     close_wanted = Signal()
+    delete_wanted = Signal(str)  # what is kept about this folder
     rescan_wanted = Signal()
     cancel_wanted = Signal()
     override_wanted = Signal(str, object)
@@ -82,6 +83,19 @@ class RepositoryController(QObject):
         """Have no repository open."""
         self.cancel_wanted.emit()
         self.close_wanted.emit()
+        self._have_none()
+
+    def delete_kept(self) -> None:
+        """Close the repository and delete what is kept about it; checkpoints, and the folder itself, stay."""
+        if not self.root:
+            return
+        root = self.root
+        self.cancel_wanted.emit()
+        self.delete_wanted.emit(root)
+        self._have_none()
+        self.forget_recent(root)
+
+    def _have_none(self) -> None:
         self.root, self.corpus, self.failure, self.changes = "", None, None, ChangesSince()
         self._forget_losses()
         self._enter("none")

@@ -53,6 +53,9 @@ QFrame[role="bar"] { background: $panel; border: none; border-bottom: 1px solid 
 QPushButton[role="chip"] { border-radius: 8px; padding: 0; text-align: left; }
 QPushButton[role="chip"]:focus { padding: 0; }
 QPushButton[role="chip"]::menu-indicator { image: none; width: 0; }
+QPushButton[role="switch"] { color: $mute; }
+QPushButton[role="switch"]:checked { color: $ink; border-color: $accent; }
+QPushButton[role="switch"]:focus { border: 2px solid $second; }
 
 QPushButton[role="rail"] {
     background: transparent; border: none; border-left: 3px solid transparent; border-radius: 8px;

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from app.tour.camera import LARGE
 from app.tour.hands import StationMissed
 from app.window.complete.channel import DONE
+from app.window.complete.folds import BLEND, TIMELINE
 from app.window.complete.suggester import FAILED, NOTHING, SHOWN
 from app.window.pages import ADAPT, COMPLETE
 
@@ -65,7 +66,7 @@ def after(tour: Tour) -> str:
         _write(tour)
     tour.seen.by_adapted = _settled(tour)
     _until_both(tour)
-    tour.seen.by_base = page.sides.upper.view.text
+    tour.seen.by_base = page.sides.before.alone.view.text
     tour.camera.take("complete", both=True)
     tour.camera.take_in(LARGE, "complete")
     return f"{_quoted(tour.seen.by_adapted)} in place of {_quoted(tour.seen.by_base)}"
@@ -89,16 +90,17 @@ def take_a_word(tour: Tour) -> str:
 def blend(tour: Tour) -> str:
     """The suggestion follows a slider from one model to the other."""
     page, completion = tour.window.page(COMPLETE), tour.state.completion
-    page.side.ensureWidgetVisible(page.blend)
-    at = page.blend.slider.value()
+    _unfold(tour, BLEND)
+    page.drawer.ensureWidgetVisible(page.drawer.blend)
+    at = page.drawer.blend.slider.value()
     key = Qt.Key.Key_PageDown if at > 50 else Qt.Key.Key_PageUp
-    tour.hands.press(page.blend.slider, key, times=5)
+    tour.hands.press(page.drawer.blend.slider, key, times=5)
     tour.hands.until(lambda: 0 < completion.blend < 1, "blend the two")
     text = _settled(tour)
     _until_both(tour)
     tour.camera.take("blend")
-    share = page.blend.heading.remark.words
-    tour.hands.press(page.blend.slider, Qt.Key.Key_End if at > 50 else Qt.Key.Key_Home)
+    share = page.drawer.blend.heading.remark.words
+    tour.hands.press(page.drawer.blend.slider, Qt.Key.Key_End if at > 50 else Qt.Key.Key_Home)
     _settled(tour)
     return f"{share}: {_quoted(text)}"
 
@@ -106,9 +108,10 @@ def blend(tour: Tour) -> str:
 def scrub(tour: Tour) -> str:
     """What the checkpoints along the run would write here."""
     page = tour.window.page(COMPLETE)
-    timeline = page.timeline
+    timeline = page.drawer.timeline
+    _unfold(tour, TIMELINE)
     tour.hands.until(lambda: len(timeline.points) > 1, "list the checkpoints along the run")
-    page.side.ensureWidgetVisible(timeline)
+    page.drawer.ensureWidgetVisible(timeline)
     said = []
     for key in (Qt.Key.Key_Home, Qt.Key.Key_Right):
         tour.hands.press(timeline.slider, key)
@@ -120,9 +123,16 @@ def scrub(tour: Tour) -> str:
         )
         said.append(timeline.view.text)
     tour.hands.settle()
-    page.side.ensureWidgetVisible(timeline)
+    page.drawer.ensureWidgetVisible(timeline)
     tour.camera.take("timeline")
     return f"{len(timeline.points)} points, " + ", then ".join(map(_quoted, said))
+
+
+def _unfold(tour: Tour, name: str) -> None:
+    """Open a part under the editor, unless it is."""
+    folds = tour.window.page(COMPLETE).folds
+    if not folds.is_open(name):
+        tour.hands.click(folds.buttons[name])
 
 
 def _write(tour: Tour) -> None:
@@ -147,7 +157,7 @@ def _settled(tour: Tour) -> str:
 
 def _until_both(tour: Tour) -> None:
     """Wait for both sides."""
-    channels = tour.window.page(COMPLETE).sides.channels.values()
+    channels = tour.window.page(COMPLETE).sides.wanted_channels
     tour.hands.until(
         lambda: all(channel.state == DONE and not channel.is_stale for channel in channels),
         "hear both models",

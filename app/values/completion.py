@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 STARTER = "starter"  # the built-in model
 BUILT_IN = "Built-in model"  # the same for people
 IN_TRAINING = "in training"  # the model that is being trained now
-CHANNELS = ("ghost", "left", "right", "timeline")
+GHOST, TIMELINE = "ghost", "timeline"
+MODEL, MODEL_MEMORY = "left", "left_memory"  # side by side: the model in use, alone and with the memory
+SECOND, SECOND_MEMORY = "right", "right_memory"  # the model that it is compared with
+CHANNELS = (GHOST, MODEL, MODEL_MEMORY, SECOND, SECOND_MEMORY, TIMELINE)
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,14 @@ class StopSettings:
 
 
 @dataclass(frozen=True)
+class SourceView:
+    """A line of the repository that a suggestion was taken from."""
+
+    path: str  # relative to the repository, posix
+    line: int  # from 1
+
+
+@dataclass(frozen=True)
 class CompletionView:
     """What a model answered.  `cancelled`: the request was overtaken, and `text` is as far as it came."""
 
@@ -61,6 +72,12 @@ class CompletionView:
     decode_tokens_per_second: float = 0.0
     fim_used: bool = False
     cancelled: bool = False
+    chance: float | None = None  # that the line is taken as it is
+    sources: tuple[SourceView, ...] = ()  # where the repository says the same, best first
+    more_sources: int = 0  # beyond `sources`
+    alternatives: tuple[str, ...] = ()  # other texts, best first
+    silence: str = ""  # why nothing is shown, in words
+    from_memory: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,3 +114,5 @@ class CompletionQuery:
     sampling: SamplingSettings
     stops: StopSettings
     context: bool = False  # may look at files that were edited just now
+    memory: bool = True  # may use the memory of the repository
+    least_chance: float = 0.0  # a suggestion that is less likely to be taken stays unshown

@@ -39,13 +39,16 @@ class BaseChoice:
 
 @dataclass(frozen=True)
 class ScoreView:
-    """The scorecard of one model on held-out code; None where it was not measured."""
+    """The scorecard of one model on code that only scores; None where it was not measured."""
 
     name: str
     loss: float
     bits_per_byte: float | None = None
     next_line_exact: float | None = None  # share, 0 to 1
     keystrokes_saved: float | None = None  # share, 0 to 1
+    ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # by field: 95 %, in the value's unit
+    undecided: frozenset[str] = frozenset()  # fields in which this model and the one before it may be alike
+    notes: tuple[str, ...] = ()  # what a person should know about it, in whole sentences
 
 
 @dataclass(frozen=True)

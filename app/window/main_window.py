@@ -144,7 +144,7 @@ class MainWindow(QMainWindow):
         """Bring a page to the front; it is made the first time."""
         if title not in self._entries:
             return
-        page, left, focused = self._page(title), self.pages.currentWidget(), QApplication.focusWidget()
+        page, left, focused = self.page(title), self.pages.currentWidget(), QApplication.focusWidget()
         self._theme.dress(page)
         self.pages.setCurrentWidget(page)
         if focused is not None and left is not page and left.isAncestorOf(focused):
@@ -160,9 +160,6 @@ class MainWindow(QMainWindow):
 
     def page(self, title: str) -> Page:
         """The page of that title, made if it has to be."""
-        return self._page(title)
-
-    def _page(self, title: str) -> Page:
         if title not in self.made:
             page = self._entries[title].make(self.application)
             page.page_wanted.connect(self.show_page)
@@ -188,7 +185,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def on_trouble_wanted(self) -> None:
         self.trouble.put_away()
-        self._page(SETTINGS).show_part("device")
+        self.page(SETTINGS).show_part("device")
         self.show_page(SETTINGS)
 
     @Slot()
@@ -201,7 +198,7 @@ class MainWindow(QMainWindow):
     def on_page_due(self) -> None:  # nobody is at work just now: one more page ahead of its first showing
         missing = [title for title in self._entries if title not in self.made]
         if missing:
-            self._page(missing[0])
+            self.page(missing[0])
         if len(missing) <= 1:
             self.preloading.rest()
             self.application.settle()
@@ -227,7 +224,7 @@ class MainWindow(QMainWindow):
         if self._front == ADAPT:
             self.application.training.start()
         else:
-            self._page(ADAPT).put_away_others()
+            self.page(ADAPT).put_away_others()
         self.show_page(ADAPT)
 
     @Slot()
@@ -242,7 +239,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def on_check_wanted(self) -> None:
-        self._page(SETTINGS).show_part("device")
+        self.page(SETTINGS).show_part("device")
         self.show_page(SETTINGS)
         self.application.engine.check()
 
@@ -260,7 +257,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def on_about_wanted(self) -> None:
-        self._page(SETTINGS).show_part("about")
+        self.page(SETTINGS).show_part("about")
         self.show_page(SETTINGS)
 
     @Slot()
@@ -380,17 +377,18 @@ class MainWindow(QMainWindow):
         self.tray.hide()
         self.close()
         if was_hidden:  # the last window was closed long ago; Qt does not notice it again
-            QTimer.singleShot(0, self._quit)
-
-    @Slot()
-    def _quit(self) -> None:
-        QApplication.instance().quit()
+            QTimer.singleShot(0, QApplication.instance().quit)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember the place.  During a run, ask instead."""
+        """Remember the place.  During a run, or while something is unsaved, ask instead."""
         if self.application.training.active and not self._leaving:
             event.ignore()
             self.closing_bar.ask()
+            return
+        holding = next((title for title, page in self.made.items() if not self._leaving and page.holds_window()), "")
+        if holding:
+            event.ignore()
+            self.show_page(holding)
             return
         self.preloading.end()
         self._settings.geometry = self.saveGeometry()

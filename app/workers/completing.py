@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.values.completion import CompletionQuery, CompletionView, EditedFile
+from app.values.completion import CompletionQuery, CompletionView, EditedFile, SourceView
 from app.workers.cancellation import CancelledTickets
 from app.workers.failures import failure_from
 from app.workers.workbench import Workbench
+
+ALTERNATIVES = 3  # to a suggestion
+LEAST_TOKENS = 3  # of a line that is looked up in the repository: a shorter one stands everywhere
 
 
 class QueryLine(QObject):
@@ -66,6 +70,11 @@ class CompletionWorker(QObject):
             else:
                 self._recent.note(file.path, file.text)
 
+    @Slot(object)
+    def keep_memory(self, snapshot) -> None:
+        """The memory of the repository as it is now; None when its folder is left."""
+        self._workbench.remember(snapshot)
+
     @Slot()
     def serve(self) -> None:
         """Answer all that waits."""
@@ -106,20 +115,11 @@ class CompletionWorker(QObject):
             pass
 
     def _answer(self, query: CompletionQuery) -> None:
-        from engine.generate.completer import CompletionRequest, Piece
-        from engine.generate.sampling import Sampling
-        from engine.generate.stops import Stops
+        from engine.generate.completer import Piece
 
         loaded = self._workbench.model(query.model, query.second, query.blend)
-        recent = self._recent if query.context else None
-        request = CompletionRequest(
-            query.prefix,
-            query.suffix,
-            query.path,
-            Sampling(**vars(query.sampling)),
-            Stops(**vars(query.stops)),
-            recent.choose(query.path, query.prefix) if recent is not None else (),
-        )
+        memory = self._workbench.remembered
+        remembers = loaded.remember(memory) and query.memory
         cancelled = False
 
         def is_cancelled() -> bool:
@@ -127,25 +127,64 @@ class CompletionWorker(QObject):
             cancelled = cancelled or self._tickets.is_cancelled(query.ticket)
             return cancelled
 
-        for item in loaded.completer.stream(request, is_cancelled):
+        for item in loaded.completer.stream(self._request(query), is_cancelled):
             if isinstance(item, Piece):
                 self.piece.emit(query.ticket, item.text)
-                continue
-            self.completed.emit(
-                CompletionView(
-                    query.ticket,
-                    query.channel,
-                    query.model,
-                    item.text,
-                    item.reason,
-                    item.note,
-                    item.tokens,
-                    item.prompt_tokens,
-                    item.reused_tokens,
-                    item.first_token_ms,
-                    item.total_ms,
-                    item.decode_tokens_per_second,
-                    item.fim_used,
-                    cancelled,
+            else:
+                self.completed.emit(
+                    _view(query, _with_sources(item, memory, query.path) if remembers else item, cancelled)
                 )
-            )
+
+    def _request(self, query: CompletionQuery):
+        """Somebody who wants sampling gets text as it is written; everybody else a line that is worth showing."""
+        from engine.generate.requests import CompletionRequest, Offer
+        from engine.generate.sampling import Sampling
+        from engine.generate.stops import Stops
+
+        recent = self._recent if query.context else None
+        return CompletionRequest(
+            query.prefix,
+            query.suffix,
+            query.path,
+            Sampling(**vars(query.sampling)),
+            Stops(**vars(query.stops)),
+            recent.choose(query.path, query.prefix) if recent is not None else (),
+            memory=query.memory,
+            offer=None if query.sampling.temperature > 0 else Offer(query.least_chance, ALTERNATIVES),
+        )
+
+
+def _with_sources(completion, memory, path: str):
+    """An offer says where its line stands in the repository; of text that was streamed, it is looked up here."""
+    if completion.sources or completion.chance is not None:
+        return completion
+    ids = memory.tokenizer.encode(completion.text.strip("\n").split("\n")[0])
+    if len(ids) < LEAST_TOKENS:
+        return completion
+    places = memory.places_of(ids, path)
+    return replace(completion, sources=tuple(places[:1]), more_sources=max(0, len(places) - 1))
+
+
+def _view(query: CompletionQuery, completion, cancelled: bool) -> CompletionView:
+    return CompletionView(
+        query.ticket,
+        query.channel,
+        query.model,
+        completion.text,
+        completion.reason,
+        completion.note,
+        completion.tokens,
+        completion.prompt_tokens,
+        completion.reused_tokens,
+        completion.first_token_ms,
+        completion.total_ms,
+        completion.decode_tokens_per_second,
+        completion.fim_used,
+        cancelled,
+        completion.chance,
+        tuple(SourceView(place.path, place.line) for place in completion.sources),
+        completion.more_sources,
+        completion.alternatives,
+        completion.silence,
+        from_memory=bool(completion.sources),
+    )

@@ -34,6 +34,16 @@ class LoadedModel:
         self.stale = False
         return self._completer
 
+    def remember(self, snapshot) -> bool:
+        """Complete with this memory (or None) from now on; whether it can be used.  One of another tokenizer cannot."""
+        if snapshot is not None and snapshot.tokenizer.digest != self.tokenizer.digest:
+            snapshot = None
+        if snapshot is not None:
+            self.completer.memory = snapshot
+        elif self._completer is not None:
+            self._completer.memory = None
+        return snapshot is not None
+
     def blend(self, weight: float) -> None:
         """Move to this weight of the second; writes only what the two do not have in common."""
         from engine.checkpoints.merge import blend_arrays

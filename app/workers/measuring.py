@@ -28,8 +28,15 @@ from engine.errors import CheckpointError, CodecoilError, CorpusError
 if TYPE_CHECKING:
     import numpy as np
 
-CURSORS, CHARACTERS = 24, 60_000  # of a quick scorecard
+CURSORS, CHARACTERS = 200, 60_000  # of the scorecard after a run
+QUICK_CURSORS = 24  # of the one that is shown until then
 FILE_CHARACTERS = 2_000_000  # of the heat colours, at most
+FIELDS = {  # of a ScoreView, by name of the engine's measure
+    "loss": "loss",
+    "bits_per_byte": "bits_per_byte",
+    "next_line_exact": "next_line_exact",
+    "keystrokes_saved_by_line": "keystrokes_saved",
+}
 WINDOW, ROWS, MOST_WINDOWS = 256, 4, 64  # of a held-out loss
 
 
@@ -134,12 +141,11 @@ class MeasuringWorker(QObject):
         self._completing.serve()
         return self._is_over()
 
-    def _score(self, corpus, model: str, name: str, cursors: int, characters: int, told):
-        from engine.scorecard import ScoreOptions, Subject, held_out_material, score
+    def _score(self, material, model: str, name: str, told):
+        from engine.scorecard import ScoreOptions, Subject, score
         from engine.scorecard.token_measures import ScoreCancelledError
 
-        options = ScoreOptions(cursors=cursors, characters=characters)
-        material = held_out_material(corpus, cursors, options.seed, characters)
+        options = ScoreOptions(seed=material.seed)
         with self._workbench.held(model) as loaded:
             subject = Subject(name, loaded.model, loaded.tokenizer)
             try:
@@ -151,19 +157,28 @@ class MeasuringWorker(QObject):
         corpus = self._workbench.corpus
         if corpus is None:
             raise CorpusError("No repository is open.", "Choose a folder first.")
-        card = self._score(corpus, model, "files", 0, FILE_CHARACTERS, self.files_scoring.emit)
-        self.losses_told.emit(FileLosses(str(corpus.root), model, dict(card.file_losses)))
+        self._tell_losses(corpus, model, FILE_CHARACTERS, self.files_scoring.emit)
         self.files_scoring.emit(0, 0, "")
 
+    def _tell_losses(self, corpus, model: str, characters: int, told) -> None:
+        """Of every held-out file, whatever its kind and part: colours, not a score."""
+        from engine.scorecard import every_held_out_file
+
+        card = self._score(every_held_out_file(corpus, 0, characters), model, "files", told)
+        self.losses_told.emit(FileLosses(str(corpus.root), model, dict(card.file_losses)))
+
     def _scorecards(self, before: str, after: str) -> None:
-        """On what the run has learned: first what is quick, then with lines completed, which takes longer."""
+        """On what the run has learned: first what is quick, then with lines completed, few and at last all."""
+        from engine.scorecard import differences, held_out_material
+
         corpus = self._workbench.run_corpus
-        for cursors in (0, CURSORS):
+        for cursors in sorted({0, min(QUICK_CURSORS, CURSORS), CURSORS}):
+            material = held_out_material(corpus, cursors, 0, CHARACTERS)
             subjects = ((before, "Before"), (after, "After"))
-            cards = [self._score(corpus, id, name, cursors, CHARACTERS, self.scoring.emit) for id, name in subjects]
-            self.scored.emit(*map(score_view, cards))
+            cards = [self._score(material, id, name, self.scoring.emit) for id, name in subjects]
+            self.scored.emit(score_view(cards[0]), score_view(cards[1], differences(*cards)))
             if not cursors:
-                self.losses_told.emit(FileLosses(str(corpus.root), after, dict(cards[1].file_losses)))
+                self._tell_losses(corpus, after, CHARACTERS, self.scoring.emit)
         self.scoring.emit(0, 0, "")
 
     def _try_blend(self, first: str, second: str, weight: float, repository: str) -> None:
@@ -220,7 +235,8 @@ class _HeldOutLoss:
             corpus = Repository(Path(repository), workbench.data_folder, Tokenizer.load(path)).scan(progress, look)
         except ScanCancelledError as error:
             raise Cancelled from error
-        self._batches = list(HeldOutWindows(corpus, WINDOW, ROWS, limit=MOST_WINDOWS))
+        documents = corpus.validation_code  # as a run measures itself: what is chosen by it is not scored on it
+        self._batches = list(HeldOutWindows(corpus, WINDOW, ROWS, limit=MOST_WINDOWS, documents=documents))
         self._tokens = int(sum(batch.counted.sum() for batch in self._batches))
         if not self._tokens:
             raise CorpusError(f"{repository} has no text to hold out.", "Choose a larger folder of source code.")
@@ -246,13 +262,15 @@ class _HeldOutLoss:
         self._model.close()
 
 
-def score_view(card) -> ScoreView:
-    """A scorecard of the engine as the result card shows it."""
-    values = {name: float(measure.value) for name, measure in card.measures.items()}
+def score_view(card, against=None) -> ScoreView:
+    """A scorecard of the engine as the result card shows it; `against`: its differences from the model before it."""
+    measures = {field: card.measures[name] for name, field in FIELDS.items() if name in card.measures}
+    values = {field: float(measure.value) for field, measure in measures.items()}
+    found = {FIELDS[name]: each.verdict for name, each in (against or {}).items() if name in FIELDS}
     return ScoreView(
         card.name,
-        values.get("loss", float("nan")),
-        values.get("bits_per_byte"),
-        values.get("next_line_exact"),
-        values.get("keystrokes_saved_by_line"),
+        **{"loss": float("nan"), **values},
+        ranges={field: (measure.low, measure.high) for field, measure in measures.items()},
+        undecided=frozenset(field for field, verdict in found.items() if verdict == "no difference"),
+        notes=card.notes,
     )

@@ -19,6 +19,7 @@ from app.workers.changes import ChangeCounter
 from app.workers.corpus_view import corpus_view
 from app.workers.failures import Cancelled, failure_from
 from app.workers.recent_edits import edited_files
+from app.workers.remembering import Remembering, delete_kept
 from app.workers.sample import place_sample, sample_folder
 
 LOOK_EVERY = 10.0  # seconds between two looks where the system cannot watch, at least
@@ -56,6 +57,8 @@ class RepositoryWorker(QObject):
         self._in_use = ""  # the model that completes
         self._left = frozenset()  # paths of an update that was stopped
         self._is_gone = False
+        self.remembering = Remembering(flag, self)
+        self.remembering.failed.connect(self.failed)
         self._noticed.connect(self.on_noticed, Qt.ConnectionType.QueuedConnection)
         self._due = self._timer(self.on_due)
         self._look = self._timer(self.on_look)
@@ -93,6 +96,19 @@ class RepositoryWorker(QObject):
         self._there.stop()
         self._root = None
 
+    @Slot(str)
+    def delete_kept(self, root: str) -> None:
+        """Close the folder and delete what is kept about it; checkpoints stay."""
+        from engine.corpus.overrides import repository_folder
+
+        self.close_repository()
+        folder = repository_folder(self._data_folder, Path(root))
+        try:
+            delete_kept(folder)
+        except OSError as error:
+            cause = f"What is kept about {root} could not be deleted from {folder}: {error.strerror or error}."
+            self.failed.emit(replace(failure_from(error), cause=cause, remedy="Delete that folder by hand."))
+
     @Slot()
     def rescan(self) -> None:
         """Look at every file again."""
@@ -118,7 +134,7 @@ class RepositoryWorker(QObject):
             self._policy = policy
             if self._root is not None:
                 self._repository = None
-                self._read(self._first_reading)
+                self._read(self._first_reading, chosen=True)
 
     @Slot(bool)
     def watch(self, on: bool) -> None:
@@ -200,8 +216,11 @@ class RepositoryWorker(QObject):
             return self._first_reading()
         return self._repository.scan(self.progressed.emit, self._flag.is_raised)
 
-    def _read(self, reading) -> None:
-        """Do `reading` and tell what came of it; whatever goes wrong is told, too."""
+    def _read(self, reading, chosen: bool = False) -> None:
+        """Do `reading` and tell what came of it; whatever goes wrong is told, too.
+
+        `chosen`: because the user chose something else to be learned.
+        """
         from engine.corpus.scan_progress import ScanCancelledError
 
         if self._root is None:
@@ -228,6 +247,7 @@ class RepositoryWorker(QObject):
         self.corpus_ready.emit(corpus)
         self.corpus_read.emit(corpus_view(corpus, self._repository.overrides, took), True)
         self.count_changes()
+        self.remembering.take_in(self._repository.folder, corpus, rebuild=chosen)
 
     def _choose(self, change) -> None:
         if self._repository is None:
@@ -236,7 +256,8 @@ class RepositoryWorker(QObject):
             self._read(
                 lambda: self._repository.choose(
                     change(self._repository.overrides), self.progressed.emit, self._flag.is_raised
-                )
+                ),
+                chosen=True,
             )
 
     def _tokenizer(self):
@@ -285,6 +306,7 @@ class RepositoryWorker(QObject):
         self._stop_watch()
         self._repository = self._corpus = self._counter = None
         self._left = frozenset()
+        self.remembering.forget()
         self.corpus_ready.emit(None)
         self.edited.emit(None)
 
@@ -335,6 +357,7 @@ class RepositoryWorker(QObject):
         self._stop_watch()
         self._repository = self._corpus = None
         self._is_gone = True
+        self.remembering.forget()
         self.corpus_ready.emit(None)
         self.watcher_changed.emit("off", "Not watching")
         self.changes_counted.emit(ChangesSince())

@@ -27,6 +27,7 @@ class Workbench:
         self.tell: Callable[[str, float], None] = lambda words, tokens_per_second: None  # what is being done now
         self.session = None  # the run that is going on
         self.corpus = None  # the repository that is open, as it was read last
+        self.remembered = None  # the engine's MemorySnapshot of that repository
         self.run_corpus = None  # what the last run has learned, until its scorecard is measured
         self._wanted, self._ceiling = "auto", 3 << 30
         self._device = None
@@ -118,6 +119,14 @@ class Workbench:
             yield loaded
         finally:
             self._held.remove(loaded)
+
+    def remember(self, snapshot) -> None:
+        """The open repository's memory as it is now; with None, every model lets go of it."""
+        self.remembered = snapshot
+        if snapshot is None:
+            for loaded in (*self._models.values(), *self._held, self._training_model):
+                if loaded is not None:
+                    loaded.remember(None)
 
     def release_models(self) -> None:
         """Give the memory of all models back but that of the one in training."""

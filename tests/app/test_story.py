@@ -135,7 +135,7 @@ def _after_finish(tour: Tour) -> None:
 
 def _after_completing(tour: Tour) -> None:
     assert tour.window.page("Complete").editor.toPlainText() == completing.NEW_FILE, "it is the same cursor"
-    answered = {channel.view.model for channel in tour.window.page("Complete").sides.channels.values()}
+    answered = {channel.view.model for channel in tour.window.page("Complete").sides.wanted_channels}
     assert len(answered) == 2 and tour.seen.checkpoints[-1] in answered
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from app.command_line import REFUSED, main
-from app.command_line.complete import offset_of, path_in
+from app.command_line import REFUSED, build_parser, main
+from app.command_line.complete import is_offer, offset_of, path_in
 from app.command_line.model_choice import newest_for
 from engine.checkpoints.delta import make_delta
 from engine.checkpoints.loading import load_checkpoint
 from engine.checkpoints.manifest import Facts
 from engine.checkpoints.store import CheckpointStore
 from engine.errors import CheckpointError, InputError
+from engine.generate.fits import built_in_fit
 from tests.devices.opened import *  # noqa: F403  (fixtures)
 from tests.generate.small import SOURCE, open_small, plain_tokenizer, tokenizer
 
@@ -51,6 +53,12 @@ def ask(store, capsys):
 
 
 @pytest.fixture
+def filling_in(monkeypatch):
+    """As with a larger model, which is shown what is after the cursor."""
+    monkeypatch.setattr("engine.generate.completer.fit_for", lambda model: replace(built_in_fit(), fill_in=True))
+
+
+@pytest.fixture
 def source(tmp_path):
     path = tmp_path / "shop" / "lib" / "prices.py"
     path.parent.mkdir(parents=True)
@@ -68,7 +76,7 @@ def test_a_prompt_as_json(ask):
     assert ask("--prompt", SOURCE[:80])["text"] == found["text"]
 
 
-def test_a_cursor_in_a_file_looks_at_both_sides(ask, source):
+def test_a_cursor_in_a_file_looks_at_both_sides(ask, source, filling_in):
     found = ask("--file", source, "--line", 7, "--column", 5)
     assert found["fim"] is True
     assert ask("--file", source)["fim"] is False
@@ -124,7 +132,7 @@ def test_other_files_are_looked_at(ask, source, tmp_path):
     assert more["prompt_tokens"] > alone["prompt_tokens"]
 
 
-def test_models_by_name_and_from_a_folder(ask, store, cpu, tmp_path):
+def test_models_by_name_and_from_a_folder(ask, store, cpu, tmp_path, filling_in):
     assert ask("--prompt", "x", "--checkpoint", "shop #1")["model"] == "shop #1"
     with open_small(cpu, plain_tokenizer()) as model:
         model.save(tmp_path / "model")
@@ -132,6 +140,44 @@ def test_models_by_name_and_from_a_folder(ask, store, cpu, tmp_path):
     (tmp_path / "a.py").write_text("x = 1\ny = 2\n")
     found = ask("--file", tmp_path / "a.py", "--line", 1, "--base", tmp_path / "model")
     assert found["model"].endswith("model") and found["fim"] is False and "fill in" in found["note"]
+
+
+def repeated(folder):
+    """Two files that share a line which no model could guess; the path of a third that has begun it."""
+    for name in ("first.py", "second.py"):
+        (folder / name).write_text(f'"""{name}."""\n\nbefore_it = 1\nquota = brew_marmalade(kumquat, 9731)\n')
+    asking = folder / "asking.py"
+    asking.write_text("import os\n\nbefore_it = 1\nquota = brew_marm")
+    return asking
+
+
+def test_the_memory_of_the_repository_is_asked(store, source, capsys):
+    asking = repeated(source.parent)
+    (source.parents[1] / ".git").mkdir()
+    arguments = ["complete", "--file", str(asking), "--device", "cpu"]
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["text"] == "alade(kumquat, 9731)" and 0 <= found["chance"] <= 1 and found["silence"] == ""
+    assert found["sources"] == [{"path": "lib/first.py", "line": 4}] and found["more_sources"] == 1
+    assert isinstance(found["alternatives"], list) and found["model"] == "shop #2"
+    assert main(arguments) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "alade(kumquat, 9731)\n" and "as in lib/first.py:4 and 1 more" in printed.err
+    assert main([*arguments, "--max-tokens", "40", "--json"]) == 0, "without an offer the memory is mixed in as well"
+    found = json.loads(capsys.readouterr().out)
+    assert found["text"].startswith("alade(kumquat, 9731)\n") and found["chance"] is None
+    assert main([*arguments, "--no-memory", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "kumquat" not in found["text"] and found["sources"] == []
+
+
+def test_a_whole_line_unless_something_says_how_to_go_on():
+    def asked(*more):
+        return is_offer(build_parser().parse_args(["complete", "--prompt", "x", *more]))
+
+    assert asked() and asked("--json") and asked("--no-memory") and asked("--context", "a.py")
+    for more in ("--max-tokens 5", "--stop x", "--end-of-line", "--end-of-block", "--stream", "--top-k 3", "--seed 1"):
+        assert not asked(*more.split()), more
 
 
 def test_the_newest_checkpoint_of_the_files_folder_is_taken(tmp_path):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
-from app.command_line import main
+from app.command_line import main, model_choice
+from app.command_line.model_choice import STARTER, ChosenModel
+from app.command_line.score import default_choice, heading
+from engine.checkpoints.loading import load_checkpoint
 from engine.checkpoints.store import CheckpointStore, Facts
 from engine.corpus.tokenizer import Tokenizer
 from engine.model.config import ModelConfig
@@ -44,13 +48,84 @@ def test_a_table_with_verdicts(folder, capsys):
 
 
 def test_json_names_every_measure_with_its_interval(folder, capsys):
-    assert main(["score", str(folder), "--cursors", "1", "--json", "--device", "cpu"]) == 0
+    assert main(["score", str(folder), "--cursors", "1", "--json", "--no-memory", "--device", "cpu"]) == 0
     answer = json.loads(capsys.readouterr().out)
     (model,) = answer["models"]
-    assert model["name"] == "code #1"
+    assert model["name"] == "code #1" and model["memory"] is False
     assert set(model["measures"]["bits_per_byte"]) == {"value", "low", "high"}
     assert answer["differences"] == []
     assert model["files"]
+
+
+def test_every_model_is_scored_with_the_memory_too(folder, capsys):
+    arguments = ["score", str(folder), "--checkpoint", "base", "--checkpoint", "code #1", "--device", "cpu"]
+    assert main([*arguments, "--cursors", "2", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [(model["name"], model["memory"]) for model in answer["models"]] == [
+        ("base", False),
+        ("base + memory", True),
+        ("code #1", False),
+        ("code #1 + memory", True),
+    ]
+    alone, remembering = (model["measures"] for model in answer["models"][:2])
+    assert remembering["bits_per_byte"]["value"] < alone["bits_per_byte"]["value"]
+    assert "top_1" in alone and "top_1" not in remembering
+    assert [against["second"] for against in answer["differences"]] == ["base + memory", "code #1", "code #1 + memory"]
+    assert answer["differences"][0]["measures"]["bits_per_byte"]["verdict"] == "better"
+
+
+def test_a_table_says_who_had_a_memory(folder, capsys):
+    assert main(["score", str(folder), "--checkpoint", "base", "--cursors", "1", "--device", "cpu"]) == 0
+    printed = capsys.readouterr().out
+    assert "base + memory" in printed and "better" in printed
+    card = SimpleNamespace(name="a model with a name beyond all measure + memory", memory=True)
+    assert heading(card) == "a model with a na + memory"
+
+
+def test_without_any_checkpoint_the_built_in_model_is_scored(folder, data_folder, tmp_path, monkeypatch, capsys):
+    store = CheckpointStore(data_folder / "checkpoints")
+
+    def starter(device):
+        return ChosenModel(*load_checkpoint(store, "base", device), STARTER)
+
+    monkeypatch.setattr(model_choice, "open_starter", starter)
+    monkeypatch.setattr(model_choice, "newest_for", lambda *_: None)
+    monkeypatch.setattr("app.command_line.score.newest_for", lambda *_: None)
+    assert main(["score", str(folder), "--cursors", "1", "--json", "--device", "cpu"]) == 0
+    printed = capsys.readouterr()
+    assert "this measures the built-in model alone" in printed.err
+    names = [model["name"] for model in json.loads(printed.out)["models"]]
+    assert names == [STARTER, f"{STARTER} + memory"]
+
+
+def test_a_whole_checkpoint_is_held_against_its_parent(folder, data_folder):
+    store = CheckpointStore(data_folder / "checkpoints")
+    base = store.get("base")
+    facts = Facts(name="code #2", mode="full", parents=(base.id,))
+    parameters = store.load_parameters(base.id)
+    newest = store.save(facts, config=store.config(base.id), parameters=parameters)
+    parameters.close()
+    assert default_choice(folder) == [base.id, newest.id]
+
+
+def test_languages_and_files_are_told_apart(folder, capsys):
+    for number in range(60):
+        (folder / f"part_{number}.js").write_text(f"const value_{number} = {number};\n" * (5 + number))
+    arguments = ["score", str(folder), "--checkpoint", "base", "--cursors", "4", "--device", "cpu"]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert "\nPython\n  Bits per byte" in printed and "\nJavaScript\n  Bits per byte" in printed
+    assert main([*arguments, "--json"]) == 0
+    model, _ = json.loads(capsys.readouterr().out)["models"]
+    assert set(model["by_language"]) == {"python", "javascript"}
+    assert sum(lines["cursors"] for lines in model["lines_by_file"].values()) == 4
+
+
+def test_a_note_about_the_material_is_printed(folder, capsys):
+    for number in range(2, 24):
+        (folder / f"module_{number}.py").unlink()
+    assert main(["score", str(folder), "--checkpoint", "base", "--cursors", "1", "--device", "cpu"]) == 0
+    assert "for scoring alone" in capsys.readouterr().out
 
 
 def test_a_folder_without_a_checkpoint_of_its_own_is_told_so(folder, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
@@ -16,7 +17,13 @@ from app.words import counted
 SAME = 0.0015  # a difference of held-out losses that nobody would see
 LARGEST_LOSS = 50.0  # whose perplexity can be shown
 PERPLEXITY = "Perplexity: {} before, {} after; among so many equally likely tokens it wavers."
+RUN_LOSS = "The run itself measured {:.3f} before and {:.3f} after, on the files that chose the step that was kept."
+RANGE = "The value lies in its range with 95 % confidence."
+UNDECIDED = "The change is within what chance alone can do."
 IN_USE = " It writes the suggestions on the Complete page now."
+
+
+Ranges = tuple[tuple[float, float] | None, tuple[float, float] | None]  # before, after
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,14 @@ class Measure:
         if value is None:
             return NOTHING
         return f"{value * 100:.1f} %" if self.is_share else f"{value:.3f}"
+
+    def range_words(self, within: tuple[float, float] | None) -> str:
+        """Where a value lies with 95 % confidence; "" where that is not known."""
+        if within is None or not all(map(math.isfinite, within)):
+            return ""
+        scale, digits, unit = (100, 1, " %") if self.is_share else (1, 3, "")
+        low, high = (f"{number * scale:.{digits}f}" for number in within)
+        return f"between {low} and {high}{unit}"
 
     def change(self, before: float | None, after: float | None) -> tuple[str, str]:
         """How it changed, and the tone of that: shares by points, others relative to before."""
@@ -60,7 +75,7 @@ MEASURES = (
 
 
 class MeasureColumn(QWidget):
-    """Name; the value after, large, with its change; the value before, small."""
+    """Name; the value after, large, with its change; its 95 % range and the value before, small."""
 
     def __init__(self, measure: Measure) -> None:
         super().__init__()
@@ -71,24 +86,43 @@ class MeasureColumn(QWidget):
         grid.setVerticalSpacing(1)
         self.after = label(NOTHING, "figure")
         self.changed = label("", "unit")
+        self.range = label("", "label")
         self.before = label("", "label")
         grid.addWidget(label(measure.name, "label"), 0, 0, 1, 2)
         grid.addWidget(self.after, 1, 0)
         grid.addWidget(self.changed, 1, 1, Qt.AlignmentFlag.AlignBottom)  # on one line with the number
-        grid.addWidget(self.before, 2, 0, 1, 2)
+        grid.addWidget(self.range, 2, 0, 1, 2)
+        grid.addWidget(self.before, 3, 0, 1, 2)
         grid.setColumnStretch(1, 1)
         self.setMinimumWidth(150)
+        self.range.hide()
         tip(self, measure.help)
 
-    def say(self, before: float | None, after: float | None, pending: bool = False) -> None:
-        """Both values; None where nothing was measured, or not yet (`pending`)."""
+    def say(
+        self,
+        before: float | None,
+        after: float | None,
+        pending: bool = False,
+        ranges: Ranges = (None, None),
+        undecided: bool = False,
+        more: Sequence[str] = (),
+    ) -> None:
+        """Both values; None where nothing was measured, or not yet (`pending`).  A change that may be chance
+        (`undecided`) has no tone.  `more`: further lines of the tooltip."""
         words, tone = self.measure.change(before, after)
+        tone = "" if undecided else tone
         self.after.setText(self.measure.words(after))
         self.changed.setText(words)
         set_tone(self.changed, tone)
         missing = "measuring…" if pending else "not measured"
         self.before.setText(f"before {self.measure.words(before)}" if before is not None else missing)
-        self.setAccessibleName(f"{self.measure.name}: {self.after.text()} {words}, {self.before.text()}")
+        within = [self.measure.range_words(each) for each in ranges]
+        self.range.setText(within[1])
+        self.range.setVisible(bool(within[1]))
+        lines = [self.measure.help, *more, f"Before: {within[0]}." if within[0] else "", RANGE if within[1] else ""]
+        tip(self, "\n".join(filter(None, [*lines, UNDECIDED if undecided else ""])))
+        parts = (f"{self.after.text()} {words}".strip(), within[1], self.before.text())
+        self.setAccessibleName(f"{self.measure.name}: {', '.join(filter(None, parts))}")
 
 
 class ResultCard(Card):
@@ -159,15 +193,23 @@ class ResultCard(Card):
     def show_scores(
         self, before: ScoreView | None, after: ScoreView | None, pending: bool = False, words: str = ""
     ) -> None:
-        """The scorecard, which comes later than the end of the run.  The losses are those of the run itself: the
-        scorecard may have measured a part only.  `words`: how far it is, or why there is none."""
+        """The scorecard, which comes later than the end of the run; until then the run's own losses are shown, which
+        are those of the files that chose the step.  `words`: how far it is, or why there is none."""
         own = (self._finished.held_out_before, self._finished.held_out_after)
-        perplexities = (f"{math.exp(min(loss, LARGEST_LOSS)):,.1f}" for loss in own)
-        tip(self.columns["loss"], f"{MEASURES[0].help}\n{PERPLEXITY.format(*perplexities)}")
+        scores = (before, after)
         for name, column in self.columns.items():
-            values = [getattr(score, name) if score is not None else None for score in (before, after)]
-            column.say(*(own if name == "loss" else values), pending)
+            values = [getattr(score, name) if score is not None else None for score in scores]
+            more: list[str] = []
+            if name == "loss":
+                is_scored = all(value is not None and math.isfinite(value) for value in values)
+                values = values if is_scored else list(own)
+                more = [PERPLEXITY.format(*(f"{math.exp(min(loss, LARGEST_LOSS)):,.1f}" for loss in values))]
+                more += [RUN_LOSS.format(*own)] if is_scored else []
+            ranges = tuple(score.ranges.get(name) if score is not None else None for score in scores)
+            undecided = after is not None and name in after.undecided
+            column.say(*values, pending, ranges, undecided, more)
             column.setVisible(name == "loss" or bool(self._finished.checkpoint))
+        words = words or " ".join(after.notes if after is not None else ())
         self.scoring.setText(words)
         self.scoring.setVisible(bool(words))
         self.cancel_button.setVisible(pending)

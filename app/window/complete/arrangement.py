@@ -1,22 +1,21 @@
-"""Which of the two models stands above, and what the blend's slider means: base above, adapted below.  No Qt."""
+"""Which of the two models stands first, and what the blend's slider means: base left, adapted right.  No Qt."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.values.completion import IN_TRAINING, STARTER, ModelChoice
+from app.values.completion import IN_TRAINING, MODEL, SECOND, STARTER, ModelChoice
 
-MODEL, SECOND = "left", "right"  # the channels of `CompletionController.model` and `.second`
 BEFORE, AFTER, FIRST, OTHER = "Before", "After", "First", "Second"
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """The two panes from top to bottom, by channel; `related`: the one below was adapted from the one above."""
+    """The two panes from left to right, by channel; `related`: the right one was adapted from the left one."""
 
-    upper: str
-    lower: str
+    before: str
+    after: str
     related: bool
 
     @property
@@ -24,8 +23,8 @@ class Arrangement:
         return (BEFORE, AFTER) if self.related else (FIRST, OTHER)
 
     def share(self, blend: float) -> float:
-        """How much of the lower one a blend has; `blend` counts from `model` to `second`."""
-        return blend if self.lower == SECOND else 1.0 - blend
+        """How much of the right one a blend has; `blend` counts from `model` to `second`."""
+        return blend if self.after == SECOND else 1.0 - blend
 
     blend = share  # the same the other way round
 
@@ -38,14 +37,14 @@ def arrange(
     model: str,
     second: str,
     training_base: str = "",
-    before: Arrangement = UNRELATED,
+    earlier: Arrangement = UNRELATED,
 ) -> Arrangement:
-    """Base above and adapted below where one was made from the other; otherwise the order stays as it was before."""
+    """Base left and adapted right where one was made from the other; otherwise the order stays as it was before."""
     if second and stems_from(choices, model, second, training_base):
         return Arrangement(SECOND, MODEL, True)
     if second and stems_from(choices, second, model, training_base):
         return Arrangement(MODEL, SECOND, True)
-    return replace(before, related=False)
+    return replace(earlier, related=False)
 
 
 def stems_from(choices: Sequence[ModelChoice], model: str, base: str, training_base: str = "") -> bool:

@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QSlider, QVBoxLayout, QWidget
 
 from app.state.completion import CompletionController
-from app.values.completion import IN_TRAINING
-from app.window.complete.arrangement import MODEL, UNRELATED, Arrangement
+from app.values.completion import IN_TRAINING, MODEL
+from app.window.complete.arrangement import UNRELATED, Arrangement
 from app.window.complete.suggester import Suggester
 from app.window.parts import ElidedLabel, SectionTitle, tip
 
@@ -15,7 +15,7 @@ FULL = 100
 
 
 class BlendRow(QWidget):
-    """0 is the upper of the two panes, 100 the lower one."""
+    """0 is the left one of the two panes, 100 the right one."""
 
     def __init__(self, completion: CompletionController, suggester: Suggester) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class BlendRow(QWidget):
 
     @Slot(object)
     def on_arranged(self, arrangement: Arrangement) -> None:
-        """Which of the two is above."""
+        """Which of the two stands left."""
         self._arrangement = arrangement
         self.refresh()
 
@@ -56,7 +56,7 @@ class BlendRow(QWidget):
         blocked = self.slider.blockSignals(True)
         self.slider.setValue(round(share * FULL) if not problem else 0)
         self.slider.blockSignals(blocked)
-        self.heading.say("" if problem else self._share_words(share))
+        self.heading.say("" if problem else self.share_words)
         if problem:
             self.words.set_words(problem)
         elif self.words.words == "" or not self._completion.blend:
@@ -74,12 +74,15 @@ class BlendRow(QWidget):
             return "A model in training cannot be blended"
         return "These are the same model" if completion.model == completion.second else ""
 
-    def _share_words(self, share: float) -> str:
-        what = "adapted" if self._arrangement.related else self._name(self._arrangement.lower)
+    @property
+    def share_words(self) -> str:
+        """How much of the right one the blend has: "89 % adapted"."""
+        share = self._arrangement.share(self._completion.blend)
+        what = "adapted" if self._arrangement.related else self._name(self._arrangement.after)
         return f"{share * FULL:.0f} % {what}"
 
     def _ends(self) -> str:
-        return f"{self._name(self._arrangement.upper)} … {self._name(self._arrangement.lower)}"
+        return f"{self._name(self._arrangement.before)} … {self._name(self._arrangement.after)}"
 
     def _name(self, channel: str) -> str:
         model = self._completion.model if channel == MODEL else self._completion.second

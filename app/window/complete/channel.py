@@ -32,9 +32,9 @@ class Channel(QObject):
         completion.failed.connect(self.on_failed)
 
     def ask(self, here: CursorText, model: str = "") -> None:
-        """Ask for this cursor; `model`: another one than the channel's own."""
+        """Ask for this cursor; `model`: another one than the channel's own.  What was written before is gone."""
         self._drop()
-        self.here, self.state, self.failure, self.is_stale = here, ASKING, None, bool(self.text)
+        self.here, self.text, self.state, self.failure, self.is_stale = here, "", ASKING, None, False
         self._ticket = self._completion.request(here.prefix, here.suffix, here.path, self.name, model)
         self.changed.emit()
 
@@ -46,7 +46,7 @@ class Channel(QObject):
         self.changed.emit()
 
     def leave(self) -> None:
-        """The cursor is elsewhere: what was written stays to be seen, and is no longer true."""
+        """The cursor is elsewhere: what was written stays under its own line, and is no longer true."""
         self._drop()
         if self.state == ASKING:
             self.state = NONE
@@ -62,8 +62,7 @@ class Channel(QObject):
     @Slot(int, str)
     def on_piece(self, ticket: int, text: str) -> None:
         if ticket == self._ticket:
-            self.text = text if self.is_stale else self.text + text
-            self.is_stale = False
+            self.text += text
             self.changed.emit()
 
     @Slot(int, object)

@@ -11,7 +11,11 @@ from collections.abc import Iterator
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRect, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
     QFocusEvent,
+    QFont,
     QInputMethodEvent,
     QKeyEvent,
     QMouseEvent,
@@ -23,15 +27,16 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 
 from app.theme import Theme, Tokens
-from app.window.complete import indenting
+from app.window.complete import blank_keys, indenting
 from app.window.complete.colouring import Colouring
 from app.window.complete.ghost import Ghost
 from app.window.complete.ghost_layer import GhostLayer
-from app.window.complete.keys import ALL, DISMISS, LINE, GhostKeys
+from app.window.complete.keys import ALL, DISMISS, LINE, NEXT, PREVIOUS, GhostKeys
 from app.window.complete.line_numbers import LineNumbers
 
 PURE_MODIFIERS = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
 TAB_COLUMNS = 4
+LIGATURES = ("calt", "liga")  # the features of a font that make one sign of several
 
 
 class CodeEditor(QPlainTextEdit):
@@ -42,6 +47,7 @@ class CodeEditor(QPlainTextEdit):
     typed_along = Signal()  # what the ghost said was typed; it is shorter now
     accepted = Signal(str)  # which of keys.ACTIONS
     dismissed = Signal()
+    other_wanted = Signal(int)  # 1: the next of several suggestions, -1: the one before
     ask_wanted = Signal()  # Ctrl+Space
 
     def __init__(self, keys: GhostKeys) -> None:
@@ -55,6 +61,7 @@ class CodeEditor(QPlainTextEdit):
         self.setProperty("role", "editor")
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setAccessibleName("Code")
+        self.show_ligatures(False)
         self.setAccessibleDescription("Suggestions follow the cursor. F6 leaves the editor.")
         self.numbers = LineNumbers(self)
         self.colouring = Colouring(self.document(), self._visible_range)
@@ -87,9 +94,42 @@ class CodeEditor(QPlainTextEdit):
         self.centerCursor()
         self.document().setModified(False)
 
+    @property
+    def text(self) -> str:
+        """Every character as it is; `toPlainText` makes blanks of those that do not break."""
+        return self.document().toRawText().replace("\u2029", "\n")
+
+    def replace_text(self, text: str) -> None:
+        """Another text in place of this one, as one step that can be undone; the cursor stays about where it was."""
+        place = self.textCursor().position()
+        self.set_ghost(None)
+        self._changing = True
+        edit = QTextCursor(self.document())
+        edit.select(QTextCursor.SelectionType.Document)
+        edit.insertText(text)
+        self._changing = False
+        cursor = self.textCursor()
+        cursor.setPosition(min(place, max(0, self.document().characterCount() - 1)))
+        self.setTextCursor(cursor)
+        self.edited.emit()
+
+    def go_to_line(self, number: int) -> None:
+        """The cursor to the beginning of a line, from 1, in the middle of the view."""
+        block = self.document().findBlockByNumber(min(number, self.blockCount()) - 1)
+        if block.isValid():
+            self.setTextCursor(QTextCursor(block))
+            self.centerCursor()
+
+    def show_ligatures(self, on: bool) -> None:
+        """Whether `!=` and `->` may be drawn as one sign.  Off: every character is seen as it is in the file."""
+        font = self.font()
+        for feature in LIGATURES:
+            font.setFeature(QFont.Tag(feature), int(on))
+        self.setFont(font)
+
     def around_cursor(self) -> tuple[str, str]:
         """The text before and after the cursor."""
-        text, place = self.toPlainText(), self.textCursor().position()
+        text, place = self.text, self.textCursor().position()
         if text.isascii() or max(text, default="") < "\U00010000":
             return text[:place], text[place:]
         units = text.encode("utf-16-le")  # Qt counts a character outside the first plane as two
@@ -147,6 +187,8 @@ class CodeEditor(QPlainTextEdit):
             if action == DISMISS:
                 self.set_ghost(None)
                 self.dismissed.emit()
+            elif action in (NEXT, PREVIOUS):
+                self.other_wanted.emit(1 if action == NEXT else -1)
             else:
                 self.accept(action)
             return
@@ -154,7 +196,7 @@ class CodeEditor(QPlainTextEdit):
             self.ask_wanted.emit()
             return
         self._layer.hide()  # Qt would take it for a word that is being composed
-        if not self._handle_blanks(event):
+        if not blank_keys.handle(self, self._unit, event):
             super().keyPressEvent(event)
         if self.ghost is not None:
             self._layer.show(self.ghost.rest)
@@ -167,66 +209,52 @@ class CodeEditor(QPlainTextEdit):
         super().inputMethodEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """What is behind the ghost moves when it goes: find the place first."""
-        if self.shown_ghost and event.button() == Qt.MouseButton.LeftButton:
-            cursor = self.textCursor()
-            cursor.setPosition(self._layer.place_at(event.position().toPoint()))
-            self._layer.hide()
-            there = QPointF(self.cursorRect(cursor).center())
-            event = QMouseEvent(
-                event.type(), there, event.globalPosition(), event.button(), event.buttons(), event.modifiers()
-            )
-        super().mousePressEvent(event)
+        pastes = event.button() == Qt.MouseButton.MiddleButton  # when it is let go
+        super().mousePressEvent(event if pastes else self._as_without_ghost(event))
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        super().mouseDoubleClickEvent(self._as_without_ghost(event))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(self._as_without_ghost(event))
+        self._show_again()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        self._layer.hide()  # Qt counts its letters, and would drop elsewhere
+        super().dragEnterEvent(event)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        super().dragLeaveEvent(event)
+        self._show_again()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        super().dropEvent(event)
+        self._show_again()
+
+    def _as_without_ghost(self, event: QMouseEvent) -> QMouseEvent:
+        """Take the ghost away, and move the event to where its place in the text is then.
+
+        The ghost is back when the button is let go, unless the cursor has moved.
+        """
+        if not self.shown_ghost:
+            return event
+        place = self._layer.place_at(event.position().toPoint())
+        self._layer.hide()
+        if place is None:
+            return event
+        cursor = self.textCursor()
+        cursor.setPosition(place)
+        there = QPointF(self.cursorRect(cursor).center())
+        return QMouseEvent(
+            event.type(), there, event.globalPosition(), event.button(), event.buttons(), event.modifiers()
+        )
+
+    def _show_again(self) -> None:
         if self.ghost is not None and not self.shown_ghost:
-            self._layer.show(self.ghost.rest)  # the cursor was there already
+            self._layer.show(self.ghost.rest)
 
     def _is_for_ghost(self, event: QKeyEvent) -> bool:
         return bool(self.shown_ghost) and bool(self._keys.action(event))
-
-    def _handle_blanks(self, event: QKeyEvent) -> bool:
-        """Enter, Tab and Backspace as an editor for code has them."""
-        cursor, key, modifiers = self.textCursor(), event.key(), event.modifiers()
-        before = cursor.block().text()[: cursor.positionInBlock()]
-        if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not modifiers & ~Qt.KeyboardModifier.KeypadModifier:
-            self.insertPlainText("\n" + indenting.next_indent(before, self._unit))
-        elif key == Qt.Key.Key_Tab and not modifiers:
-            self._shift_lines(1) if cursor.hasSelection() else self._insert_step(before)
-        elif key == Qt.Key.Key_Backtab:
-            self._shift_lines(-1)
-        elif key == Qt.Key.Key_Backspace and not modifiers and not cursor.hasSelection():
-            count = indenting.to_the_stop(before, self._unit)
-            if count == 1:
-                return False
-            cursor.movePosition(QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, count)
-            cursor.removeSelectedText()
-        else:
-            return False
-        self.ensureCursorVisible()
-        return True
-
-    def _insert_step(self, before: str) -> None:
-        unit = self._unit
-        self.insertPlainText(unit if unit == "\t" else " " * (len(unit) - len(before) % len(unit)))
-
-    def _shift_lines(self, steps: int) -> None:
-        """Move the selected lines, or the cursor's, one step in or out."""
-        cursor = self.textCursor()
-        first = self.document().findBlock(cursor.selectionStart())
-        last = self.document().findBlock(max(cursor.selectionStart(), cursor.selectionEnd() - 1))
-        edit = QTextCursor(first)
-        edit.beginEditBlock()
-        for number in range(first.blockNumber(), last.blockNumber() + 1):
-            block = self.document().findBlockByNumber(number)
-            edit.setPosition(block.position())
-            if steps > 0:
-                if block.text():
-                    edit.insertText(self._unit)
-            else:
-                blanks = indenting.leading(block.text())
-                out = 1 if blanks.startswith("\t") else min(len(self._unit), len(blanks))
-                edit.setPosition(block.position() + (out if blanks else 0), QTextCursor.MoveMode.KeepAnchor)
-                edit.removeSelectedText()
-        edit.endEditBlock()
 
     # ---- what has changed
 

@@ -1,35 +1,40 @@
-"""The editor with its head (which file, and that it is a copy) and the status line under it; keeps what was typed.
+"""The editor with its head (which file, and whether it has unsaved edits) and the status line under it.
 
-Texts that were changed stay in memory by path until the program ends, so that looking at another file loses nothing.
+Texts that were changed stay by path until they are saved or given up, so that looking at another file loses nothing;
+`session` and `restore` are how they outlive the program.  Who writes a file is `saving`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.window.complete.editor import CodeEditor
 from app.window.complete.file_reading import FileReader
+from app.window.complete.file_text import FileForm, FileText
+from app.window.complete.file_writing import SaveOutcome, SaveRequest
 from app.window.complete.keys import GhostKeys
+from app.window.complete.sessions import Draft, Session
 from app.window.complete.status_line import StatusLine
-from app.window.parts import Card, ElidedLabel, LinkButton, label, rule, tip
+from app.window.parts import Card, ElidedLabel, LinkButton, label, rule, set_tone, tip
 
 HEAD = 40  # pixels
-SCRATCH = "Scratch text"
-COPY = "a copy, never saved"
-STAYS = "never saved"
-PLACEHOLDER = "Type or paste code here, or open a file with Ctrl+P.\nNothing that you do here changes a file."
+SCRATCH, MARK = "Scratch text", "● "
+UNSAVED, ON_DISK, NO_FILE = "Unsaved edits", "Saved", "Belongs to no file"
+PLACEHOLDER = "Type or paste code here, or open a file with Ctrl+P."
+UNFAITHFUL = "{} has characters that this editor would change. It was not saved."
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A text as it was left."""
+    """A text as it was left; an unchanged one is read from disk again."""
 
     text: str
     position: int
     is_changed: bool
+    digest: str
 
 
 class EditorCard(Card):
@@ -37,20 +42,23 @@ class EditorCard(Card):
 
     opened = Signal(str)  # path; "": the scratch text
     problem = Signal(str)  # words
+    unsaved_changed = Signal(bool)
 
     def __init__(self, keys: GhostKeys) -> None:
         super().__init__(margins=(1, 1, 1, 1), spacing=0)
         self.path = ""  # relative to `root`; "": the scratch text
         self.root = ""
         self.language = ""  # of the scratch text
-        self._wanted_position = 0
+        self.digest = ""  # of the file as it was opened or saved
+        self._form = FileForm()
+        self._is_faithful = True  # whether the editor holds every character of the file
         self._kept: dict[tuple[str, str], Kept] = {}
-        self._wanted = ("", "")
+        self._wanted, self._wanted_place = ("", ""), (0, 0)  # position, line
+        self._reverts = False  # what is read now takes the place of the edits
         self.reader = FileReader(self)
         self.name = ElidedLabel(SCRATCH, "code", middle=True)
-        self.note = label(STAYS, "label")
-        self.revert_button = LinkButton("Undo changes", "Shows the file as it is on disk again")
-        tip(self.note, "What you type stays in this window: no file of yours is ever changed")
+        self.note = label(NO_FILE, "label")
+        self.revert_button = LinkButton("Revert", "Shows the file as it is on disk again; undo brings the edits back")
         self.editor = CodeEditor(keys)
         self.editor.setPlaceholderText(PLACEHOLDER)
         self.status = StatusLine()
@@ -62,41 +70,47 @@ class EditorCard(Card):
         head.addWidget(self.name, 1)
         head.addWidget(self.revert_button)
         head.addWidget(self.note)
-        self.column.addWidget(top)
-        self.column.addWidget(rule())
-        self.column.addWidget(self.editor, 1)
-        self.column.addWidget(rule())
-        self.column.addWidget(self.status)
-        self.revert_button.hide()
+        for widget, stretch in ((top, 0), (rule(), 0), (self.editor, 1), (rule(), 0), (self.status, 0)):
+            self.column.addWidget(widget, stretch)
         self.reader.read.connect(self.on_read)
         self.reader.failed.connect(self.on_read_failed)
         self.revert_button.clicked.connect(self.on_revert)
         self.editor.document().modificationChanged.connect(self.on_modification_changed)
         self.editor.cursorPositionChanged.connect(self.on_cursor_moved)
+        self.on_modification_changed(False)
         self.on_cursor_moved()
 
     @property
-    def is_untouched(self) -> bool:
-        """Whether nothing was opened or typed yet."""
-        return not self.path and not self.editor.toPlainText()
+    def has_unsaved(self) -> bool:
+        """Whether a file is shown other than it is on disk."""
+        return bool(self.path) and self.editor.document().isModified()
 
-    def open(self, root: str, path: str, position: int = 0) -> None:
-        """Show a file: as it was left here, or as it is on disk."""
+    # ---- opening
+
+    def open(self, root: str, path: str, position: int = 0, line: int = 0) -> None:
+        """Show a file: as it was left here, or as it is on disk.  `line`, from 1, is where the cursor is wanted."""
         self._keep()
+        self._reverts = False
         kept = self._kept.get((root, path))
+        place = kept.position if kept is not None and not line else position
         if kept is not None and kept.is_changed:
-            self.show_text(root, path, kept.text, kept.position)
+            self.reader.forget()
+            self.show_text(root, path, kept.text, place, kept.digest)
             self.editor.document().setModified(True)
+            self.go_to(line)
             return
-        self._wanted, self._wanted_position = (root, path), kept.position if kept is not None else position
+        self._wanted, self._wanted_place = (root, path), (place, line)
         self.reader.want(root, path)
 
     def open_scratch(self) -> None:
-        """An empty text of no file, or the one that was begun."""
+        """The text of no file that was begun; where that is shown already, an empty one."""
+        if not self.path:
+            self.editor.replace_text("")
+            return
         self._keep()
-        kept = self._kept.get(("", ""))
-        same = not self.path
-        self.show_text("", "", "" if kept is None or same else kept.text, 0 if kept is None or same else kept.position)
+        self.reader.forget()
+        kept = self._kept.get((self.root, ""), Kept("", 0, False, ""))
+        self.show_text(self.root, "", kept.text, kept.position)
 
     def set_language(self, language: str) -> None:
         """Of the scratch text, which has no name to know it by."""
@@ -104,26 +118,82 @@ class EditorCard(Card):
         if not self.path:
             self.editor.colouring.set_language("", language)
 
-    @Slot(str, str)
-    def on_read(self, path: str, text: str) -> None:
+    def show_text(self, root: str, path: str, text: str, position: int, digest: str = "") -> None:
+        """A text under the name of a file; "" for the scratch text."""
+        self.root, self.path, self.digest = root, path, digest
+        self.editor.load(text, path, "" if path else self.language, position)
+        self._is_faithful = self.editor.text == text
+        self.on_modification_changed(False)
+        self.opened.emit(path)
+
+    def go_to(self, line: int) -> None:
+        """The cursor to a line, from 1; 0 leaves it where it is."""
+        if line:
+            self.editor.go_to_line(line)
+
+    @Slot(str, object)
+    def on_read(self, path: str, read: FileText) -> None:
         root, wanted = self._wanted
-        if path == wanted:
-            self.show_text(root, path, text, self._wanted_position)
+        if path != wanted:
+            return
+        position, line = self._wanted_place
+        self._form = read.form
+        if self._reverts and (root, path) == (self.root, self.path):
+            self._reverts = False
+            self.editor.replace_text(read.text)
+            self.digest, self._is_faithful = read.digest, self.editor.text == read.text
+            self.editor.document().setModified(False)
+            return
+        self.show_text(root, path, read.text, position, read.digest)
+        self.go_to(line)
 
     @Slot(str, str)
     def on_read_failed(self, _path: str, words: str) -> None:
+        self._reverts = False
         self.problem.emit(words)
+
+    # ---- edits
 
     @Slot()
     def on_revert(self) -> None:
+        """Back to what is on disk; undo brings the edits back."""
         self._kept.pop((self.root, self.path), None)
-        self._wanted, self._wanted_position = (self.root, self.path), self.editor.textCursor().position()
+        self._wanted, self._wanted_place, self._reverts = (self.root, self.path), (0, 0), True
         self.reader.want(self.root, self.path)
         self.editor.setFocus()
 
+    def discard(self) -> None:
+        """Give the edits up: the file is read again when it is opened next."""
+        self._kept.pop((self.root, self.path), None)
+        self.editor.document().setModified(False)
+
+    def save_request(self, is_forced: bool = False) -> SaveRequest | str:
+        """What is to be written; words where that cannot be.  `is_forced`: whatever is on disk now."""
+        if not self.path:
+            return "This text belongs to no file. Open a file of the repository to edit and save it."
+        if not self._is_faithful:
+            return UNFAITHFUL.format(self.path)
+        return SaveRequest(self.root, self.path, self.editor.text, "" if is_forced else self.digest, self._form)
+
+    def take_saved(self, outcome: SaveOutcome) -> None:
+        """A text is on disk now.  What was typed while it was written is still unsaved."""
+        request, key = outcome.request, (outcome.request.root, outcome.request.path)
+        if key == (self.root, self.path):
+            self.digest = outcome.digest
+            if self.editor.text == request.text:
+                self.editor.document().setModified(False)
+        elif (kept := self._kept.get(key)) is not None:
+            self._kept[key] = replace(kept, digest=outcome.digest, is_changed=kept.text != request.text)
+
     @Slot(bool)
     def on_modification_changed(self, modified: bool) -> None:
-        self.revert_button.setVisible(modified and bool(self.path))
+        unsaved = modified and bool(self.path)
+        self.revert_button.setVisible(unsaved)
+        self.name.set_words((MARK if unsaved else "") + (self.path or SCRATCH))
+        self.note.setText(UNSAVED if unsaved else ON_DISK if self.path else NO_FILE)
+        set_tone(self.note, "warn" if unsaved else "")
+        tip(self.note, "Ctrl+S saves" if self.path else "Kept by Codecoil until you change it; no file has it")
+        self.unsaved_changed.emit(unsaved)
 
     @Slot()
     def on_cursor_moved(self) -> None:
@@ -132,16 +202,26 @@ class EditorCard(Card):
 
     def _keep(self) -> None:
         editor = self.editor
-        changed = editor.document().isModified()
+        changed = self.has_unsaved or not self.path
         self._kept[self.root, self.path] = Kept(
-            editor.toPlainText() if changed else "", editor.textCursor().position(), changed
+            editor.text if changed else "", editor.textCursor().position(), changed, self.digest
         )
 
-    def show_text(self, root: str, path: str, text: str, position: int) -> None:
-        """A text under the name of a file; "" for the scratch text."""
-        self.root, self.path = (root, path) if path else ("", "")
-        self.editor.load(text, path, "" if path else self.language, position)
-        self.on_modification_changed(False)
-        self.name.set_words(path or SCRATCH)
-        self.note.setText(COPY if path else STAYS)
-        self.opened.emit(path)
+    # ---- from one start of the program to the next
+
+    def session(self) -> Session:
+        """All that is not on disk, and where one is."""
+        self._keep()
+        mine = {path: kept for (root, path), kept in self._kept.items() if root == self.root and kept.is_changed}
+        drafts = {path: Draft(kept.text, kept.position, kept.digest) for path, kept in mine.items()}
+        scratch = drafts.pop("", Draft(""))
+        return Session(self.path, self.editor.textCursor().position(), scratch, drafts)
+
+    def restore(self, root: str, session: Session) -> None:
+        """As it was left in this repository."""
+        self._kept = {}
+        for path, draft in session.drafts.items():
+            self._kept[root, path] = Kept(draft.text, draft.position, True, draft.digest)
+        self.show_text(root, "", session.scratch.text, session.scratch.position)
+        if session.path:
+            self.open(root, session.path, session.position)

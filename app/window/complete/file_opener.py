@@ -112,8 +112,7 @@ class FileOpener(QFrame):
         elif not found:
             self.words.setText("No file has all of these in its path")
         else:
-            total = f"{len(found):,} of {counted(len(self._paths), 'file')}"
-            self.words.setText(f"{total}. Opens a copy: your file is never changed")
+            self.words.setText(f"{len(found):,} of {counted(len(self._paths), 'file')}")
 
     @Slot()
     def on_enter(self) -> None:

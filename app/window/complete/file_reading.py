@@ -6,16 +6,18 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
 
+from app.window.complete.file_text import FileText, decode
+
 MOST_BYTES = 2 << 20
 
 
 class FileReader(QObject):
     """One file after the other; only the one that was wanted last is told."""
 
-    read = Signal(str, str)  # path as it was asked for, text
+    read = Signal(str, object)  # path as it was asked for, FileText
     failed = Signal(str, str)  # path, why in words
 
-    _came = Signal(int, str, str, str)
+    _came = Signal(int, str, object, str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -29,12 +31,16 @@ class FileReader(QObject):
         self._number += 1
         self._pool.start(_Job(self._number, root, path, self._came))
 
+    def forget(self) -> None:
+        """What was wanted last is not wanted any more."""
+        self._number += 1
+
     def wait(self) -> None:
         """Until the reading that is going on has ended."""
         self._pool.waitForDone()
 
-    @Slot(int, str, str, str)
-    def on_came(self, number: int, path: str, text: str, problem: str) -> None:
+    @Slot(int, str, object, str)
+    def on_came(self, number: int, path: str, text: FileText | None, problem: str) -> None:
         if number != self._number:
             return
         if problem:
@@ -53,16 +59,14 @@ class _Job(QRunnable):
         self._came.emit(self._number, self._path, text, problem)
 
 
-def read_text(path: Path) -> tuple[str, str]:
-    """The text of a file, or "" and why it cannot be shown."""
+def read_text(path: Path) -> tuple[FileText | None, str]:
+    """The text of a file, or None and why it cannot be shown."""
     try:
         with open(path, "rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            content = file.read(MOST_BYTES + 1)
     except OSError as error:
-        return "", f"{path.name} cannot be read: {error.strerror or error}."
-    if len(data) > MOST_BYTES:
-        return "", f"{path.name} is larger than {MOST_BYTES >> 20} MiB, too large for this editor."
-    if b"\0" in data:
-        return "", f"{path.name} is no text."
-    text = data.decode("utf-8-sig", "replace")
-    return text.replace("\r\n", "\n").replace("\r", "\n"), ""
+        return None, f"{path.name} cannot be read: {error.strerror or error}."
+    if len(content) > MOST_BYTES:
+        return None, f"{path.name} is larger than {MOST_BYTES >> 20} MiB, too large for this editor."
+    text = decode(content)
+    return text, "" if text is not None else f"{path.name} is no text."

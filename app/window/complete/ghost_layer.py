@@ -44,20 +44,25 @@ class GhostLayer:
             block.layout().setPreeditArea(-1, "")
             self._lay_out(block)
 
-    def place_at(self, point: QPoint) -> int:
-        """The position in the document that is at a point, which may be behind the ghost or on it."""
-        plain = self._editor.cursorForPosition(point).position()
+    def place_at(self, point: QPoint) -> int | None:
+        """The position in the document that is at a point, which may be behind the ghost or on it.
+
+        None below the last line, where Qt finds the place itself once the ghost is gone: before that, it counts the
+        ghost's letters and comes out behind the end of the text.
+        """
         if self._block is None:
-            return plain
+            return self._editor.cursorForPosition(point).position()
         geometry = self._editor.blockBoundingGeometry(self._block).translated(self._editor.contentOffset())
+        if point.y() >= geometry.bottom() and not self._block.next().isValid():
+            return None
         if not geometry.top() <= point.y() < geometry.bottom():
-            return plain
+            return self._editor.cursorForPosition(point).position()
         # In the ghost's own line Qt counts its characters too, and comes out too far.
         layout = self._block.layout()
         y = point.y() - geometry.top()
         line = next((layout.lineAt(i) for i in range(layout.lineCount()) if layout.lineAt(i).rect().bottom() > y), None)
         if line is None:
-            return plain
+            return None
         within = line.xToCursor(point.x() - geometry.left())
         begin, length = layout.preeditAreaPosition(), len(layout.preeditAreaText().encode("utf-16-le")) // 2
         if within > begin:

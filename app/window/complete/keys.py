@@ -8,7 +8,8 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from app.settings import Settings
 
 ALL, WORD, LINE, DISMISS = "key_accept", "key_accept_word", "key_accept_line", "key_dismiss"
-ACTIONS = (ALL, WORD, LINE, DISMISS)
+NEXT, PREVIOUS = "key_next", "key_previous"  # other suggestions for the same place
+ACTIONS = (ALL, WORD, LINE, DISMISS, NEXT, PREVIOUS)
 ARROWS = {"Right": "→", "Left": "←", "Up": "↑", "Down": "↓"}
 
 

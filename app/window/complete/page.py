@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import json
-
-from PySide6.QtCore import QByteArray, Qt, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.events import Failure
 from app.state.application import Application
 from app.values.completion import CompletionView
-from app.window.complete.blend_row import BlendRow
+from app.window.complete.drawer import Drawer
 from app.window.complete.editor_card import EditorCard
 from app.window.complete.file_opener import FileOpener
+from app.window.complete.folds import COMPARE, FoldStrip
 from app.window.complete.keys import ALL, DISMISS, LINE, WORD, GhostKeys
-from app.window.complete.sampling_drawer import SamplingDrawer
-from app.window.complete.scores_card import ScoresCard
-from app.window.complete.side_by_side import SideBySide
-from app.window.complete.suggester import Suggester
-from app.window.complete.timeline import Timeline
+from app.window.complete.memory_chip import MemoryChip
+from app.window.complete.saving import Saving
+from app.window.complete.session_keeper import SessionKeeper
+from app.window.complete.sessions import is_inside
+from app.window.complete.suggester import NOTHING, SHOWN, Suggester
 from app.window.pages import ADAPT, CHECKPOINTS
 from app.window.parts import (
     GAP,
-    Card,
     EmptyState,
     ErrorCard,
     InlineMessage,
@@ -32,13 +30,12 @@ from app.window.parts import (
     PageTitle,
     PlainButton,
     keyboard_focus,
-    rule,
 )
 
-SPLITTER, FILE, PANEL = "complete.splitter", "complete.file", "complete.compare"
-OPEN, NEW, COMPARE = "Ctrl+P", "Ctrl+N", "Ctrl+Shift+E"
-SIDE, LEAST_SIDE, LEAST_EDITOR = 0.45, 336, 380  # share of the width, pixels; what its cards want beside a scroll bar
-EDGE, GOOD_EDITOR = 20, 440  # pixels
+SPLITTER = "complete.height"
+OPEN, NEW, SAVE, COMPARE_KEYS = "Ctrl+P", "Ctrl+N", "Ctrl+S", "Ctrl+Shift+E"
+DRAWER, LEAST_EDITOR = 0.5, 220  # share of the height for what is unfolded, at most; pixels
+EDGE = 20  # pixels
 FIRST_LANGUAGE = "Python"  # of a scratch text while no repository is open
 
 
@@ -52,13 +49,17 @@ class CompletePage(Page):
         self._completion, self._repository = application.completion, application.repository
         self._settings = application.settings
         self._is_placed = False  # the user has moved the splitter
-        self._looked_for_last = ""  # the repository whose last file was looked for
+        self._root = ""  # the repository whose texts are in the editor, or will be once the user has answered
+        self._may_close = False
         self.keys = GhostKeys(self._settings, self)
         self._build()
         self._connect()
         self._restore()
+        self.sessions.switch("")
         self.on_models_changed()
         self.on_repository_changed()
+        self.on_unsaved_changed(self.card.has_unsaved)
+        self.on_setting_changed("ligatures")
         self._say_keys()
         keyboard_focus(self)
 
@@ -73,31 +74,40 @@ class CompletePage(Page):
         self.adapt_button = self.empty.add_button("Adapt a model", primary=True)
         self.import_button = self.empty.add_button("Bring one in")
         self.heading = PageTitle("Complete")
-        self.new_button = PlainButton("New", "An empty text of no file", NEW)
-        self.open_button = PlainButton("Open a file", "A file of the repository, as a copy", OPEN)
-        self.compare_button = PlainButton("Compare", "What other models would write at this cursor", COMPARE)
-        self.compare_button.setCheckable(True)
-        for button in (self.new_button, self.open_button, self.compare_button):
+        self.new_button = PlainButton("New", "A text of no file, to try something", NEW)
+        self.open_button = PlainButton("Open a file", "A file of the repository, to read, edit and save", OPEN)
+        self.save_button = PlainButton("Save", "Writes your edits to the file", SAVE)
+        self.memory_chip = MemoryChip(self.application.memory)
+        for button in (self.memory_chip, self.new_button, self.open_button, self.save_button):
             self.heading.row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         self.error_card = ErrorCard()
         self.message = InlineMessage()
         self.card = EditorCard(self.keys)
         self.editor = self.card.editor
+        self.saving = Saving(self.card, self)
+        self.sessions = SessionKeeper(self.card, self.application.data_folder)
         self.suggester = Suggester(self.editor, self._completion, self._settings)
-        self.splitter = KeySplitter()
-        self.splitter.setHandleWidth(GAP)
-        self.splitter.setAccessibleName("Width of the editor")
-        self.card.setMinimumWidth(LEAST_EDITOR)
-        self.splitter.addWidget(self.card)
-        self.splitter.addWidget(self._build_side())
-        self.splitter.setStretchFactor(0, 3)
-        self.splitter.setStretchFactor(1, 2)
+        self.folds = FoldStrip(self._settings, {COMPARE: COMPARE_KEYS})
+        self.drawer = Drawer(self.application, self.suggester, self.folds)
+        self.sides = self.drawer.sides
+        upper = QWidget()
+        column = QVBoxLayout(upper)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self.card, 1)
+        column.addWidget(self.folds)
+        upper.setMinimumHeight(LEAST_EDITOR)
+        self.splitter = KeySplitter(Qt.Orientation.Vertical)
+        self.splitter.setHandleWidth(10)
+        self.splitter.setAccessibleName("Height of the editor")
+        self.splitter.addWidget(upper)
+        self.splitter.addWidget(self.drawer)
         view = QWidget()
         view.setObjectName("page")
         column = QVBoxLayout(view)
         column.setContentsMargins(EDGE, 18, EDGE, 18)
         column.setSpacing(GAP)
-        for widget in (self.heading, self.error_card, self.message):
+        for widget in (self.heading, *self.saving.bars, self.error_card, self.message):
             column.addWidget(widget)
         column.addWidget(self.splitter, 1)
         self.stack = QStackedWidget()
@@ -105,34 +115,6 @@ class CompletePage(Page):
         self.stack.addWidget(view)
         self.body.addWidget(self.stack)
         self.opener = FileOpener(self)
-
-    def _build_side(self) -> QScrollArea:
-        self.sides = SideBySide(self.application, self.suggester)
-        self.blend = BlendRow(self._completion, self.suggester)
-        self.timeline = Timeline(self.application, self.suggester)
-        self.scores = ScoresCard(self.application)
-        self.sampling = SamplingDrawer(self._completion)
-        between = Card(spacing=12)
-        between.column.addWidget(self.blend)
-        between.column.addWidget(rule())
-        between.column.addWidget(self.timeline)
-        inner = QWidget()
-        inner.setObjectName("page")
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        for widget in (self.sides, between, self.scores, self.sampling):
-            column.addWidget(widget)
-        column.addStretch(1)
-        self.side = QScrollArea()
-        self.side.setObjectName("page_view")
-        self.side.setWidgetResizable(True)
-        self.side.setFrameShape(QFrame.Shape.NoFrame)
-        self.side.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.side.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.side.setMinimumWidth(LEAST_SIDE)
-        self.side.setWidget(inner)
-        return self.side
 
     def _connect(self) -> None:
         completion, suggester = self._completion, self.suggester
@@ -144,10 +126,14 @@ class CompletePage(Page):
         suggester.thinking_changed.connect(self.on_state_changed)
         suggester.answered.connect(self.on_answered)
         suggester.failed.connect(self.on_failed)
-        self.sides.arranged.connect(self.blend.on_arranged)
         self.splitter.splitterMoved.connect(self.on_splitter_moved)
+        self.drawer.grew.connect(self.share_height)
         self.card.opened.connect(self.on_opened)
         self.card.problem.connect(self.on_problem)
+        self.card.status.source_wanted.connect(self.open_file)
+        self.card.unsaved_changed.connect(self.on_unsaved_changed)
+        self.saving.refused.connect(self.on_problem)
+        self.saving.saved.connect(self.message.put_away)
         self.opener.chosen.connect(self.open_file)
         self.opener.closed.connect(self.editor.setFocus)
         self.error_card.action_wanted.connect(self.on_try_again)
@@ -155,12 +141,13 @@ class CompletePage(Page):
         self.import_button.clicked.connect(self.on_import_wanted)
         self.new_button.clicked.connect(self.on_new_wanted)
         self.open_button.clicked.connect(self.on_open_wanted)
-        self.compare_button.toggled.connect(self.on_compare_toggled)
+        self.save_button.clicked.connect(self.saving.save)
         for keys, slot, words in (
             (OPEN, self.on_open_wanted, ""),  # those of a button are told in its words
             (NEW, self.on_new_wanted, ""),
-            (COMPARE, self.compare_button.toggle, ""),
-            ("F6", self.on_other_part_wanted, "From the editor to what is beside it, and back"),
+            (SAVE, self.saving.save, ""),
+            (COMPARE_KEYS, self.on_compare_wanted, ""),
+            ("F6", self.on_other_part_wanted, "From the editor to what is around it, and back"),
         ):
             shortcut = QShortcut(QKeySequence(keys), self)
             shortcut.setWhatsThis(words)
@@ -177,7 +164,7 @@ class CompletePage(Page):
             self.setFocus()  # and not whatever comes next: a ring where nobody tabbed to is noise
         self.stack.setCurrentIndex(0 if nothing else 1)
         if self.isVisible():
-            self.sides.offer()
+            self.drawer.offer()
 
     @Slot()
     def on_repository_changed(self) -> None:
@@ -185,9 +172,12 @@ class CompletePage(Page):
         self.open_button.setEnabled(repository.corpus is not None)
         languages = repository.corpus.by_language if repository.corpus is not None else ()
         self.card.set_language(languages[0].language if languages else FIRST_LANGUAGE)
-        if repository.root and repository.root != self._looked_for_last:
-            self._looked_for_last = repository.root
-            self._open_last()
+        if repository.root != self._root:
+            self._root = repository.root
+            self.saving.leave(self._switch_repository, can_stay=False)
+
+    def _switch_repository(self) -> None:
+        self.sessions.switch(self._root)
 
     @Slot(str)
     def on_setting_changed(self, name: str) -> None:
@@ -195,6 +185,8 @@ class CompletePage(Page):
             self._say_keys()
         elif name == "completion_enabled":
             self.on_state_changed()
+        elif name == "ligatures":
+            self.editor.show_ligatures(self._settings.ligatures)
 
     def _say_keys(self) -> None:
         parts = ((ALL, "takes it"), (WORD, "a word"), (LINE, "a line"), (DISMISS, "dismisses"))
@@ -205,8 +197,12 @@ class CompletePage(Page):
 
     @Slot()
     def on_state_changed(self, *_what: object) -> None:
-        suggester = self.suggester
-        self.card.status.show_state(suggester.state, suggester.thinking, suggester.enabled)
+        suggester, status = self.suggester, self.card.status
+        status.show_state(suggester.state, suggester.thinking, suggester.enabled)
+        if suggester.answer is not None and suggester.state == SHOWN:
+            status.show_suggestion(suggester.answer, suggester.place, len(suggester.texts))
+        elif suggester.answer is not None and suggester.state == NOTHING:
+            status.show_silence(suggester.answer)
 
     @Slot(object)
     def on_answered(self, view: CompletionView) -> None:
@@ -233,15 +229,24 @@ class CompletePage(Page):
             self.opener.open(self._repository.corpus.files)
 
     @Slot(str)
-    def open_file(self, path: str) -> None:
-        """Show a file of the repository, as a copy."""
+    @Slot(str, int)
+    def open_file(self, path: str, line: int = 0) -> None:
+        """Show a file of the repository; `line`, from 1, is where the cursor is wanted."""
         self.message.put_away()
-        self.card.open(self._repository.root, path)
+        if (self._root, path) == (self.card.root, self.card.path):
+            self.card.go_to(line)
+        elif is_inside(path):
+            self.saving.leave(lambda: self.card.open(self._root, path, line=line))
 
     @Slot()
     def on_new_wanted(self) -> None:
-        self.card.open_scratch()
-        self.editor.setFocus()
+        self.saving.leave(self.card.open_scratch)
+        if not self.saving.unsaved.isVisible():
+            self.editor.setFocus()
+
+    @Slot(bool)
+    def on_unsaved_changed(self, unsaved: bool) -> None:
+        self.save_button.setEnabled(unsaved)
 
     @Slot(str)
     def on_opened(self, path: str) -> None:
@@ -255,22 +260,15 @@ class CompletePage(Page):
 
     # ---- parts of the page
 
-    @Slot(bool)
-    def on_compare_toggled(self, on: bool) -> None:
-        self.side.setVisible(on)
-        words = "Hide comparison" if on else "Compare"
-        self.compare_button.setText(words)
-        self.compare_button.setAccessibleName(words)
+    @Slot()
+    def on_compare_wanted(self) -> None:
+        self.folds.toggle(COMPARE)
 
     @Slot()
     def on_other_part_wanted(self) -> None:
-        """From the editor to what is beside it, and back: in the editor, Tab is for the text."""
-        if self.editor.hasFocus() and self.side.isVisible():
-            self.sides.upper.choice.setFocus(Qt.FocusReason.TabFocusReason)
-        elif self.editor.hasFocus():
-            self.new_button.setFocus(Qt.FocusReason.TabFocusReason)
-        else:
-            self.editor.setFocus(Qt.FocusReason.TabFocusReason)
+        """From the editor to what is around it, and back: in the editor, Tab is for the text."""
+        target = self.folds.buttons[COMPARE] if self.editor.hasFocus() else self.editor
+        target.setFocus(Qt.FocusReason.TabFocusReason)
 
     @Slot()
     def on_adapt_wanted(self) -> None:
@@ -282,7 +280,6 @@ class CompletePage(Page):
 
     def on_shown(self) -> None:
         self.on_models_changed()
-        self.sides.offer()
         if self.stack.currentIndex() == 1:
             self.editor.setFocus()
 
@@ -291,36 +288,37 @@ class CompletePage(Page):
     def keep_place(self) -> None:
         if self._is_placed:
             self._settings.keep_place(SPLITTER, self.splitter.saveState())
-        self._settings.keep_place(PANEL, QByteArray(b"1" if self.compare_button.isChecked() else b"0"))
-        if self.card.path:
-            place = {"root": self.card.root, "path": self.card.path, "position": self.editor.textCursor().position()}
-            self._settings.keep_place(FILE, QByteArray(json.dumps(place).encode()))
+        self.saving.writer.wait()
+        self.sessions.keep_now()
         self.card.reader.wait()
 
+    def holds_window(self) -> bool:
+        if self._may_close or not self.card.has_unsaved:
+            return False
+        self.saving.leave(self._close_window)
+        return True
+
+    def _close_window(self) -> None:
+        self._may_close = True
+        self.window().close()
+        self._may_close = False
+
     def _restore(self) -> None:
-        self.compare_button.setChecked(self._settings.place(PANEL).data() != b"0")
-        self.on_compare_toggled(self.compare_button.isChecked())
         state = self._settings.place(SPLITTER)
         self._is_placed = bool(state) and self.splitter.restoreState(state)
 
-    def _open_last(self) -> None:
-        """The file that was open last, if it was one of this repository."""
-        try:
-            place = json.loads(self._settings.place(FILE).data() or b"{}")
-            root, path, position = place["root"], place["path"], place["position"]
-        except (ValueError, KeyError, TypeError):
-            return
-        inside = isinstance(path, str) and path and ".." not in path.split("/") and not path.startswith("/")
-        if root == self._repository.root and inside and isinstance(position, int) and self.card.is_untouched:
-            self.card.open(root, path, max(0, position))
-
     def resizeEvent(self, event) -> None:
-        """Share the width out, until the user has moved the splitter."""
+        """Share the height out, until the user has moved the splitter."""
         super().resizeEvent(event)
+        self.share_height()
+
+    @Slot()
+    def share_height(self, *_what: object) -> None:
+        """As much for what is unfolded as it wants, up to its share."""
         if not self._is_placed:
-            room = event.size().width() - 2 * EDGE - GAP
-            side = max(LEAST_SIDE, min(int(room * SIDE), room - GOOD_EDITOR))
-            self.splitter.setSizes([room - side, side])
+            room = self.splitter.height() - self.splitter.handleWidth()
+            lower = min(self.drawer.wanted_height(), int(room * DRAWER))
+            self.splitter.setSizes([room - lower, lower])
 
     @Slot()
     def on_splitter_moved(self, *_where: int) -> None:

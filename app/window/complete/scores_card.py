@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QGridLayout
 
 from app.state.application import Application
@@ -18,11 +18,14 @@ ROWS = (
 
 
 class ScoresCard(Card):
-    """Hidden until a run was measured."""
+    """`is_known` once a run was measured."""
+
+    known_changed = Signal()
 
     def __init__(self, application: Application) -> None:
         super().__init__("On code it has not seen", spacing=8)
         self._application = application
+        self.is_known = False
         grid = QGridLayout()
         grid.setHorizontalSpacing(18)
         grid.setVerticalSpacing(7)
@@ -43,6 +46,7 @@ class ScoresCard(Card):
                 self.cells[field, which] = cell
                 grid.addWidget(cell, 2 * place + 2, column, right)
         self.column.addLayout(grid)
+        self.column.addStretch(1)
         application.training.scored.connect(self.refresh)
         application.training.changed.connect(self.refresh)
         self.refresh()
@@ -50,7 +54,10 @@ class ScoresCard(Card):
     @Slot()
     def refresh(self) -> None:
         training, corpus = self._application.training, self._application.repository.corpus
-        self.setVisible(training.before is not None and training.after is not None)
+        known = training.before is not None and training.after is not None
+        if known != self.is_known:
+            self.is_known = known
+            self.known_changed.emit()
         files = corpus.totals.held_out.files if corpus is not None else 0
         self.heading.say(counted(files, "held-out file") if files else "")
         for which, score in (("before", training.before), ("after", training.after)):

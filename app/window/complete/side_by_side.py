@@ -1,70 +1,31 @@
-"""Two models at the same cursor: what each would write, and where they differ.
+"""Two models at the same cursor, each alone and with the memory: what they would write, and where they differ.
 
 The model that writes the ghost is not asked twice: unless a blend is set, its pane shows the ghost's own text.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.state.application import Application
-from app.values.completion import IN_TRAINING, CompletionView, ModelChoice
-from app.window.complete.arrangement import MODEL, SECOND, UNRELATED, Arrangement, arrange, counterpart
+from app.values.completion import IN_TRAINING, MODEL, MODEL_MEMORY, SECOND, SECOND_MEMORY, CompletionView, ModelChoice
+from app.window.complete.arrangement import UNRELATED, Arrangement, arrange, counterpart
 from app.window.complete.channel import ASKING, DONE, FAILED, NONE, Channel
 from app.window.complete.differences import differing, first_difference
+from app.window.complete.side_pane import Answer, SidePane
 from app.window.complete.suggester import CursorText, Suggester
-from app.window.complete.suggestion_view import SuggestionView
-from app.window.parts import GAP, Card, Choice, label, set_tone, tip
+from app.window.parts import GAP, set_tone
 
 NO_OTHER = ("", "No comparison")
 CHOOSE = "Choose a model to see what it would write at the same cursor."
-ONLY_ONE = "Adapt this model to your code; then both write here, one below the other."
-ROOM = 60  # pixels that a chooser needs at least
-
-
-class SidePane(Card):
-    """One of the two: a chooser, what it is to the other, its text, and a line about that."""
-
-    chosen = Signal(str)
-
-    def __init__(self, place: str) -> None:
-        super().__init__(margins=(16, 10, 12, 10), spacing=6)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        self.title = label("", "heading")
-        self.choice = Choice(name=f"{place} model")
-        self.choice.setSizeAdjustPolicy(Choice.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.choice.setMinimumWidth(ROOM)
-        self.badge = label("", "badge")
-        row.addWidget(self.title)
-        row.addWidget(self.choice, 1)
-        row.addWidget(self.badge, 0, Qt.AlignmentFlag.AlignVCenter)
-        self.view = SuggestionView(f"Suggestion of the {place.lower()} model")
-        self.words = label("", "label", wrap=True)
-        self.column.addLayout(row)
-        self.column.addWidget(self.view)
-        self.column.addWidget(self.words)
-        self.choice.chosen.connect(self.chosen)
-        self._choices: tuple = ()
-
-    def show_choices(self, choices: tuple[tuple[str, str], ...], chosen: str, help_words: str) -> None:
-        """What can be chosen here, and what is."""
-        if choices != self._choices:
-            self._choices = choices
-            self.choice.set_choices(choices)
-        self.choice.set_value(chosen)
-        tip(self.choice, help_words or "The model of this side")
-
-    def say(self, words: str, tone: str = "") -> None:
-        self.words.setText(words)
-        self.words.setVisible(bool(words))
-        set_tone(self.words, tone)
+ONLY_ONE = "Adapt this model to your code; then both write here, side by side."
+WITH_MEMORY = {MODEL: MODEL_MEMORY, SECOND: SECOND_MEMORY}  # channels
 
 
 class SideBySide(QWidget):
-    """The base above, the adapted one below; or any two, in the order they were chosen."""
+    """The base left, the adapted one right; or any two, in the order they were chosen."""
 
     arranged = Signal(object)  # Arrangement
 
@@ -75,19 +36,22 @@ class SideBySide(QWidget):
         self._here: CursorText | None = None
         self._declined = False  # the user wants no comparison
         self._is_choosing = False
-        self._asked: tuple = ()
-        self.upper, self.lower = SidePane("Upper"), SidePane("Lower")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(GAP)
-        column.addWidget(self.upper)
-        column.addWidget(self.lower)
-        self.channels = {name: Channel(self._completion, name, self) for name in (MODEL, SECOND)}
+        self._asked: dict[str, tuple] = {}  # by channel: cursor, model and how it was to write
+        self._memory = application.memory
+        self.before, self.after = SidePane("Left"), SidePane("Right")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP)
+        row.addWidget(self.before, 1)
+        row.addWidget(self.after, 1)
+        names = (MODEL, MODEL_MEMORY, SECOND, SECOND_MEMORY)
+        self.channels = {name: Channel(self._completion, name, self) for name in names}
         for channel in self.channels.values():
             channel.changed.connect(self.refresh_texts)
-        self.upper.chosen.connect(self.on_upper_chosen)
-        self.lower.chosen.connect(self.on_lower_chosen)
+        self.before.chosen.connect(self.on_before_chosen)
+        self.after.chosen.connect(self.on_after_chosen)
         self._completion.changed.connect(self.refresh)
+        self._memory.memory_changed.connect(self.refresh)
         suggester.suggestion_changed.connect(self.on_suggestion)
         suggester.answered.connect(self.on_answered)
         suggester.settled.connect(self.on_settled)
@@ -108,12 +72,12 @@ class SideBySide(QWidget):
             completion.choose_second(other)
 
     @Slot(str)
-    def on_upper_chosen(self, model: str) -> None:
-        self._choose(self.arrangement.upper, model)
+    def on_before_chosen(self, model: str) -> None:
+        self._choose(self.arrangement.before, model)
 
     @Slot(str)
-    def on_lower_chosen(self, model: str) -> None:
-        self._choose(self.arrangement.lower, model)
+    def on_after_chosen(self, model: str) -> None:
+        self._choose(self.arrangement.after, model)
 
     def _choose(self, channel: str, model: str) -> None:
         """Choosing what the other side has lets the two change places."""
@@ -143,20 +107,26 @@ class SideBySide(QWidget):
     def on_suggestion(self, text: str) -> None:
         here = self._suggester.here
         if here is not None and self._ghost_is_model():
-            self.channels[MODEL].show(here, text, done=False)
+            self._ghost_channel.show(here, text, done=False)
 
     @Slot(object)
     def on_answered(self, view: CompletionView) -> None:
+        """A ghost that was too unsure to be shown is asked for again here, where everything is."""
         here = self._suggester.here
-        if here is not None and self._ghost_is_model():
-            self.channels[MODEL].show(here, view.text, done=True)
-            self.channels[MODEL].view = view
+        if here is not None and self._ghost_is_model() and not (view.silence and not view.text):
+            self._ghost_channel.show(here, view.text, done=True)
+            self._ghost_channel.view = view
 
     @Slot()
     def on_left(self) -> None:
-        self._here, self._asked = None, ()
+        self._here, self._asked = None, {}
         for channel in self.channels.values():
             channel.leave()
+
+    @property
+    def _ghost_channel(self) -> Channel:
+        """The one that would say what the ghost says."""
+        return self.channels[MODEL_MEMORY if self._memory.is_there and self._memory.is_on else MODEL]
 
     def _ghost_is_model(self) -> bool:
         return not (self._completion.blend and self._completion.second) and self._suggester.enabled
@@ -165,14 +135,22 @@ class SideBySide(QWidget):
         completion, here = self._completion, self._here
         if here is None or not self.isVisible():
             return
-        wanted = (here, completion.model, completion.second, completion.sampling, completion.stops)
-        if wanted == self._asked:
-            return
-        self._asked = wanted
-        if self.channels[MODEL].state != DONE or self.channels[MODEL].here != here or not self._ghost_is_model():
-            self.channels[MODEL].ask(here)
-        if completion.second:
-            self.channels[SECOND].ask(here)
+        for channel in self.wanted_channels:
+            model = completion.model if channel.name in (MODEL, MODEL_MEMORY) else completion.second
+            wanted = (here, model, completion.sampling, completion.stops)
+            known = channel is self._ghost_channel and self._ghost_is_model() and channel.state == DONE
+            if self._asked.get(channel.name) == wanted:
+                continue
+            self._asked[channel.name] = wanted
+            if not known or channel.is_stale or channel.here != here:
+                channel.ask(here)
+
+    @property
+    def wanted_channels(self) -> list[Channel]:
+        """Those that are asked, in the order they are read: without the memory, then with it."""
+        models = (MODEL, SECOND) if self._completion.second else (MODEL,)
+        names = [*models, *(WITH_MEMORY[name] for name in models if self._memory.is_there)]
+        return [self.channels[name] for name in names]
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -181,19 +159,27 @@ class SideBySide(QWidget):
 
     # ---- showing
 
+    def _clear(self, *names: str) -> None:
+        for name in names:
+            self._asked.pop(name, None)
+            if self.channels[name].state != NONE or self.channels[name].text:
+                self.channels[name].clear()
+
     @Slot()
-    def refresh(self) -> None:
+    def refresh(self, *_view: object) -> None:
         """Choices, titles and what the two are to each other."""
         completion, training = self._completion, self._application.training
         choices = completion.model_choices
         if not completion.second:
-            self.channels[SECOND].clear()
+            self._clear(SECOND, SECOND_MEMORY)
+        if not self._memory.is_there:
+            self._clear(MODEL_MEMORY, SECOND_MEMORY)
         arrangement = arrange(choices, completion.model, completion.second, training.base, self.arrangement)
         moved = arrangement != self.arrangement
         self.arrangement = arrangement
         for pane, channel, title in (
-            (self.upper, arrangement.upper, arrangement.titles[0]),
-            (self.lower, arrangement.lower, arrangement.titles[1]),
+            (self.before, arrangement.before, arrangement.titles[0]),
+            (self.after, arrangement.after, arrangement.titles[1]),
         ):
             self._refresh_pane(pane, channel, title)
         if moved:
@@ -211,9 +197,9 @@ class SideBySide(QWidget):
         pane.show_choices(entries if channel == MODEL else (NO_OTHER, *entries), model, _help(chosen))
         pane.badge.setText(self._badge(pane, chosen))
         pane.badge.setVisible(bool(pane.badge.text()))
-        set_tone(pane.badge, "good" if pane is self.lower and self.arrangement.related else "")
-        pane.set_kind("accent" if pane is self.lower and self.arrangement.related else "plain")
-        pane.view.setVisible(chosen is not None)
+        set_tone(pane.badge, "good" if pane is self.after and self.arrangement.related else "")
+        pane.set_kind("accent" if pane is self.after and self.arrangement.related else "plain")
+        pane.show_answers(chosen is not None, self._memory.is_there, self._advice(channel))
 
     def _badge(self, pane: SidePane, chosen: ModelChoice | None) -> str:
         if chosen is None:
@@ -222,37 +208,45 @@ class SideBySide(QWidget):
             return "in training"
         if not self.arrangement.related:
             return ""
-        return "adapted" if pane is self.lower else "base"
+        return "adapted" if pane is self.after else "base"
+
+    def _advice(self, channel: str) -> str:
+        """What to do about a side without a model."""
+        return (ONLY_ONE if len(self._completion.model_choices) < 2 else CHOOSE) if channel == SECOND else ""
 
     @Slot()
     def refresh_texts(self) -> None:
-        """The two texts with their marks."""
-        upper, lower = (self.channels[name] for name in (self.arrangement.upper, self.arrangement.lower))
-        both = upper.state == lower.state == DONE and not upper.is_stale and not lower.is_stale
-        both = both and upper.here == lower.here
-        marks = differing(upper.text, lower.text) if both else ([], [])
-        line = first_difference(upper.text, lower.text) if both else 0
-        for pane, channel, own in ((self.upper, upper, marks[0]), (self.lower, lower, marks[1])):
-            pane.view.show_text(channel.here.line if channel.here else "", channel.text, own, channel.is_stale)
-            words, tone = self._words(channel, both, line)
-            pane.say("" if both and pane is self.upper else words, tone)  # what is said of both is said once
+        """The texts with their marks: the two models without the memory, and the two with it."""
+        left, right = self.arrangement.before, self.arrangement.after
+        self._show_pair(self.before.alone, self.channels[left], self.after.alone, self.channels[right])
+        left, right = WITH_MEMORY[left], WITH_MEMORY[right]
+        self._show_pair(self.before.memory, self.channels[left], self.after.memory, self.channels[right])
 
-    def _words(self, channel: Channel, both: bool, line: int) -> tuple[str, str]:
-        if channel.name == SECOND and not self._completion.second:
-            return (ONLY_ONE if len(self._completion.model_choices) < 2 else CHOOSE), ""
-        if channel.state == FAILED:
-            return f"✕ {channel.failure.cause} {channel.failure.remedy}".strip(), "bad"
-        if channel.is_stale:
-            return "For the cursor before", ""
-        if channel.state == NONE:
-            return "Waits for the cursor to rest", ""
-        if channel.state == ASKING:
-            return "Writing…", ""
-        if not channel.text.strip():
-            return "Nothing to add here", ""
-        if not both:
-            return "", ""
-        return ("Both say the same", "") if not line else (f"Differs from line {line}, underlined", "")
+    def _show_pair(self, left: Answer, before: Channel, right: Answer, after: Channel) -> None:
+        both = before.state == after.state == DONE and not before.is_stale and not after.is_stale
+        both = both and before.here == after.here
+        marks = differing(before.text, after.text) if both else ([], [])
+        line = first_difference(before.text, after.text) if both else 0
+        for answer, channel, own in ((left, before, marks[0]), (right, after, marks[1])):
+            answer.view.show_text(channel.here.line if channel.here else "", channel.text, own, channel.is_stale)
+            words, tone = _words(channel, both, line)
+            answer.say("" if both and answer is left and channel.text.strip() else words, tone)  # said once of both
+
+
+def _words(channel: Channel, both: bool, line: int) -> tuple[str, str]:
+    if channel.state == FAILED:
+        return f"✕ {channel.failure.cause} {channel.failure.remedy}".strip(), "bad"
+    if channel.is_stale:
+        return "For the cursor before", ""
+    if channel.state == NONE:
+        return "Waits for the cursor to rest", ""
+    if channel.state == ASKING:
+        return "Writing…", ""
+    if not channel.text.strip():
+        return "Nothing to add here", ""
+    if not both:
+        return "", ""
+    return ("Both say the same", "") if not line else (f"Differs from line {line}, underlined", "")
 
 
 def _help(choice: ModelChoice | None) -> str:

@@ -1,13 +1,13 @@
-"""The line under the editor: what the suggestions are doing, where the cursor is, and how quick the last answer was."""
+"""The line under the editor: what the suggestions are doing, where they are from, and how quick the last answer was."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout
 
-from app.values.completion import CompletionView
+from app.values.completion import CompletionView, SourceView
 from app.window.complete import suggester
-from app.window.parts import ElidedLabel, dot, label, set_tone, tip
+from app.window.parts import ElidedLabel, LinkButton, dot, label, set_tone, tip
 
 STATES = {
     suggester.IDLE: ("", "Ready"),
@@ -21,27 +21,35 @@ STATES = {
 }
 THINKING = ("warn", "Thinking…")
 HELP = "Time from the request to its first token, and tokens written a second."
+LONGEST_SOURCE = 400  # pixels
 OFF = ("", "Suggestions are off. Ctrl+Space asks once")
 
 
 class StatusLine(QFrame):
     """Words on the left, figures on the right; neither moves the other."""
 
+    source_wanted = Signal(str, int)  # path, line
+
     def __init__(self) -> None:
         super().__init__()
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 7, 16, 8)
         row.setSpacing(8)
+        self._source: SourceView | None = None
         self._dot = dot()
         self.words = label("", "label")
+        self.source = LinkButton("")
+        self.source.hide()
         self.place = label("", "label")
         self.figures = ElidedLabel("", "label")
         self.figures.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._dot)
         row.addWidget(self.words)
+        row.addWidget(self.source)
         row.addSpacing(10)
         row.addWidget(self.place)
         row.addWidget(self.figures, 1)
+        self.source.clicked.connect(self.on_source_clicked)
         self.setAccessibleName("Suggestions")
         self.show_state(suggester.IDLE, False, True)
 
@@ -52,6 +60,34 @@ class StatusLine(QFrame):
             tone, words = THINKING
         elif not enabled and state in (suggester.IDLE, suggester.WAITING):
             tone, words = OFF
+        self._say(tone, words)
+        self._show_source(None)
+
+    def show_suggestion(self, view: CompletionView, place: int, count: int) -> None:
+        """A suggestion: how sure it is, which of several, and where the repository says the same."""
+        self._say("good", suggestion_words(view, place, count))
+        self._show_source(view if place == 0 else None)
+
+    def show_silence(self, view: CompletionView) -> None:
+        """Why there is no suggestion, where that is known."""
+        if view.silence and not view.text:
+            self._say("", view.silence)
+
+    def _show_source(self, view: CompletionView | None) -> None:
+        self._source = view.sources[0] if view is not None and view.sources else None
+        self.source.setVisible(self._source is not None)
+        if self._source is not None:
+            words = source_words(view)
+            metrics = self.source.fontMetrics()
+            self.source.setText(metrics.elidedText(words, Qt.TextElideMode.ElideMiddle, LONGEST_SOURCE))
+            self.source.setAccessibleName(words)
+            tip(self.source, f"Opens {self._source.path} at line {self._source.line:,}")
+
+    @Slot()
+    def on_source_clicked(self) -> None:
+        self.source_wanted.emit(self._source.path, self._source.line)
+
+    def _say(self, tone: str, words: str) -> None:
         set_tone(self._dot, tone)
         self.words.setText(words)
         self.setAccessibleDescription(words)
@@ -64,6 +100,18 @@ class StatusLine(QFrame):
         """The figures of an answer; None where there is none yet."""
         self.figures.set_words(figures(view) if view is not None else "")
         tip(self, reuse_words(view) if view is not None and view.prompt_tokens else HELP)
+
+
+def suggestion_words(view: CompletionView, place: int, count: int) -> str:
+    """Suggestion 2 of 3; Suggestion, 82 % sure"""
+    words = f"Suggestion {place + 1} of {count}" if count > 1 else "Suggestion"
+    return f"{words}, {view.chance * 100:.0f} % sure" if view.chance is not None and place == 0 else words
+
+
+def source_words(view: CompletionView) -> str:
+    """as in src/orders/ledger.py:41 and 3 more"""
+    first, more = view.sources[0], len(view.sources) - 1 + view.more_sources
+    return f"as in {first.path}:{first.line}" + (f" and {more:,} more" if more else "")
 
 
 def figures(view: CompletionView) -> str:

@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.events import Failure
 from app.settings import Settings
 from app.state.completion import CompletionController
-from app.values.completion import CompletionView
+from app.values.completion import GHOST, CompletionView
 from app.window.complete.editor import CodeEditor
 from app.window.complete.ghost import Ghost
 from app.window.complete.keys import ALL
@@ -60,6 +60,8 @@ class Suggester(QObject):
         self.state = IDLE
         self.here: CursorText | None = None  # where the ghost belongs
         self.thinking = False
+        self.answer: CompletionView | None = None  # that the ghost is from; None until it is whole
+        self.place = 0  # of the text that is shown: 0 is the answer's own, then its alternatives
         self._ticket = 0
         self._pace = Pace()
         self._last_key = 0.0
@@ -71,7 +73,8 @@ class Suggester(QObject):
         editor.typed_along.connect(self.on_typed_along)
         editor.accepted.connect(self.on_accepted)
         editor.dismissed.connect(self.on_dismissed)
-        editor.ask_wanted.connect(self.ask)
+        editor.other_wanted.connect(self.on_other_wanted)
+        editor.ask_wanted.connect(self.on_ask_wanted)
         completion.piece.connect(self.on_piece)
         completion.completed.connect(self.on_completed)
         completion.failed.connect(self.on_failed)
@@ -102,6 +105,12 @@ class Suggester(QObject):
         self._request()
 
     @Slot()
+    def on_ask_wanted(self) -> None:
+        """The user wants to see something: also what is not likely to be right."""
+        self._leave()
+        self._request(least_chance=0.0)
+
+    @Slot()
     def ask_again(self) -> None:
         """The same cursor, another model or another way to choose: soon, and only where there was something to ask."""
         if self.here is not None or self.state in (SHOWN, FAILED):
@@ -124,7 +133,7 @@ class Suggester(QObject):
                 self.here = here
                 self.settled.emit(here)
 
-    def _request(self) -> None:
+    def _request(self, least_chance: float | None = None) -> None:
         here = self._cursor_text()
         if here is None or not self.can_answer:
             self._enter(IDLE)
@@ -134,7 +143,7 @@ class Suggester(QObject):
         self._enter(ASKING)
         self._patience.start()
         self._used = self._choices()
-        self._ticket = self._completion.request(here.prefix, here.suffix, here.path, "ghost")
+        self._ticket = self._completion.request(here.prefix, here.suffix, here.path, GHOST, least_chance=least_chance)
 
     def _cursor_text(self) -> CursorText | None:
         """Where the cursor is; None where there is nothing to go on from."""
@@ -159,6 +168,7 @@ class Suggester(QObject):
         self._be_patient()
         self._pace = self._pace.answered(view.first_token_ms)
         ghost = self._editor.ghost
+        self.answer, self.place = view, 0
         if ghost is not None:
             self._show(ghost.ended(view.text))
             self._enter(SHOWN if self._editor.ghost.rest else NOTHING)
@@ -176,6 +186,30 @@ class Suggester(QObject):
             self._editor.set_ghost(None)
             self._enter(FAILED)
             self.failed.emit(failure)
+
+    # ---- several suggestions for one place
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The answer and its alternatives, as far as they go on from what was taken or typed along."""
+        ghost = self._editor.ghost
+        if self.answer is None or ghost is None:
+            return ()
+        taken = ghost.text[: ghost.taken]
+        every = dict.fromkeys((self.answer.text, *self.answer.alternatives))
+        return tuple(text for text in every if text.startswith(taken) and text[ghost.taken :].strip())
+
+    @Slot(int)
+    def on_other_wanted(self, step: int) -> None:
+        """Show the next one, or the one before; round and round."""
+        ghost, texts = self._editor.ghost, self.texts
+        if len(texts) < 2:
+            return
+        at = texts.index(ghost.text) if ghost.text in texts else 0
+        text = texts[(at + step) % len(texts)]
+        self.place = texts.index(text)
+        self._editor.set_ghost(Ghost(text, ghost.taken, whole=True))
+        self.state_changed.emit(self.state)
 
     def _show(self, ghost: Ghost) -> None:
         self._editor.set_ghost(ghost)
@@ -224,7 +258,9 @@ class Suggester(QObject):
 
     @Slot(str)
     def on_setting_changed(self, name: str) -> None:
-        if name == "completion_enabled":
+        if name in ("least_chance", "memory_on"):
+            self.on_choices_changed()
+        elif name == "completion_enabled":
             self._leave()
             if self.enabled:
                 self._wait(LIVE)
@@ -253,6 +289,7 @@ class Suggester(QObject):
     def _cancel(self) -> None:
         self._be_patient()
         ticket, self._ticket = self._ticket, 0
+        self.answer = None
         if ticket:
             self._completion.cancel(ticket)
 
@@ -275,7 +312,8 @@ class Suggester(QObject):
     def _choices(self) -> tuple:
         completion = self._completion
         blended = (completion.second, completion.blend) if completion.blend else ()
-        return (completion.model, blended, completion.sampling, completion.stops)
+        settings = (self._settings.least_chance, self._settings.memory_on)
+        return (completion.model, blended, completion.sampling, completion.stops, settings)
 
     def _timer(self, slot, milliseconds: int = 0) -> QTimer:
         timer = QTimer(self)

@@ -15,6 +15,8 @@ GHOST_KEYS = {
     "key_accept_word": "Take one word of it",
     "key_accept_line": "Take one line of it",
     "key_dismiss": "Dismiss it",
+    "key_next": "Another suggestion for the same place",
+    "key_previous": "The suggestion before",
 }
 
 

@@ -10,23 +10,26 @@ from app.theme import Theme
 
 STEP = 24  # pixels
 WIDE = 4  # of the sign that the handle has the focus
+MOVE = "Move the border between the two halves, once Tab has reached it"
 
 
 class KeyHandle(QSplitterHandle):
-    """Between two halves that lie side by side."""
-
-    help_keys = (("Move the border between the two halves, once Tab has reached it", "←, →"),)
+    """Between two halves, side by side or one above the other."""
 
     def __init__(self, splitter: QSplitter) -> None:
-        super().__init__(Qt.Orientation.Horizontal, splitter)
+        super().__init__(splitter.orientation(), splitter)
+        self._is_upright = splitter.orientation() == Qt.Orientation.Horizontal
+        self.help_keys = ((MOVE, "←, →" if self._is_upright else "↑, ↓"),)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName("Border between the two halves")
-        self.setAccessibleDescription("The left and right arrows move it.")
+        arrows = "left and right" if self._is_upright else "up and down"
+        self.setAccessibleDescription(f"The {arrows} arrows move it.")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        steps = {Qt.Key.Key_Left: -STEP, Qt.Key.Key_Right: STEP}
+        back, on = (Qt.Key.Key_Left, Qt.Key.Key_Right) if self._is_upright else (Qt.Key.Key_Up, Qt.Key.Key_Down)
+        steps = {back: -STEP, on: STEP}
         if event.key() in steps:
-            self.moveSplitter(self.x() + steps[event.key()])
+            self.moveSplitter((self.x() if self._is_upright else self.y()) + steps[event.key()])
         else:
             super().keyPressEvent(event)
 
@@ -45,14 +48,17 @@ class KeyHandle(QSplitterHandle):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(Theme.current().tokens.second))
-            painter.drawRoundedRect(QRectF((self.width() - WIDE) / 2, 0, WIDE, self.height()), WIDE / 2, WIDE / 2)
+            sign = QRectF((self.width() - WIDE) / 2, 0, WIDE, self.height())
+            if not self._is_upright:
+                sign = QRectF(0, (self.height() - WIDE) / 2, self.width(), WIDE)
+            painter.drawRoundedRect(sign, WIDE / 2, WIDE / 2)
 
 
 class KeySplitter(QSplitter):
-    """Two halves side by side."""
+    """Two halves: side by side, or one above the other."""
 
-    def __init__(self) -> None:
-        super().__init__(Qt.Orientation.Horizontal)
+    def __init__(self, orientation: Qt.Orientation = Qt.Orientation.Horizontal) -> None:
+        super().__init__(orientation)
         self.setChildrenCollapsible(False)
 
     def createHandle(self) -> QSplitterHandle:

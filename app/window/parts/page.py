@@ -36,3 +36,7 @@ class Page(QWidget):
 
     def keep_place(self) -> None:
         """The window closes: remember splitters and the like (`application.settings.keep_place`)."""
+
+    def holds_window(self) -> bool:
+        """The window is about to close: whether the page asks something first, and closes it afterwards."""
+        return False

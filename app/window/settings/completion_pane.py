@@ -15,11 +15,13 @@ KEYS = (
     ("key_accept_word", "Take the next word"),
     ("key_accept_line", "Take the next line"),
     ("key_dismiss", "Dismiss it"),
+    ("key_next", "Show another one"),
+    ("key_previous", "Show the one before"),
 )
 
 
 class CompletionPane(PageColumn):
-    """Two cards: when, and by which keys."""
+    """Three cards: when, by which keys, and how the editor looks."""
 
     def __init__(self, application: Application) -> None:
         super().__init__()
@@ -63,8 +65,13 @@ class CompletionPane(PageColumn):
         self.reset_button = PlainButton("Back to the usual keys")
         self.reset_button.clicked.connect(self.on_reset_clicked)
         keys.heading.row.addWidget(self.reset_button)
-        self.column.addWidget(when)
-        self.column.addWidget(keys)
+        editor = Card("Editor", spacing=10)
+        self.ligatures = SettingRow(
+            settings, "ligatures", "Font ligatures", Switch(), "Draws signs such as != and -> as one."
+        )
+        editor.column.addWidget(self.ligatures)
+        for card in (when, keys, editor):
+            self.column.addWidget(card)
         self.column.addStretch(1)
         settings.changed.connect(self.on_setting_changed)
         self.on_setting_changed("key_accept")

@@ -10,6 +10,7 @@ from app.state.application import Application
 from app.values.checkpoints import DiskUseView
 from app.window.actions import THEMES
 from app.window.parts import Card, ElidedLabel, InlineMessage, PageColumn, PlainButton, Segmented, label, rule
+from app.window.settings.kept_part import KeptPart
 from app.window.settings.move_part import MovePart
 from app.window.settings.setting_row import SettingRow
 from app.words import nbytes
@@ -100,6 +101,8 @@ class StoragePane(PageColumn):
         for button in (self.parts_button, self.keep_button, self.sure_button, self.empty_button):
             row.addWidget(button)
         card.column.addLayout(row)
+        self.kept = KeptPart(self._application.repository, self._application.training)
+        card.column.addWidget(self.kept)
         return card
 
     def _log_card(self) -> Card:

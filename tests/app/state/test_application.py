@@ -185,13 +185,12 @@ def test_a_run_is_scored_on_the_folder_that_it_learned(program, repository, tiny
     """Also where another one was opened during the run, whose heat colours stay away."""
     import engine.scorecard
 
-    plain, roots = engine.scorecard.held_out_material, set()
-
-    def material(corpus, *more):
-        roots.add(corpus.root)
-        return plain(corpus, *more)
-
-    monkeypatch.setattr(engine.scorecard, "held_out_material", material)
+    roots = set()
+    for name in ("held_out_material", "every_held_out_file"):
+        plain = getattr(engine.scorecard, name)
+        monkeypatch.setattr(
+            engine.scorecard, name, lambda corpus, *more, plain=plain: roots.add(corpus.root) or plain(corpus, *more)
+        )
     other = write_repository(tmp_path / "other", 9)
     one = program()
     state = one.state

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from app.settings import Settings
+from app.settings import USUAL_LEAST_CHANCE, Settings
 from app.state.choices import base_choices, model_choices, timelines
 from app.state.completion import CompletionController
 from app.state.engine import EngineController
+from app.state.memory import MemoryController
 from app.state.run_history import RunHistory
 from app.state.training import TrainingController
 from app.values.checkpoints import CheckpointRow
 from app.values.completion import IN_TRAINING, STARTER, CompletionView, ModelChoice, SamplingSettings, StopSettings
 from app.values.engine import RaceEnded, RaceLine
+from app.values.memory import READY, MemoryView
 from app.values.training import ResumableRun
 from engine.train.events import EvaluationEvent, NoteEvent, StepEvent
 from engine.train.options import PRESETS
@@ -151,6 +153,59 @@ def test_a_model_in_training_gives_way_to_the_one_before_it(settings):
     assert settings.model == "mine"
     completion.on_training(False)
     assert completion.model == "mine"
+
+
+def test_the_model_in_training_stays_chosen_when_the_run_saves_a_checkpoint(settings):
+    completion = CompletionController(settings)
+    completion.on_choices((ModelChoice(STARTER, "s"),))
+    completion.on_training(True)
+    completion.choose_model(IN_TRAINING)
+    completion.choose_second(STARTER)
+    seen = []
+    completion.changed.connect(lambda: seen.append(completion.model))
+    completion.on_choices((ModelChoice(STARTER, "s"), ModelChoice("new", "n")))  # the store is listed again
+    completion.on_training(True)
+    assert completion.model == IN_TRAINING and set(seen) == {IN_TRAINING} and completion.second == STARTER
+    assert [choice.id for choice in completion.model_choices] == [IN_TRAINING, STARTER, "new"]
+    completion.choose_second(IN_TRAINING)
+    completion.on_choices((ModelChoice(STARTER, "s"),))
+    assert completion.second == IN_TRAINING
+    completion.on_training(False)
+    assert completion.model == STARTER and completion.second == ""
+
+
+def test_memory_and_least_chance_go_with_the_question(settings):
+    completion, asked = CompletionController(settings), []
+    completion.query_wanted.connect(asked.append)
+    completion.choose_second("other")
+
+    def ask(channel: str, **more) -> tuple[str, bool, float]:
+        completion.request("a", channel=channel, **more)
+        return asked[-1].model, asked[-1].memory, asked[-1].least_chance
+
+    assert ask("ghost") == (STARTER, True, USUAL_LEAST_CHANCE) and ask("ghost", least_chance=0.0)[2] == 0.0
+    settings.least_chance, settings.memory_on = 0.8, False
+    assert ask("ghost") == (STARTER, False, 0.8)
+    for channel, expected in (
+        ("left", (STARTER, False, 0.0)),
+        ("left_memory", (STARTER, True, 0.0)),
+        ("right", ("other", False, 0.0)),
+        ("right_memory", ("other", True, 0.0)),
+        ("timeline", (STARTER, False, 0.0)),
+    ):
+        assert ask(channel) == expected
+
+
+def test_the_memory_is_told_once_and_switched_in_the_settings(settings):
+    memory, told, switched = MemoryController(settings), [], []
+    memory.memory_changed.connect(told.append)
+    memory.switched.connect(switched.append)
+    assert not memory.is_there and memory.is_on
+    view = MemoryView(1_200_000, 40, 9_000_000, READY)
+    memory.on_memory(view)
+    memory.on_memory(view)
+    memory.switch(False)
+    assert told == [view] and memory.is_there and switched == [False] and settings.memory_on is False
 
 
 def test_a_newer_request_overtakes_the_one_before(settings):

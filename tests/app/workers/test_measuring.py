@@ -8,7 +8,8 @@ import pytest
 
 from app.state.checkpoints import CheckpointController
 from app.workers.cancellation import CancelledTickets, Flag
-from app.workers.measuring import MeasureEnds, MeasuringWorker
+from app.workers.measuring import MeasureEnds, MeasuringWorker, score_view
+from engine.scorecard import Difference, Measure
 
 
 @pytest.fixture
@@ -101,3 +102,21 @@ def test_nothing_is_told_of_a_measurement_that_was_given_up(checkpoints):
     checkpoints.heard.clear()
     checkpoints.on_measure_progress(0, 0, "Cancelled")
     assert checkpoints.heard == []
+
+
+def test_a_scorecard_is_shown_with_its_ranges_and_what_may_be_chance():
+    measures = {
+        "loss": Measure("loss", "", 1.5, 1.4, 1.6, -1),
+        "keystrokes_saved_by_line": Measure("keystrokes_saved_by_line", "", 0.2, 0.1, 0.3, +1, "%"),
+        "top_1": Measure("top_1", "", 0.5, 0.4, 0.6, +1, "%"),
+    }
+    card = SimpleNamespace(name="After", measures=measures, notes=("A note.",))
+    against = {
+        "loss": Difference("loss", -0.2, -0.3, -0.1, "better"),
+        "keystrokes_saved_by_line": Difference("keystrokes_saved_by_line", 0.01, -0.1, 0.1, "no difference"),
+    }
+    view = score_view(card, against)
+    assert (view.loss, view.keystrokes_saved, view.next_line_exact) == (1.5, 0.2, None)
+    assert view.ranges == {"loss": (1.4, 1.6), "keystrokes_saved": (0.1, 0.3)}
+    assert view.undecided == {"keystrokes_saved"} and view.notes == ("A note.",)
+    assert score_view(card).undecided == frozenset()

@@ -119,8 +119,32 @@ def test_before_and_after_with_the_scorecard(page, desk):
     assert saved.changed.text() == "−1.0 points" and saved.changed.property("tone") == "warn"
     bits = result.columns["bits_per_byte"]
     assert bits.changed.text() == "−19 %" and bits.changed.property("tone") == "good"
-    assert "Perplexity: 90.0 before, 36.6 after" in loss.toolTip()
-    assert loss.after.text() == "3.600"  # the run's own, measured on all that is held out
+    # The run's own losses are those of the files that chose the step: they give way to those of files that only score.
+    assert (loss.after.text(), loss.before.text()) == ("3.500", "before 4.400")
+    assert "Perplexity: 81.5 before, 33.1 after" in loss.toolTip()
+    assert "The run itself measured 4.500 before and 3.600 after" in loss.toolTip()
+
+
+def test_every_figure_of_the_scorecard_has_its_range(page, desk):
+    desk.open_folder()
+    desk.begin(50)
+    desk.finish()
+    columns = page.result.columns
+    assert not any(column.range.isVisible() for column in columns.values())
+    ranges = {"loss": (3.41, 3.592), "next_line_exact": (0.201, 0.2834), "keystrokes_saved": (0.1, float("nan"))}
+    before = ScoreView("a", 4.4, 1.6, 0.11, 0.2, ranges={"next_line_exact": (0.09, 0.13)})
+    after = ScoreView("b", 3.5, 1.3, 0.24, 0.3, ranges, frozenset({"keystrokes_saved"}), ("Few files are held out.",))
+    desk.training.on_scores(before, after)
+    exact, saved = columns["next_line_exact"], columns["keystrokes_saved"]
+    assert exact.range.isVisible() and exact.range.text() == "between 20.1 and 28.3 %"
+    assert columns["loss"].range.text() == "between 3.410 and 3.592"
+    assert "Before: between 9.0 and 13.0 %." in exact.toolTip() and "95 % confidence" in exact.toolTip()
+    assert exact.accessibleName() == ("Next line right: 24.0 % +13.0 points, between 20.1 and 28.3 %, before 11.0 %")
+    assert not saved.range.isVisible() and not columns["bits_per_byte"].range.isVisible()
+    assert exact.changed.property("tone") == "good"
+    assert saved.changed.text() == "+10.0 points" and not saved.changed.property("tone")  # may be chance
+    assert "chance" in saved.toolTip() and "chance" not in exact.toolTip()
+    assert page.result.scoring.text() == "Few files are held out."
 
 
 def test_a_scorecard_that_fails_is_said_and_costs_nothing_else(page, desk):

@@ -59,9 +59,10 @@ def editor(pane, qtbot):
 
 @pytest.fixture
 def page(application, script, models, quick, theme, qtbot):
-    """Shown, with a repository, and nothing to compare with until a test wants it."""
+    """Shown, with a repository, and nothing to compare with until a test wants it; but for scores all is unfolded."""
     from app.window.complete.page import CompletePage
 
+    application.settings.unfolded = ["compare", "blend", "timeline", "options"]
     page = CompletePage(application)
     qtbot.addWidget(page)
     theme.dress(page)

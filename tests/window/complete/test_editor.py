@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QTextCursor, QTextLayout
 
 from app.theme import DARK, LIGHT
 from app.theme.tokens import contrast
@@ -17,6 +17,24 @@ def colour_at(editor, line: int, column: int) -> str:
     """The colour of a letter, as the layout has it."""
     formats = editor.document().findBlockByNumber(line).layout().formats()
     return next((f.format.foreground().color().name() for f in formats if f.start <= column < f.start + f.length), "")
+
+
+def signs(editor, text: str) -> list[int]:
+    """What the editor's font draws for a text: the numbers of its glyphs."""
+    layout = QTextLayout(text, editor.document().defaultFont())
+    layout.beginLayout()
+    layout.createLine()
+    layout.endLayout()
+    return [number for run in layout.glyphRuns() for number in run.glyphIndexes()]
+
+
+def test_signs_are_drawn_one_by_one_unless_ligatures_are_wanted(editor, theme):
+    apart = signs(editor, "!") + signs(editor, "=")
+    assert signs(editor, "!=") == apart
+    theme.choose("dark")
+    assert signs(editor, "!=") == apart and "JetBrains" in editor.font().family()
+    editor.show_ligatures(True)
+    assert signs(editor, "!=") != apart
 
 
 def test_enter_goes_on_under_the_line_or_further_in(editor, qtbot):

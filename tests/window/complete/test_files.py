@@ -1,4 +1,4 @@
-"""Files of the repository in the editor: found, opened as a copy, never written, and remembered."""
+"""Files of the repository in the editor: found, opened, left and come back to."""
 
 from __future__ import annotations
 
@@ -50,12 +50,13 @@ def test_a_file_is_found_by_parts_of_its_path(page, files, qtbot):
     assert not opener.isVisible() and page.card.path == "orbit/api/beam.py"
 
 
-def test_what_is_typed_never_reaches_the_file_and_is_there_when_one_comes_back(page, files, qtbot):
+def test_edits_that_are_kept_unsaved_are_there_when_one_comes_back(page, files, qtbot):
     page.open_file("orbit/pass.py")
-    qtbot.waitUntil(lambda: page.editor.toPlainText().startswith("# orbit/pass.py"))
+    qtbot.waitUntil(lambda: page.card.path == "orbit/pass.py")
     qtbot.keyClicks(page.editor, "mine ")
     assert page.card.revert_button.isVisible()
     page.open_file("notes.md")
+    press(qtbot, page.saving.keep_button)
     qtbot.waitUntil(lambda: page.card.path == "notes.md")
     assert not page.card.revert_button.isVisible()
     page.open_file("orbit/pass.py")
@@ -63,6 +64,9 @@ def test_what_is_typed_never_reaches_the_file_and_is_there_when_one_comes_back(p
     assert (files / "orbit/pass.py").read_text().startswith("# orbit/pass.py")
     press(qtbot, page.card.revert_button)
     qtbot.waitUntil(lambda: page.editor.toPlainText().startswith("# orbit/pass.py"))
+    assert not page.card.has_unsaved
+    page.editor.undo()
+    assert page.editor.toPlainText().startswith("mine # orbit") and page.card.has_unsaved
 
 
 def test_a_new_text_has_no_file_and_is_kept(page, files, qtbot):
@@ -73,10 +77,15 @@ def test_a_new_text_has_no_file_and_is_kept(page, files, qtbot):
     qtbot.waitUntil(lambda: page.card.path == "notes.md")
     press(qtbot, page.new_button)
     assert page.editor.toPlainText() == "y = 2"
+    press(qtbot, page.new_button)
+    assert page.editor.toPlainText() == ""
+    page.editor.undo()
+    assert page.editor.toPlainText() == "y = 2"
 
 
 @pytest.mark.parametrize(("name", "words"), [("logo.bin", "is no text"), ("gone.py", "cannot be read")])
 def test_what_cannot_be_shown_is_said_and_changes_nothing(page, files, name, words, qtbot):
+    page.card.show_text(str(files), PATH, TEXT, 0)
     page.open_file(name)
     qtbot.waitUntil(page.message.isVisible)
     assert words in page.message.words.text() and page.card.path == PATH and page.editor.toPlainText() == TEXT
@@ -87,8 +96,8 @@ def test_a_file_too_large_is_refused(tmp_path):
 
     (tmp_path / "big.py").write_bytes(b"x" * (MOST_BYTES + 1))
     assert "too large" in read_text(tmp_path / "big.py")[1]
-    (tmp_path / "dos.py").write_bytes(b"\xef\xbb\xbfa\r\nb\xff\r\n")
-    assert read_text(tmp_path / "dos.py") == ("a\nb\ufffd\n", "")
+    (tmp_path / "dos.py").write_bytes(b"\xef\xbb\xbfa\r\nb\r\n")
+    assert read_text(tmp_path / "dos.py")[0].text == "a\nb\n"
 
 
 def test_no_folder_is_open(page, application, qtbot):
@@ -103,8 +112,7 @@ def test_the_place_is_remembered(page, files, application, qtbot):
     page.open_file("notes.md")
     qtbot.waitUntil(lambda: page.card.path == "notes.md")
     page.editor.moveCursor(page.editor.textCursor().MoveOperation.End)
-    page.splitter.setSizes([600, 400])
-    page.compare_button.click()
+    page.folds.toggle("compare")
     page.keep_place()
     application.settings.save()
     application.settings = Settings(application.data_folder, application)  # as the next start reads it
@@ -112,5 +120,5 @@ def test_the_place_is_remembered(page, files, application, qtbot):
     qtbot.addWidget(other)
     qtbot.waitUntil(lambda: other.card.path == "notes.md")
     assert other.editor.textCursor().position() == page.editor.textCursor().position()
-    assert not other.compare_button.isChecked() and other.side.isHidden()
+    assert not other.folds.is_open("compare") and other.sides.isHidden() and not other.drawer.timeline.isHidden()
     other.keep_place()

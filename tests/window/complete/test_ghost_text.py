@@ -188,6 +188,35 @@ def test_a_click_on_the_moved_rest_of_the_line_finds_its_letter(editor, script, 
     assert editor.textCursor().position() == TEXT.index("return") + 3
 
 
+def ghost_at_the_end(editor, script, qtbot, asked) -> QPoint:
+    """A ghost of three lines after the last letter; gives a point in the empty area below it."""
+    qtbot.keyClicks(editor, "x")
+    asked()
+    script.answer("one\n    two\n    three")
+    bottom = editor.blockBoundingGeometry(editor.document().lastBlock()).translated(editor.contentOffset()).bottom()
+    return QPoint(editor.viewport().width() // 2, int(bottom) + 60)
+
+
+def test_a_click_below_the_ghost_leaves_the_cursor_in_the_last_line(editor, script, qtbot, asked):
+    below = ghost_at_the_end(editor, script, qtbot, asked)
+    for point in (below, below - QPoint(0, 58), QPoint(below.x(), editor.cursorRect().center().y())):
+        qtbot.mouseClick(editor.viewport(), Qt.MouseButton.LeftButton, pos=point)
+        assert editor.textCursor().position() == len(TEXT) + 1
+        assert editor.shown_ghost == "one\n    two\n    three"  # the cursor was there already
+
+
+def test_dragging_over_the_ghost_selects_nothing_of_another_line(editor, script, qtbot, asked):
+    below = ghost_at_the_end(editor, script, qtbot, asked)
+    where = editor.viewport()
+    qtbot.mousePress(where, Qt.MouseButton.LeftButton, pos=below)
+    qtbot.mouseMove(where, below - QPoint(0, 70))
+    qtbot.mouseMove(where, below - QPoint(30, 72))
+    assert editor.textCursor().blockNumber() == editor.document().findBlock(editor.textCursor().anchor()).blockNumber()
+    qtbot.mouseRelease(where, Qt.MouseButton.LeftButton, pos=below - QPoint(30, 72))
+    qtbot.mouseDClick(where, Qt.MouseButton.LeftButton, pos=below)
+    assert editor.textCursor().blockNumber() == 5
+
+
 def test_a_word_that_is_composed_takes_its_place(ghost, qapp):
     qapp.sendEvent(ghost, QInputMethodEvent("か", []))
     assert ghost.shown_ghost == "" and ghost.textCursor().block().layout().preeditAreaText() == "か"

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from app.values.completion import SamplingSettings, StopSettings
 from app.values.training import ScoreView
 from app.window.complete import suggester as states
-from tests.window.complete.script import TEXT, list_models, type_and_answer
+from tests.window.complete.script import STARTER, TEXT, compare, list_models, type_and_answer
 from tests.window.stage import ROOT, press
 
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -83,10 +83,8 @@ def test_keys_are_named_as_they_are_set(page, application):
 
 
 def test_sampling_changes_the_next_question_and_goes_back(page, application, script, qtbot):
-    drawer = page.sampling
-    assert not drawer.body.isVisible() and drawer.summary.text().startswith("The likeliest token")
-    drawer.fold.click()
-    assert drawer.body.isVisible()
+    drawer = page.drawer.options
+    assert drawer.heading.remark.words.startswith("The likeliest token")
     type_and_answer(page, script, qtbot)
     script.answer("ab")
     count = len(script.asked)
@@ -94,21 +92,22 @@ def test_sampling_changes_the_next_question_and_goes_back(page, application, scr
     drawer.rows["end_of_line"].control.click()
     qtbot.waitUntil(lambda: len(script.asked) > count, timeout=3000)
     assert script.last().sampling.temperature == 0.8 and script.last().stops.end_of_line
-    assert drawer.summary.text() == "Temperature 0.8, seed 0, up to 48 tokens, to the end of the line"
+    assert drawer.heading.remark.words == "Temperature 0.8, seed 0, up to 48 tokens, to the end of the line"
     drawer.reset_button.click()
     assert application.completion.sampling == SamplingSettings() and application.completion.stops == StopSettings()
     assert drawer.rows["temperature"].control.value() == 0.0 and not drawer.reset_button.isEnabled()
 
 
 def test_the_scores_of_the_last_run_are_beside_it(page, application):
-    assert not page.scores.isVisible()
+    application.settings.unfolded = ["scores"]
+    assert not page.drawer.isVisible() and not page.folds.buttons["scores"].isVisible()  # nothing is known yet
     training = application.training
     training.before, training.after = ScoreView("a", 1.9, 1.62, 0.061), ScoreView("b", 1.2, 1.31, 0.148)
     training.scored.emit()
-    assert page.scores.isVisible()
-    assert page.scores.cells["bits_per_byte", "after"].text() == "1.31"
-    assert page.scores.cells["next_line_exact", "before"].text() == "6.1 %"
-    assert page.scores.cells["keystrokes_saved", "after"].text() == "–"
+    assert page.drawer.scores.isVisible()
+    assert page.drawer.scores.cells["bits_per_byte", "after"].text() == "1.31"
+    assert page.drawer.scores.cells["next_line_exact", "before"].text() == "6.1 %"
+    assert page.drawer.scores.cells["keystrokes_saved", "after"].text() == "–"
 
 
 # ---- the page as a whole
@@ -116,32 +115,71 @@ def test_the_scores_of_the_last_run_are_beside_it(page, application):
 
 def test_f6_leaves_the_editor_and_comes_back(page, qtbot):
     qtbot.keyClick(page.editor, Qt.Key.Key_F6)
-    assert page.sides.upper.choice.hasFocus()
-    qtbot.keyClick(page.sides.upper.choice, Qt.Key.Key_F6)
+    assert page.folds.buttons["compare"].hasFocus()
+    qtbot.keyClick(page.folds.buttons["compare"], Qt.Key.Key_F6)
     assert page.editor.hasFocus()
 
 
-def test_the_width_is_shared_alike_until_the_user_shares_it(page, application):
+def test_at_first_there_is_only_the_editor(application, script, models, theme, qtbot):
+    from app.window.complete.page import CompletePage
+
+    page = CompletePage(application)
+    qtbot.addWidget(page)
+    page.resize(1080, 700)
+    page.show()
+    assert not page.drawer.isVisible() and page.editor.width() > 1000 and page.card.height() > 500
+    assert application.completion.second == ""  # no second model is loaded for a comparison that nobody sees
+    parts = {
+        "compare": page.sides,
+        "blend": page.drawer.blend,
+        "timeline": page.drawer.timeline,
+        "options": page.drawer.options,
+    }
+    for name, part in parts.items():
+        press(qtbot, page.folds.buttons[name])
+        assert part.isVisible() and application.settings.unfolded == [name]
+        press(qtbot, page.folds.buttons[name])
+        assert not part.isVisible() and not page.drawer.isVisible()
+    application.settings.unfolded = ["options", "compare"]
+    assert page.sides.isVisible() and page.drawer.options.isVisible() and application.completion.second
+
+
+def test_the_editor_keeps_its_height_while_answers_come(page, application, script, qtbot):
+    application.settings.unfolded = ["compare"]
+    page.resize(1096, 760)
+    qtbot.wait(50)
+    before = page.editor.height()
+    compare(page, application, script, **{STARTER: "a\n    b\n    c\n    d\n    e\n    f"})
+    type_and_answer(page, script, qtbot)
+    qtbot.waitUntil(lambda: page.sides.before.alone.view.text != "")
+    qtbot.wait(50)
+    assert page.editor.height() == before
+    assert page.sides.before.alone.view.y() == page.sides.after.alone.view.y()
+    room = page.drawer.viewport().height()
+    assert page.drawer.widget().height() <= room  # all of it is seen, and no more than it wants is taken
+    assert room < 0.5 * page.splitter.height()
+
+
+def test_the_height_is_shared_alike_until_the_user_shares_it(page, application):
     page.resize(1096, 700)
     before = page.splitter.sizes()
     page.resize(1700, 900)
     page.resize(1096, 700)
     assert page.splitter.sizes() == before
     page.keep_place()
-    assert not application.settings.place("complete.splitter")
-    page.splitter.handle(1).moveSplitter(500)
+    assert not application.settings.place("complete.height")
+    page.splitter.handle(1).moveSplitter(300)
     page.resize(1120, 700)
-    assert abs(page.splitter.sizes()[0] - 500) < 40
+    assert abs(page.splitter.sizes()[0] - 300) < 40
     page.keep_place()
-    assert application.settings.place("complete.splitter")
+    assert application.settings.place("complete.height")
 
 
 def test_it_fits_the_smallest_window_and_everything_has_a_name(page, qtbot):
     from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QPlainTextEdit, QSlider
 
-    page.sampling.fold.setChecked(True)
     page.resize(840, 590)
-    qtbot.waitUntil(lambda: page.side.widget().width() <= page.side.viewport().width())
+    qtbot.waitUntil(lambda: page.drawer.widget().width() <= page.drawer.viewport().width())
     assert page.minimumSizeHint().width() <= 840 and page.minimumSizeHint().height() <= 590
     for kind in (QAbstractButton, QComboBox, QLineEdit, QPlainTextEdit, QSlider):
         for widget in page.findChildren(kind):

@@ -13,6 +13,7 @@ from tests.app.state.program import *  # noqa: F403  (fixtures)
 def open_page(one, qtbot):
     from app.window.complete.page import CompletePage
 
+    one.state.settings.unfolded = ["timeline"]
     one.state.settings.completion_delay_least = 0
     one.state.settings.completion_delay_most = 20
     one.state.completion.set_stops("max_tokens", 8)
@@ -55,22 +56,24 @@ def test_before_and_after_a_run(program, repository, tiny, theme, qtbot):
     one.small_options(tiny, steps=60, learning_rate=0.02)
     one.run_to_end()
     made = state.training.finished.checkpoint
-    one.until(lambda: state.completion.choice(made) is not None and page.timeline.points)
+    one.until(lambda: state.completion.choice(made) is not None and page.drawer.timeline.points)
+    assert page.sides.isHidden()
     state.training.compare()
     sides = page.sides
-    assert (sides.upper.choice.value, sides.lower.choice.value) == (tiny, made)
-    assert sides.arrangement.related and page.blend.heading.remark.words == "100 % adapted"
+    assert sides.isVisible()  # whoever asks for a comparison gets to see it
+    assert (sides.before.choice.value, sides.after.choice.value) == (tiny, made)
+    assert sides.arrangement.related and page.drawer.blend.heading.remark.words == "100 % adapted"
     qtbot.keyClick(page.editor, Qt.Key.Key_Return)
     complete(one, page, qtbot, "def step_1_")
-    one.until(lambda: all(channel.state == DONE and not channel.is_stale for channel in sides.channels.values()))
-    adapted, base = sides.lower.view.text, sides.upper.view.text
+    one.until(lambda: all(channel.state == DONE and not channel.is_stale for channel in sides.wanted_channels))
+    adapted, base = sides.after.alone.view.text, sides.before.alone.view.text
     assert adapted == page.editor.shown_ghost and adapted != base
-    page.blend.slider.setValue(0)  # all of the base
+    page.drawer.blend.slider.setValue(0)  # all of the base
     one.until(lambda: page.suggester.state == states.SHOWN and page.editor.shown_ghost == base)
-    page.timeline.slider.setValue(0)
-    one.until(lambda: page.timeline.view.text == base)
-    page.timeline.slider.setValue(len(page.timeline.points) - 1)
-    one.until(lambda: page.timeline.view.text == adapted)
+    page.drawer.timeline.slider.setValue(0)
+    one.until(lambda: page.drawer.timeline.view.text == base)
+    page.drawer.timeline.slider.setValue(len(page.drawer.timeline.points) - 1)
+    one.until(lambda: page.drawer.timeline.view.text == adapted)
     assert one.failures == []
     page.keep_place()
 
@@ -83,7 +86,7 @@ def test_during_a_run_the_model_in_training_answers(program, repository, tiny, t
     one.small_options(tiny, steps=100_000)
     state.training.start()
     one.until(lambda: state.training.step > 1 and state.completion.choice(IN_TRAINING) is not None)
-    page.sides.upper.chosen.emit(IN_TRAINING)
+    page.sides.before.chosen.emit(IN_TRAINING)
     page.on_new_wanted()
     step = state.training.step
     complete(one, page, qtbot, "class Shelf")

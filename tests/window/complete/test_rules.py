@@ -161,9 +161,9 @@ CHOICES = (
 
 def test_the_base_stands_above():
     found = arrange(CHOICES, "c2", STARTER)
-    assert (found.upper, found.lower, found.related) == (SECOND, MODEL, True) and found.titles == ("Before", "After")
+    assert (found.before, found.after, found.related) == (SECOND, MODEL, True) and found.titles == ("Before", "After")
     other = arrange(CHOICES, "c1", "c2")
-    assert (other.upper, other.lower, other.related) == (MODEL, SECOND, True)
+    assert (other.before, other.after, other.related) == (MODEL, SECOND, True)
 
 
 def test_the_share_of_the_lower_one_whichever_it_is():
@@ -174,8 +174,8 @@ def test_the_share_of_the_lower_one_whichever_it_is():
 
 def test_unrelated_models_keep_their_places():
     before = arrange(CHOICES, "c2", "c1")
-    after = arrange(CHOICES, "c2", "x", before=before)
-    assert (after.upper, after.lower, after.related) == (SECOND, MODEL, False)
+    after = arrange(CHOICES, "c2", "x", earlier=before)
+    assert (after.before, after.after, after.related) == (SECOND, MODEL, False)
     assert after.titles == ("First", "Second")
     assert not arrange(CHOICES, "c2", "").related
 

@@ -45,7 +45,18 @@ def test_commands_and_exit_codes_are_those_of_the_program():
     text = next(page.text for page in LOADED if page.key == "command_line")
     for code in (0, FAILED, REFUSED, INTERRUPTED):
         assert f"\n| {code} |" in text
-    for command in ("base", "checkpoints", "complete", "devices", "scan", "score", "selftest", "tour", "train"):
+    for command in (
+        "base",
+        "checkpoints",
+        "complete",
+        "devices",
+        "memory",
+        "scan",
+        "score",
+        "selftest",
+        "tour",
+        "train",
+    ):
         assert f"| `{command}` |" in text
     parser = build_parser()
     examples = [shlex.split(line)[1:] for line in text.splitlines() if line.startswith("    codecoil ")]
@@ -124,7 +135,7 @@ def test_every_key_of_every_page_is_in_its_table(main_window):
         title = owner(thing, main_window.made)
         assert f"`{keys}`" in told[title or "Privacy"], (title, thing, keys)
     assert "`F6`" in told["Complete"] and "`F6`" not in told["Repository"]
-    assert "`Ctrl+Shift+O`" in told["Repository"] and "`←, →`" in told["Complete"]
+    assert "`Ctrl+Shift+O`" in told["Repository"] and "`↑, ↓`" in told["Complete"]
     assert "`Space`" in told["Repository"] and "`+, -, Esc`" in told["Adapt"]
     window.close()
 

@@ -229,3 +229,18 @@ def test_about_names_the_versions(part, qtbot):
     press(qtbot, part("about").copy_button)
     copied = QGuiApplication.clipboard().text()
     assert "Codecoil: 0.1.0" in copied and "PySide6: 6." in copied
+
+
+def test_deleting_what_is_kept_about_a_repository_asks_first(part, application, qtbot, tmp_path):
+    deleted = []
+    application.repository.delete_wanted.connect(deleted.append)
+    pane = part("storage")
+    assert not pane.kept.isVisible()
+    application.repository.open(tmp_path)
+    press(qtbot, pane.kept.button)
+    assert deleted == [] and "memory" in pane.kept.words.text() and tmp_path.name in pane.kept.words.text()
+    press(qtbot, pane.kept.keep_button)
+    assert pane.kept.button.isVisible()
+    press(qtbot, pane.kept.button)
+    press(qtbot, pane.kept.sure_button)
+    assert deleted == [str(tmp_path)] and not pane.kept.isVisible() and application.repository.phase == "none"

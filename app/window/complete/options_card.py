@@ -1,4 +1,4 @@
-"""How suggestions are written and where they end.  Folded: the defaults need no touching."""
+"""How sure suggestions have to be, how they are written and where they end.  The defaults need no touching."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
+from app.settings import USUAL_LEAST_CHANCE, Settings
 from app.state.completion import CompletionController
-from app.theme import Theme, Tokens
-from app.theme.icons import icon
 from app.values.completion import SamplingSettings, StopSettings
-from app.window.parts import Card, FieldRow, LinkButton, Number, Switch, WholeNumber, label
+from app.window.complete.sure_slider import SureSlider
+from app.window.parts import Card, FieldRow, LinkButton, Number, Switch, WholeNumber, rule
 
 
 @dataclass(frozen=True)
@@ -54,42 +54,35 @@ CONTROLS = (
 CONTROL_WIDTH = 104
 
 
-class SamplingDrawer(Card):
-    """A fold with a line that says what is set, and the controls below it."""
+class OptionsCard(Card):
+    """A slider, and the controls below it in two columns: where a suggestion ends, and how it is sampled."""
 
-    def __init__(self, completion: CompletionController) -> None:
-        super().__init__(margins=(10, 8, 16, 10), spacing=6)
-        self._completion = completion
-        self.fold = QToolButton()
-        self.fold.setText("Sampling")
-        self.fold.setProperty("role", "fold")
-        self.fold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.fold.setCheckable(True)
-        self.fold.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.fold.setAccessibleName("Show how suggestions are written")
-        self.summary = label("", "label", wrap=True)
-        self.summary.setContentsMargins(6, 0, 0, 2)
-        self.body = QWidget()
-        inner = QVBoxLayout(self.body)
-        inner.setContentsMargins(6, 2, 0, 0)
-        inner.setSpacing(9)
+    def __init__(self, completion: CompletionController, settings: Settings) -> None:
+        super().__init__("Options", spacing=12)
+        self._completion, self._settings = completion, settings
+        self.sure = SureSlider(settings)
         self.rows: dict[str, SettingField] = {}
-        for control in CONTROLS:
-            row = SettingField(control)
-            row.entered.connect(self.on_entered)
-            self.rows[control.name] = row
-            inner.addWidget(row)
+        columns = QHBoxLayout()
+        columns.setSpacing(32)
+        for group in (STOPS, SAMPLING):
+            column = QVBoxLayout()
+            column.setSpacing(9)
+            for control in CONTROLS:
+                if control.group == group:
+                    row = SettingField(control)
+                    row.entered.connect(self.on_entered)
+                    self.rows[control.name] = row
+                    column.addWidget(row)
+            column.addStretch(1)
+            columns.addLayout(column, 1)
         self.reset_button = LinkButton("Back to the defaults")
-        inner.addWidget(self.reset_button, 0, Qt.AlignmentFlag.AlignLeft)
-        self.body.hide()
-        for widget in (self.fold, self.summary, self.body):
+        for widget in (self.sure, rule()):
             self.column.addWidget(widget)
-        self.fold.toggled.connect(self.on_fold_toggled)
+        self.column.addLayout(columns)
+        self.column.addWidget(self.reset_button, 0, Qt.AlignmentFlag.AlignLeft)
         self.reset_button.clicked.connect(self.on_reset)
         completion.changed.connect(self.refresh)
-        theme = Theme.current()
-        theme.restyled.connect(self.on_restyled)
-        self.on_restyled(theme.tokens)
+        settings.changed.connect(self.on_setting_changed)
         self.refresh()
 
     @Slot()
@@ -97,9 +90,15 @@ class SamplingDrawer(Card):
         """Show what is set."""
         for row in self.rows.values():
             row.show_value(getattr(getattr(self._completion, row.setting.group), row.setting.name))
-        self.summary.setText(summary(self._completion.sampling, self._completion.stops))
+        self.heading.say(summary(self._completion.sampling, self._completion.stops))
         usual = (SamplingSettings(), StopSettings())
-        self.reset_button.setEnabled((self._completion.sampling, self._completion.stops) != usual)
+        is_usual = (self._completion.sampling, self._completion.stops) == usual
+        self.reset_button.setEnabled(not is_usual or self._settings.least_chance != USUAL_LEAST_CHANCE)
+
+    @Slot(str)
+    def on_setting_changed(self, name: str) -> None:
+        if name == "least_chance":
+            self.refresh()
 
     @Slot(str, object)
     def on_entered(self, name: str, value: Any) -> None:
@@ -107,6 +106,7 @@ class SamplingDrawer(Card):
 
     @Slot()
     def on_reset(self) -> None:
+        self._settings.reset("least_chance")
         for group, usual in ((SAMPLING, SamplingSettings()), (STOPS, StopSettings())):
             for field in fields(usual):
                 self._set(group, field.name, getattr(usual, field.name))
@@ -114,15 +114,6 @@ class SamplingDrawer(Card):
     def _set(self, group: str, name: str, value: Any) -> str:
         change = self._completion.set_sampling if group == SAMPLING else self._completion.set_stops
         return change(name, value)
-
-    @Slot(bool)
-    def on_fold_toggled(self, is_open: bool) -> None:
-        self.body.setVisible(is_open)
-        self.on_restyled(Theme.current().tokens)
-
-    @Slot(object)
-    def on_restyled(self, tokens: Tokens) -> None:
-        self.fold.setIcon(icon("chevron_down" if self.fold.isChecked() else "chevron_right", tokens.mute, 14))
 
 
 class SettingField(FieldRow):

@@ -1,0 +1,154 @@
+"""`codecoil memory`: what the memory of a folder holds; with --ask, what it suggests at a cursor, and from where."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.command_line.complete import ALTERNATIVES, offset_of, read_text
+from app.command_line.model_choice import STARTER, STORE, open_chosen, open_starter, starter_tokenizer
+from app.command_line.repository_memory import memory_of, scan_folder, source_words
+from app.command_line.scan import ProgressBar, counted, plain
+from app.data_folder import data_folder
+from app.words import about, nbytes
+
+if TYPE_CHECKING:
+    from engine.corpus.tokenizer import Tokenizer
+    from engine.generate.requests import Completion, CompletionRequest
+    from engine.memory import MemorySnapshot
+
+JUST_NOW = 5.0  # seconds
+
+
+def add_parser(commands) -> None:
+    """The command and its options."""
+    parser = commands.add_parser("memory", help="what the memory of a folder holds, and what it would suggest")
+    parser.add_argument("path", metavar="PATH", help="the folder of source code")
+    parser.add_argument(
+        "--checkpoint", metavar="ID", help="with the tokenizer of this one (default: the built-in model)"
+    )
+    parser.add_argument(
+        "--ask", metavar="FILE", help="what would be suggested in this file of the folder, and from where"
+    )
+    parser.add_argument("--line", type=int, metavar="N", help="the cursor's line, from 1 (default: the last)")
+    parser.add_argument("--column", type=int, metavar="M", help="the cursor's column, from 1 (default: the line's end)")
+    parser.add_argument("--device", default="auto", metavar="NAME", help="for --ask; as `codecoil devices` prints it")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
+    parser.set_defaults(handler="app.command_line.memory")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Bring the memory up to date and print what it holds."""
+    from engine.errors import InputError
+
+    root = Path(arguments.path).resolve()
+    if arguments.ask is None and (arguments.line is not None or arguments.column is not None):
+        raise InputError("--line and --column are places in a file.", "Name it with --ask.")
+    request = request_at(root, arguments) if arguments.ask is not None else None
+    name, tokenizer = chosen_tokenizer(arguments.checkpoint)
+    progress = ProgressBar()
+    answer = None
+    try:
+        memory, snapshot = memory_of(scan_folder(root, tokenizer, progress), progress)
+        if request is not None:
+            answer = ask(request, snapshot, arguments.checkpoint, arguments.device, progress)
+    finally:
+        progress.clear()
+    content = {
+        "path": str(root),
+        "tokens": snapshot.tokens,
+        "files": len({entry.path for entry in snapshot.entries}),
+        "names": len(snapshot.names.counts),
+        "bytes": memory.nbytes,
+        "age": memory.age,
+        "tokenizer": tokenizer.digest,
+        "model": name,
+    }
+    if arguments.json:
+        if answer is not None:
+            content["suggestion"] = {"file": request.path, **answer.to_json()}
+        print(json.dumps(content))
+        return 0
+    print("\n".join([*lines(content), *(suggestion_lines(answer) if answer is not None else ())]))
+    return 0
+
+
+def chosen_tokenizer(checkpoint: str | None) -> tuple[str, Tokenizer]:
+    """The name of a model and its tokenizer."""
+    if checkpoint is None:
+        return STARTER, starter_tokenizer()
+    from engine.checkpoints.store import CheckpointStore
+    from engine.session.bases import tokenizer_of
+
+    store = CheckpointStore(data_folder() / STORE)
+    manifest = store.get(checkpoint)
+    return manifest.name, tokenizer_of(store, manifest)
+
+
+def request_at(root: Path, arguments: argparse.Namespace) -> CompletionRequest:
+    """The cursor that --ask, --line and --column name."""
+    from engine.errors import InputError
+    from engine.generate.requests import CompletionRequest, Offer
+
+    file = Path(arguments.ask).resolve()
+    text = read_text(arguments.ask)
+    if root not in file.parents:
+        raise InputError(f"{arguments.ask} is not in {root}.", "Name a file of that folder.")
+    cursor = offset_of(text, arguments.line, arguments.column, arguments.ask)
+    path = file.relative_to(root).as_posix()
+    return CompletionRequest(text[:cursor], text[cursor:], path, offer=Offer(0.0, ALTERNATIVES))
+
+
+def ask(
+    request: CompletionRequest,
+    snapshot: MemorySnapshot,
+    checkpoint: str | None,
+    device_name: str,
+    progress: ProgressBar,
+) -> Completion:
+    """What the model and the memory suggest together."""
+    from engine.devices import open_device
+    from engine.generate.completer import Completer
+
+    device = open_device(device_name)
+    chosen = completer = None
+    try:
+        progress(0, 0, "Loading the model")
+        chosen = open_starter(device) if checkpoint is None else open_chosen(checkpoint, None, None, device)
+        completer = Completer(chosen.model, chosen.tokenizer)
+        completer.memory = snapshot
+        return completer.complete(request)
+    finally:
+        if completer is not None:
+            completer.close()
+        if chosen is not None:
+            chosen.model.close()
+        device.close()
+
+
+def lines(content: dict[str, Any]) -> list[str]:
+    """What the memory holds, for people."""
+    age = content["age"]
+    built = "not kept" if age is None else "built just now" if age < JUST_NOW else f"built {about(age)} ago"
+    return [
+        plain(content["path"]),
+        f"{counted(content['tokens'], 'token')} in {counted(content['files'], 'file')},"
+        f" {counted(content['names'], 'name')}",
+        f"{nbytes(content['bytes'])} on disk, {built}",
+        f"Tokenizer of {content['model']}: {content['tokenizer'][:12]}",
+    ]
+
+
+def suggestion_lines(answer: Completion) -> list[str]:
+    """The chance, the text and where it is from; then the other lines."""
+    if not answer.text:
+        return ["", f"No suggestion: {answer.silence or 'nothing fits here.'}"]
+    first, *more = answer.text.split("\n")
+    chance = f"{answer.chance:.0%}".replace("%", " %") if answer.chance is not None else ""
+    text = ["", f"{chance:>6}  {plain(first)}", *(f"{'':8}{plain(line)}" for line in more)]
+    words = source_words(answer)
+    text.append(f"{'':8}({words})" if words else f"{'':8}(no other file has this line)")
+    return text + [f"{'or':>6}  {plain(other)}" for other in answer.alternatives]

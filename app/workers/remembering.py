@@ -1,0 +1,119 @@
+"""Keeps the memory of the open repository up to date, in the repository's thread.
+
+    corpus ─▶ take_in ─▶ update (milliseconds after an edit) ─▶ remembered: the engine's thread
+                 │                                           └▶ described: the window
+                 └▶ a quiet moment ─▶ merge (seconds), where much has changed
+
+A build that was cancelled is begun again after a quiet moment; a folder that is left takes its memory with it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from app.events import Failure
+from app.values.memory import READING, READY, MemoryView
+from app.workers.cancellation import Flag
+from app.workers.failures import failure_from
+
+QUIET = 3000  # milliseconds without a change before a merge
+DELETE_TRIES, DELETE_PAUSE = 20, 0.1  # Windows deletes a mapped file only once every thread has let go of it; seconds
+
+
+class Remembering(QObject):
+    """A child of the repository's worker, so it lives in that one's thread."""
+
+    remembered = Signal(object)  # the engine's MemorySnapshot, for the engine's thread; None when the folder is left
+    described = Signal(object)  # MemoryView of it, or None
+    failed = Signal(object)  # Failure
+
+    def __init__(self, flag: Flag, parent: QObject) -> None:
+        super().__init__(parent)
+        self._flag = flag
+        self._memory = None  # the engine's RepositoryMemory
+        self._corpus = None  # as it was taken in last
+        self._folder: Path | None = None
+        self._known = False  # whether there is a snapshot
+        self._rebuild = False  # nothing is on disk: merge even where little has changed
+        self._failure: Failure | None = None  # told last
+        self._quiet = QTimer(self)
+        self._quiet.setSingleShot(True)
+        self._quiet.setInterval(QUIET)
+        self._quiet.timeout.connect(self.on_quiet)
+
+    def take_in(self, folder: Path, corpus, rebuild: bool = False) -> None:
+        """Remember `corpus`; `folder`: where what is kept about its repository lies.
+
+        `rebuild`: what no longer counts must not stay on disk, either, because the user chose to leave it out.
+        """
+        self._quiet.stop()
+        if not corpus.has_tokens:
+            return
+        if self._memory is None or self._folder != folder or self._memory.tokenizer.digest != corpus.tokenizer.digest:
+            from engine.memory import RepositoryMemory
+
+            self._memory = RepositoryMemory(folder, corpus.tokenizer)
+            self._folder, self._known = folder, False
+            self.described.emit(MemoryView(0, 0, 0, READING))
+        self._corpus = corpus
+        if rebuild:
+            self._rebuild = True
+            shutil.rmtree(self._memory.folder, ignore_errors=True)
+        if self._build(self._memory.update) and (self._memory.needs_merge or self._rebuild):
+            self._quiet.start()
+
+    @Slot()
+    def on_quiet(self) -> None:
+        """Nothing has changed for a moment: do what takes longer, or what was cancelled."""
+        if self._memory is None:
+            return
+        self._flag.arm()  # a cancel was meant for what was done before
+        if not self._known:
+            self.take_in(self._folder, self._corpus)
+        elif self._build(self._memory.merge):
+            self._rebuild = False
+
+    def forget(self) -> None:
+        """The folder is left."""
+        self._quiet.stop()
+        self._memory = self._corpus = self._folder = self._failure = None
+        self._known = self._rebuild = False
+        self.remembered.emit(None)
+        self.described.emit(None)
+
+    def _build(self, how) -> bool:
+        """Tell what `how` gives of the corpus; False where it was cancelled or failed."""
+        try:
+            snapshot = how(self._corpus, self._flag.is_raised)
+        except Exception as error:
+            failure = failure_from(error)
+            if failure != self._failure:  # a full disk is told once, not with every edit
+                self.failed.emit(failure)
+            self._failure = failure
+            return False
+        if snapshot is None:
+            self._quiet.start()
+            return False
+        self._known, self._failure = True, None
+        files = len({entry.path for entry in snapshot.entries})
+        self.remembered.emit(snapshot)
+        self.described.emit(MemoryView(snapshot.tokens, files, self._memory.nbytes, READY))
+        return True
+
+
+def delete_kept(folder: Path) -> None:
+    """Delete what is kept about a repository: the list of its files, the choices, the split and the memory."""
+    for left in reversed(range(DELETE_TRIES)):
+        try:
+            shutil.rmtree(folder)
+            return
+        except FileNotFoundError:
+            return
+        except OSError:
+            if not left:
+                raise
+            time.sleep(DELETE_PAUSE)
