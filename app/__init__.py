@@ -22,6 +22,7 @@ engine and answers with a frozen value of `values` or `events`. No pane sees a w
     base_models     larger models, with what they cost      base_model_fetching  getting one, after a yes
     defects         errors that nobody caught               log_file          what happened, for a report
     words           numbers and states for people           key_check         whether a text names a key
+    atomic_file     replaces a file as a whole
 """
 
 VERSION = "0.1.0"  # the same as in pyproject.toml; a test holds the two together

@@ -14,6 +14,7 @@
     train/        steps, evaluations, health and memory of a run; knows no repository
     session/      a run from folder to checkpoint: corpus, base, trainer and store put together
     checkpoints/  the store, comparing and merging, other people's formats
+    memory/       every token of the repository, asked while a completion is written
     generate/     completion: from a cursor to a stream of text
     scorecard/    did adaptation help, with an interval
     selftest      every kernel of a device against the CPU device

@@ -1,7 +1,7 @@
 """Workers: QObjects in threads of their own, called by queued signals, answering with frozen values.
 
     thread "engine"       engine (devices, checks, race), training, completing, measuring: all on one `Workbench`
-    thread "repository"   repository: reads, tokenises, watches and counts changes
+    thread "repository"   repository: reads, tokenises, watches and counts changes; remembering: its memory
     thread "files"        files: everything in the checkpoint store that needs no device; moving: the data folder
     thread "downloads"    downloading: one base model, while it is being fetched
 

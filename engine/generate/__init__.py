@@ -10,9 +10,13 @@
     programs                        the forward pass over some tokens as kernel calls, from a state to a state
     quantised                       the weights that they read: the model's own, or copies in 16 or 8 bits
     prompt, context, healing        from a cursor to tokens, framed as in training; what is typed is written again
-    prefix_states                   states along what was read, so that typing costs only the new tokens
-    sampling, stops                 which token, and when to end
+    prefix_states, text_tokens      states and tokens kept between requests, so that typing costs only what is new
+    writing, sampling, stops        which token, by model and memory, and when to end
+    word_guard                      a half-typed word becomes a name that exists
     loops, trimming                 what is not shown: the same over again, and what stands after the cursor already
+    offering                        a whole line, the best of a few drafts, or silence:
+    fitting_in, chance                  whether it fits where it would stand, and how likely it is to be taken
+    fits                            the numbers of mixture and chance that go with a base
     completer, answering, requests  all of these together: a request in, a stream of text out
 
 A Mamba model keeps all that it has read in a state of fixed size, so a token costs the same after ten tokens and after

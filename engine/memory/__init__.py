@@ -12,7 +12,7 @@
     evidence              what followed a context, counted
     mixing                counts and the model's distribution as one
     recall                the memory at one cursor
-    fitting, fits         the numbers of the mixture, and which fit goes with which base
+    fitting               the numbers of the mixture (which go with which base: `engine.generate.fits`)
 
 It needs no training, follows every edit, belongs to a repository and a tokenizer, not to a checkpoint, lies in the
 data folder and is in no export.

@@ -10,6 +10,7 @@
     timeline        the same cursor along a run
     scores_card     the last run's scorecard
     options_card    how sure suggestions have to be (sure_slider) and how the next token is chosen
+    memory_chip     the switch of the memory, with its size
 
     editor_card     the editor with its head and status_line; keeps what was typed, by file
     file_opener     a list of the repository's files with a filter; file_reading reads one in a thread of its own

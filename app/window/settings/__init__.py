@@ -6,6 +6,7 @@ device_pane      the devices (device_card), the race between them (race_card), t
                  (check_card, with every kernel in kernel_table)
 work_pane        memory, how much of the machine is used, the watcher and the idle rules
 completion_pane  delays and keys of the suggestions; key_field takes a key
-storage_pane     the theme, the data folder with its disk use (moved by move_part), the log
+storage_pane     the theme, the data folder with its disk use (moved by move_part), the log; kept_part deletes what is
+                 kept about the open repository
 about_pane       versions
 """
