@@ -11,8 +11,8 @@ import numpy as np
 
 from engine.corpus.tokenizer import IncrementalDecoder, Tokenizer
 from engine.generate import stops as reasons
-from engine.generate.chance import Judge
 from engine.generate.decoder import Cancelled, Decoder
+from engine.generate.fits import Fit
 from engine.generate.loops import LoopWatch
 from engine.generate.prefix_states import PrefixState, PrefixStates
 from engine.generate.prompt import Prompt
@@ -21,6 +21,7 @@ from engine.generate.stops import StopWatch
 from engine.generate.trimming import SuffixWatch
 from engine.generate.writing import Writer
 from engine.memory.names import Names
+from engine.memory.neighbours import Neighbour
 from engine.memory.recall import Recall
 from engine.memory.snapshot import MemorySnapshot
 
@@ -80,10 +81,11 @@ class Job:
     cancelled: Callable[[], bool] | None
     progress: Callable[[int, int], None] | None
     began: float
-    judge: Judge
+    fit: Fit
     recall: Recall | None = None
     memory: MemorySnapshot | None = None
     names: tuple[Names, ...] = ()
+    neighbours: Callable[[int], list[Neighbour]] | None = None
 
 
 class Answering:

@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.generate.fitting_in import Surroundings
 
-_NAME = re.compile(r"[^\W\d]\w{2,}")
+NAME = re.compile(r"[^\W\d]\w{2,}")
 _PROSE = re.compile(r"\A\s*(#|//|\*|\"\"\"|'''|:param|--)")
 DEFAULT_LEAST = 0.3  # shown from this chance on, unless a fit says otherwise
 
@@ -48,7 +48,7 @@ class Features:
         knows: Callable[[str], bool],
     ) -> Features:
         logs = np.log(np.maximum(chances, 1e-9))
-        names = set(_NAME.findall(text))
+        names = set(NAME.findall(text))
         return cls(
             max(float(logs.sum()), -30.0) / 5,
             float(logs.mean()),

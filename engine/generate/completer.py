@@ -32,6 +32,7 @@ from engine.generate.word_guard import WordGuard
 from engine.generate.writing import Writer
 from engine.memory.evidence import Counter
 from engine.memory.names import Names, count_names
+from engine.memory.neighbours import CursorLine, Neighbour, Neighbours
 from engine.memory.recall import Recall
 from engine.memory.snapshot import MemorySnapshot
 from engine.model.model import Model
@@ -71,6 +72,7 @@ class Completer:
         self.fit = fit_for(model)
         self.without: frozenset[str] = frozenset()  # parts of the memory that are not asked, to see their worth
         self._before, self._after = TextTokens(tokenizer), TextTokens(tokenizer)
+        self._lines, self._neighbours = TextTokens(tokenizer), Neighbours(tokenizer)
         self._states = PrefixStates(cache_bytes)
         self._decoder = Decoder(model, precision=precision)
         self._lock, self._thread = threading.Lock(), 0
@@ -145,8 +147,28 @@ class Completer:
         )  # fmt: skip
         return Job(
             self._decoder, self._states, self.tokenizer, writer, asked, request, cancelled, progress, began,
-            fit.judge, recall, self.memory if request.memory else None, names,
+            fit, recall, self.memory if request.memory else None, names,
+            self._neighbours_of(request) if request.memory and "neighbours" not in self.without else None,
         )  # fmt: skip
+
+    def _neighbours_of(self, request: CompletionRequest) -> Callable[[int], list[Neighbour]]:
+        """Finds lines of the file and of the repository that stand in surroundings like the cursor's."""
+
+        def find(most: int) -> list[Neighbour]:
+            begin = request.prefix.rfind("\n") + 1
+            line = request.prefix[begin:]
+            typed = line.lstrip()
+            after = request.suffix[:MOST_AFTER].partition("\n")
+            place = CursorLine(
+                self._lines.ids_of(request.prefix[:begin]),
+                self._after.ids_of(after[1] + after[2]),
+                len(line) - len(typed),
+                typed.encode("utf-8", "surrogatepass"),
+            )
+            sources = self.memory.sources(request.path) if self.memory is not None else ()
+            return self._neighbours.find(place, () if "repository" in self.without else sources, most)
+
+        return find
 
     def _take_turn(self) -> None:
         if self._lock.locked() and self._thread == threading.get_ident():

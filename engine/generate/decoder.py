@@ -95,6 +95,17 @@ class Decoder:
         """Read one token: the scores (v,) of the next."""
         return self._read([token], "logits").read("logits")[0]
 
+    def read_each(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
+        """Read `ids`, not many: the scores (n, v) of the token after each of them."""
+        flat, rows = self._checked(ids), []
+        for begin in range(0, len(flat), self._few):
+            part = flat[begin : begin + self._few]
+            executable = self._executable("read", len(part), "each")
+            executable.run({"ids": part})
+            rows.append(executable.read("logits"))
+            self.position += len(part)
+        return np.concatenate(rows)
+
     def read_top(self, ids: Sequence[int] | np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
         """As `read`, but only the `k` best come back, best first and ties to the lowest id.
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.generate.chance import Judge
+from engine.generate.ranking import Ranker
 from engine.memory.mixing import Mixing
 from engine.model.model import Model
 
@@ -30,6 +31,7 @@ class Fit:
     """
 
     mixing: Mixing
+    ranker: Ranker
     judge: Judge
     fill_in: bool
     weights: int
@@ -38,6 +40,7 @@ class Fit:
         return {
             "weights": self.weights,
             "fill_in": self.fill_in,
+            "ranker": self.ranker.to_json(),
             "judge": self.judge.to_json(),
             "mixing": self.mixing.to_json(),
         }
@@ -49,8 +52,13 @@ def fits_place() -> Path:
 
 def read_fit(path: Path) -> Fit:
     content = json.loads(path.read_text("utf-8"))
-    mixing, judge = Mixing.from_json(content["mixing"]), Judge.from_json(content["judge"])
-    return Fit(mixing, judge, bool(content["fill_in"]), int(content["weights"]))
+    return Fit(
+        Mixing.from_json(content["mixing"]),
+        Ranker.from_json(content["ranker"]),
+        Judge.from_json(content["judge"]),
+        bool(content["fill_in"]),
+        int(content["weights"]),
+    )
 
 
 @cache

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 from engine.generate.stops import indentation
-from engine.generate.trimming import CLOSING, SCANNED, Scanner
+from engine.generate.trimming import CLOSING, SCANNED, scanner_behind
 
 PARSED = 40_000  # characters of a file that is parsed
 CLOSERS = re.compile(r"[\s)\]}\"'`,;:]*\Z")
 OPENS_MORE = re.compile(r"(:|\\|,|\(|\[|\{)\s*\Z|\A\s*@|\"\"\"|'''")
+TRIPLE = re.compile(r"\"{3}|'{3}")
 KEY = re.compile(r"""\A\s*(?:-\s+)?["']?([\w.\-/ ]+?)["']?\s*[:=](?:\s|\Z)""")
 DATA = (".json", ".toml", ".yaml", ".yml")
 
@@ -25,6 +26,7 @@ REPEATS = "The line stands there already."
 BRACKETS = "Its brackets do not fit."
 SYNTAX = "It would not parse."
 SAME_KEY = "The key is there already."
+CODE_IN_TEXT = "It is code, and this is a docstring."
 NOT_BETWEEN = "It does not fit before the rest of the line."
 
 
@@ -61,6 +63,19 @@ class Surroundings:
         end = self.suffix.find("\n", begin)
         return self.suffix[len(self.rest) : end if end >= 0 else len(self.suffix)].rstrip()
 
+    @cached_property
+    def in_docstring(self) -> bool:
+        """Whether the cursor is inside a string of three quotes, in Python."""
+        quote = ""
+        for found in TRIPLE.finditer(self.prefix) if self.path.endswith((".py", ".pyi")) else ():
+            quote = found[0] if not quote else "" if found[0] == quote else quote
+        return bool(quote)
+
+    @property
+    def _shows_code(self) -> bool:
+        """Whether the line above is part of an example, or announces one."""
+        return self.above.startswith((">>>", "...")) or self.above.endswith("::") or is_statement(self.above)
+
     def problem(self, text: str, *, joined: bool) -> str:
         """Why a line may not be suggested; "" where it may.  `joined`: it ends where the rest of the line begins."""
         if not text.strip():
@@ -74,7 +89,9 @@ class Surroundings:
             return BRACKETS
         if self.path.endswith(DATA) and self._has_key(text):
             return SAME_KEY
-        return "" if self._parses(text) else SYNTAX
+        if self.in_docstring and is_statement(whole) and not self._shows_code:
+            return CODE_IN_TEXT
+        return ""
 
     def goes_on(self, line: str, lines: Sequence[str]) -> bool:
         """Whether a further line belongs to the block that the cursor is in, and says something new."""
@@ -86,9 +103,7 @@ class Surroundings:
 
     def _brackets_fit(self, text: str) -> bool:
         """Whether it closes nothing that is not open."""
-        scanner = Scanner()
-        begin = self.prefix.rfind("\n", 0, max(0, len(self.prefix) - SCANNED)) + 1
-        scanner.read(self.prefix[begin:])
+        scanner = scanner_behind(self.prefix)
         if scanner.quote:
             return True
         for character in text:
@@ -115,8 +130,10 @@ class Surroundings:
                     return True
         return False
 
-    def _parses(self, text: str) -> bool:
-        """Whether the file parses with the line, if it did without and the line is one that is complete."""
+    def parses(self, text: str) -> bool:
+        """Whether the file parses with the line, if it did without and the line is one that is complete.  Takes longer
+        than all that `problem` looks at together.
+        """
         if len(self.prefix) + len(self.suffix) > PARSED or OPENS_MORE.search(text) or self.rest.strip():
             return True
         language = self.path.rpartition(".")[2]
@@ -125,6 +142,18 @@ class Surroundings:
         return not _is_valid(language, self.prefix + self.suffix) or _is_valid(
             language, self.prefix + text + self.suffix
         )
+
+
+def is_statement(line: str) -> bool:
+    """Whether a line of Python is code beyond doubt: a sentence may happen to parse, too."""
+    line = line.strip()
+    if line.startswith(("@", "def ", "class ")):
+        return True
+    try:
+        found = ast.parse(line + " pass" if line.endswith(":") else line).body
+    except (SyntaxError, ValueError):
+        return False
+    return bool(found) and not isinstance(found[0], ast.Expr | ast.AnnAssign)
 
 
 @lru_cache(maxsize=8)

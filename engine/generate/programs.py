@@ -76,12 +76,12 @@ class Passes:
 
     def read(self, tokens: int, give: str) -> Program:
         """Reads `tokens` ids and gives, of the token after the last one: "nothing", "logits" (1, v) or "top" (the 64
-        best, see `top_k`).
+        best, see `top_k`); "each" gives the logits (tokens, v) after each of them.
         """
         tape = Tape(f"reading of {tokens} tokens", self._device)
         x = self._embedded(tape, tape.input("ids", (tokens,), "int32"))
-        x = self._layers(tape, x, rows=0 if give == "nothing" else 1)
-        if give == "logits":
+        x = self._layers(tape, x, rows={"nothing": 0, "each": tokens}.get(give, 1))
+        if give in ("logits", "each"):
             tape.output("logits", self._logits(tape, x))
         elif give == "top":
             best = tape.output(SMALL, tape.new("best", (1, 1 + 2 * TOP), Kind.WORKSPACE))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engine.generate.chance import Features
@@ -75,8 +75,11 @@ class Completion:
     alternatives: tuple[str, ...] = ()
     silence: str = ""
     features: Features | None = field(default=None, repr=False)
+    candidates: tuple = field(default=(), repr=False)  # of an offer, with what they were ranked by
 
     def to_json(self) -> dict[str, Any]:
-        content = asdict(self)
-        del content["features"]
-        return content
+        return {
+            name: value
+            for name, value in asdict(replace(self, features=None, candidates=())).items()
+            if name not in ("features", "candidates")
+        }

@@ -13,6 +13,7 @@ sense before: the brackets after the cursor must fit those that are open in fron
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 CLOSING = {")": "(", "]": "[", "}": "{"}
 QUOTES = "\"'`"
@@ -32,9 +33,7 @@ class SuffixWatch:
         # From the first line after the cursor's that is not blank, if nothing is left of the cursor's own.
         blank = self._after[: len(self._after) - len(rest)]
         next_lines = self._after[blank.rfind("\n") + 1 :] if "\n" in blank and rest else ""
-        self._scanner = Scanner()
-        begin = prefix.rfind("\n", 0, max(0, len(prefix) - SCANNED)) + 1
-        self._scanner.read(prefix[begin:])
+        self._scanner = scanner_behind(prefix)
         self._open, self._quote_before = list(self._scanner.open), self._scanner.quote
         found = _FIRST_CLOSING.match(self._after)
         closing = found.group(1) or "" if found else ""
@@ -167,6 +166,23 @@ class Scanner:
             if self.open[-1] == CLOSING[character]:
                 self.open.pop()
         return ""
+
+
+def scanner_behind(prefix: str) -> Scanner:
+    """A scanner that has read what is before the cursor, or the end of it."""
+    begin = prefix.rfind("\n", 0, max(0, len(prefix) - SCANNED)) + 1
+    scanner = Scanner()
+    *opened, scanner.quote = _scanned(prefix[begin:])
+    scanner.open = opened
+    return scanner
+
+
+@lru_cache(maxsize=4)
+def _scanned(text: str) -> tuple[str, ...]:
+    """The brackets that are open behind a text, and the quote: asked for each of many candidates at one cursor."""
+    scanner = Scanner()
+    scanner.read(text)
+    return (*scanner.open, scanner.quote)
 
 
 def _whole_line(text: str) -> bool:

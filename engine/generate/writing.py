@@ -85,10 +85,45 @@ class Writer:
         ids, scores, _ = self._decoder.read_top([token], count)
         return choose(Candidates.best(ids, scores), self._sampling, recent, drawn)
 
-    def _weighed(self, scores, typed: bytes, done: bytes, ids: list[int], recent, drawn: int, avoid) -> Written | None:
-        """A token by its probability, among those that fit what is typed and make a word that exists; None where all
-        of these are to be avoided.
+    def chances(self, scores: np.ndarray, ids: list[int], rows: np.ndarray, typed: bytes) -> list[Written]:
+        """`ids` as if they had been written: those that go beyond what is typed.  `scores` (v,) are the model's before
+        the first of them, rows (n, v) those behind each.
         """
+        found: list[Written] = []
+        done = b""
+        for number, token in enumerate(ids):
+            before = scores if not number else rows[number - 1]
+            if found and self._recall is not None and (self._guard is None or self._guard.is_over(done)):
+                chance = self._recall.chance_of(token, before, ids[:number])
+                found.append(Written(token, chance, self._recall.longest))
+            elif len(done) + len(self._typed_tokens.bytes_of(token)) > len(typed):
+                probabilities = self._distribution(before, typed, done, ids[:number])
+                found.append(Written(token, float(probabilities[token]), self._known, not found))
+            done += self._typed_tokens.bytes_of(token)
+        return found
+
+    def _weighed(self, scores, typed: bytes, done: bytes, ids: list[int], recent, drawn: int, avoid) -> Written | None:
+        """A token by its probability; None where all that fit are to be avoided."""
+        probabilities = self._distribution(scores, typed, done, ids)
+        token = self._chosen(probabilities, recent, drawn)
+        if token in avoid and self._goes_beyond(token, typed, done):
+            probabilities = probabilities.copy()
+            probabilities[list(avoid)] = 0.0
+            if not probabilities.any():
+                return None
+            token = self._chosen(probabilities, recent, drawn)
+        is_first = len(done) <= len(typed) and self._goes_beyond(token, typed, done)
+        return Written(token, float(probabilities[token]), self._known, is_first)
+
+    def _goes_beyond(self, token: int, typed: bytes, done: bytes) -> bool:
+        return len(typed) < len(done) + max(1, len(self._typed_tokens.bytes_of(token)))
+
+    @property
+    def _known(self) -> int:
+        return self._recall.longest if self._recall is not None else 0
+
+    def _distribution(self, scores: np.ndarray, typed: bytes, done: bytes, ids: list[int]) -> np.ndarray:
+        """Probabilities (v,) among the tokens that fit what is typed and make a word that exists."""
         if self._recall is not None:
             probabilities = self._recall.mixed(scores, ids)
         else:
@@ -103,16 +138,7 @@ class Writer:
             probabilities = self._with_content(probabilities, left)
         if self._guard is not None:
             probabilities = self._guard.pass_over(probabilities, self._typed_tokens, done)
-        token = self._chosen(probabilities, recent, drawn)
-        if token in avoid and len(typed) < len(done) + max(1, len(self._typed_tokens.bytes_of(token))):
-            probabilities = probabilities.copy()
-            probabilities[list(avoid)] = 0.0
-            if not probabilities.any():
-                return None
-            token = self._chosen(probabilities, recent, drawn)
-        is_first = len(done) <= len(typed) < len(done) + max(1, len(self._typed_tokens.bytes_of(token)))
-        known = self._recall.longest if self._recall is not None else 0
-        return Written(token, float(probabilities[token]), known, is_first)
+        return probabilities
 
     def _with_content(self, probabilities: np.ndarray, left: bytes) -> np.ndarray:
         """Without the likely tokens that would begin with a blank behind what is typed, or end the text."""

@@ -85,6 +85,37 @@ def add(probabilities: np.ndarray, evidence: Evidence, level: Level, sure: int) 
     )  # fmt: skip
 
 
+def add_to_one(chance: float, token: int, evidence: Evidence, level: Level, sure: int) -> float:
+    """The same for the probability of one token alone."""
+    if not len(evidence.tokens):
+        return chance
+    return _add_to_one(
+        chance, token, evidence.tokens, evidence.counts, evidence.sums, evidence.distinct,
+        level.theta, level.discount, level.caution[sure],
+    )  # fmt: skip
+
+
+@compiled(nogil=True)
+def _add_to_one(chance, token, tokens, counts, sums, distinct, theta, discount, caution):
+    slot = -1
+    for x in range(len(tokens)):
+        if tokens[x] == token:
+            slot = x
+            break
+    mass, left = 0.0, 1.0
+    for row in range(len(counts) - 1, -1, -1):
+        n, u = sums[row], int(distinct[row])
+        if n <= 0:
+            continue
+        variety = min(u, VARIETIES) - 1
+        t, d = theta[row, variety] * caution, discount[row, variety]
+        whole = n + t
+        if 0 <= slot < u:
+            mass += left * (counts[row, slot] - d) / whole
+        left *= (t + d * u) / whole
+    return mass + left * chance
+
+
 @compiled(nogil=True)
 def _add(probabilities, tokens, counts, sums, distinct, theta, discount, caution):
     """From the highest order down: what is left for the orders below shrinks, and the model gets the rest."""

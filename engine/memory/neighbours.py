@@ -1,8 +1,8 @@
 """Lines that stand elsewhere in surroundings like the cursor's: candidates for the line that is to be written there.
 
-What comes next depends on what is below the cursor as much as on what is above it. A line is a candidate where the lines
-around it have many tokens in common with those around the cursor. All lines of the open file are looked at, and those of
-the repository whose line above or below begins like the cursor's.
+What comes next depends on what is below the cursor as much as on what is above it. A line is a candidate where the
+lines around it have many tokens in common with those around the cursor. All lines of the open file are looked at, and
+those of the repository whose line above or below begins like the cursor's.
 
 A line is its tokens between two line breaks, without indentation and without blank lines.
 """
@@ -26,7 +26,9 @@ MOST_PLACES = 2000  # that are looked at for each of these
 MOST_TEXT = 1 << 16  # tokens of the open file, on each side of the cursor
 
 # Columns of the likeness of a line.
-ABOVE, BELOW, SAME_ABOVE, SAME_BELOW, SECOND_ABOVE, SECOND_BELOW, OWN_FILE, DISTANCE, STEP_IN, STEP_OUT, INDENT = range(11)
+ABOVE, BELOW, SAME_ABOVE, SAME_BELOW, SECOND_ABOVE, SECOND_BELOW, OWN_FILE, DISTANCE, STEP_IN, STEP_OUT, INDENT = range(
+    11
+)
 TIMES_IN_FILE, TIMES_IN_REPOSITORY, LENGTH = 11, 12, 13
 COLUMNS = 14
 # How lines are put in order before anything is asked of the model; by hand, for the candidates only.
@@ -35,10 +37,13 @@ ROUGH = np.array([1.0, 1.0, 0.5, 0.5, 0.3, 0.3, 0.2, 0.0, 0.2, 0.2, 0.0], np.flo
 
 @dataclass(frozen=True, eq=False)
 class Neighbour:
-    """A line without its indentation.  likeness (COLUMNS,): how its surroundings agree with the cursor's."""
+    """A line without its indentation.  likeness (COLUMNS,): how its surroundings agree with the cursor's; `around`: the
+    lines above and below it.
+    """
 
     text: str
     likeness: np.ndarray
+    around: tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,16 +101,18 @@ class Neighbours:
         chosen = []
         for group in np.argsort(firsts, kind="stable")[:most].tolist():
             number = order[firsts[group]]
-            begin, end = places[number]
-            ids = texts[owner[number]][begin:end]
-            text = self._tokenizer.decode(ids).lstrip(" \t").split("\n", 1)[0].rstrip()
+            tokens = texts[owner[number]]
+            above, text, below = (self._text(tokens[begin:end]) for begin, end in places[number])
             columns = np.zeros(COLUMNS)
             columns[: len(ROUGH)] = likeness[number]
             columns[TIMES_IN_FILE] = np.log1p(own[group])
             columns[TIMES_IN_REPOSITORY] = np.log1p(times[group] - own[group])
-            columns[LENGTH] = len(ids) / 10
-            chosen.append(Neighbour(text, columns))
+            columns[LENGTH] = (places[number][1, 1] - places[number][1, 0]) / 10
+            chosen.append(Neighbour(text, columns, (above, below)))
         return chosen
+
+    def _text(self, ids: np.ndarray) -> str:
+        return self._tokenizer.decode(ids).lstrip(" \t").split("\n", 1)[0].rstrip()
 
     # ---- tables of the tokenizer
 
@@ -188,7 +195,9 @@ def _row_after(tokens, kinds, border, place):
 def _row_before(tokens, kinds, border, place):
     """The last line with content before `place`, where a line begins or ends."""
     end = place
-    while end > 0 and tokens[end - 1] != border and (kinds[tokens[end - 1]] == BLANK or kinds[tokens[end - 1]] == BREAK):
+    while (
+        end > 0 and tokens[end - 1] != border and (kinds[tokens[end - 1]] == BLANK or kinds[tokens[end - 1]] == BREAK)
+    ):
         end -= 1
     begin = end
     if begin > 0 and tokens[begin - 1] != border:
@@ -257,10 +266,10 @@ def _likeness(tokens, begin, end, mark, count, seen, stamp):
 def _same(tokens, begin, end, other, low, high):
     if end - begin != high - low:
         return False
+    differ = 0
     for place in range(end - begin):
-        if tokens[begin + place] != other[low + place]:
-            return False
-    return True
+        differ += tokens[begin + place] != other[low + place]
+    return differ == 0
 
 
 @compiled(nogil=True)
@@ -306,7 +315,7 @@ def _hash(tokens, begin, end):
 
 @compiled(nogil=True)
 def _look_through(tokens, is_before, kinds, widths, data, starts, typed, query, marks, seen):
-    """All lines of a text: likeness (n, 11), hashes (n,) and places (n, 2)."""
+    """All lines of a text: likeness (n, 11), hashes (n,) and places (n, 3, 2) of the line above, itself and below."""
     counts = _mark(query, marks, 1)
     begins, ends = np.empty(len(tokens) + 4, np.int64), np.empty(len(tokens) + 4, np.int64)
     border = -1  # there is none in an open file
@@ -319,7 +328,7 @@ def _look_through(tokens, is_before, kinds, widths, data, starts, typed, query, 
             size += 1
     begins[size : size + 2], ends[size : size + 2] = len(tokens), len(tokens)
     likeness, hashes = np.zeros((size, 11), np.float32), np.empty(size, np.uint64)
-    places = np.empty((size, 2), np.int64)
+    places = np.empty((size, 3, 2), np.int64)
     rows, indents = np.empty((5, 2), np.int64), np.empty(5, np.int64)
     stamp, kept = seen.max() + 1, 0
     for number in range(2, size):
@@ -331,7 +340,7 @@ def _look_through(tokens, is_before, kinds, widths, data, starts, typed, query, 
         distance = np.log1p(size - number if is_before else number - 1) / 5
         _compare(tokens, rows, indents, query, counts, marks, seen, stamp, 1.0, distance, likeness[kept])
         hashes[kept] = _hash(tokens, rows[2, 0], rows[2, 1])
-        places[kept] = rows[2]
+        places[kept] = rows[1:4]
         stamp += 4
         kept += 1
     _mark(query, marks, 0)
@@ -343,7 +352,7 @@ def _look_at(tokens, found, kinds, widths, data, starts, typed, query, marks, se
     """The lines before or behind those at places found[:, 0], by found[:, 1]; as `_look_through`."""
     counts = _mark(query, marks, 1)
     likeness, hashes = np.zeros((len(found), 11), np.float32), np.empty(len(found), np.uint64)
-    places = np.empty((len(found), 2), np.int64)
+    places = np.empty((len(found), 3, 2), np.int64)
     rows, indents = np.empty((5, 2), np.int64), np.empty(5, np.int64)
     stamp, kept = seen.max() + 1, 0
     for number in range(len(found)):
@@ -372,7 +381,7 @@ def _look_at(tokens, found, kinds, widths, data, starts, typed, query, marks, se
             indents[x] = _indent(tokens, kinds, widths, border, rows[x, 0])
         _compare(tokens, rows, indents, query, counts, marks, seen, stamp, 0.0, 0.0, likeness[kept])
         hashes[kept] = _hash(tokens, rows[2, 0], rows[2, 1])
-        places[kept] = rows[2]
+        places[kept] = rows[1:4]
         stamp += 4
         kept += 1
     _mark(query, marks, 0)

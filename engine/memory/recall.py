@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.memory.evidence import MOST_TEXT, Counter, Source
-from engine.memory.mixing import Mixing, add, certainty
+from engine.memory.evidence import MOST_TEXT, Counter, Evidence, Source
+from engine.memory.mixing import Level, Mixing, add, add_to_one, certainty
 from engine.memory.segment import border_of
 from engine.memory.suffixes import LONGEST
 
@@ -32,7 +32,6 @@ class Recall:
         that are not asked ("repository", "before", "after", "near"), to see what they are worth.
         """
         self._counter, self._mixing, self._sources = counter, mixing, sources
-        self._before, self._after = before, after
         dtype = np.dtype(np.uint16 if counter.vocabulary < 1 << 16 else np.uint32)
         before, after = before[-MOST_TEXT:].astype(dtype), after[:MOST_TEXT].astype(dtype)
         known = before[:0] if "before" in without else before
@@ -44,16 +43,7 @@ class Recall:
         self._near_cursor = near
         self._context = before[-LONGEST:]
         self._without = without
-        self._blind: Recall | None = None
         self.longest = 0  # tokens of the last context that were found anywhere
-
-    def blind(self) -> Recall:
-        """The same without what is after the cursor: for asking how likely that is."""
-        if self._blind is None:
-            self._blind = Recall(
-                self._counter, self._mixing, self._sources, self._before, self._after[:0], self._without
-            )
-        return self._blind
 
     def mixed(self, scores: np.ndarray, written: list[int]) -> np.ndarray:
         """Probabilities (v,) of the token after `written`, which goes on where `before` ends; `scores` are the
@@ -62,16 +52,27 @@ class Recall:
         probabilities = np.exp(scores.astype(np.float64) - scores.max())
         probabilities /= probabilities.sum()
         sure = certainty(probabilities.max())
-        context = np.concatenate([self._context, np.array(written[-LONGEST:], self._text.dtype)])[-LONGEST:]
-        levels = self._mixing.levels
-        self.longest = 0
-        if "repository" not in self._without and self._sources:
-            found = self._counter.of_segments(self._sources, context)
-            add(probabilities, found, levels["repository"], sure)
-            self.longest = found.longest
-        found = self._counter.of_text(self._text, self._cursor, context)
-        add(probabilities, found, levels["file"], sure)
-        self.longest = max(self.longest, found.longest)
-        if "near" not in self._without:
-            add(probabilities, self._counter.of_text(self._near, self._near_cursor, context), levels["near"], sure)
+        for found, level in self._evidence(written):
+            add(probabilities, found, level, sure)
         return probabilities
+
+    def chance_of(self, token: int, scores: np.ndarray, written: list[int]) -> float:
+        """What `mixed` gives one token."""
+        shares = np.exp(scores - scores.max())
+        whole = float(shares.sum(dtype=np.float64))
+        chance, sure = float(shares[token]) / whole, certainty(1 / whole)
+        for found, level in self._evidence(written):
+            chance = add_to_one(chance, token, found, level, sure)
+        return chance
+
+    def _evidence(self, written: list[int]) -> list[tuple[Evidence, Level]]:
+        """What followed the text up to here in each source, with how far to believe it."""
+        context = np.concatenate([self._context, np.array(written[-LONGEST:], self._text.dtype)])[-LONGEST:]
+        levels, found = self._mixing.levels, []
+        if "repository" not in self._without and self._sources:
+            found.append((self._counter.of_segments(self._sources, context), levels["repository"]))
+        found.append((self._counter.of_text(self._text, self._cursor, context), levels["file"]))
+        self.longest = max(evidence.longest for evidence, _ in found)
+        if "near" not in self._without:
+            found.append((self._counter.of_text(self._near, self._near_cursor, context), levels["near"]))
+        return found

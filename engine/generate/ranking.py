@@ -1,0 +1,101 @@
+"""Which of several candidate lines is the one, if any of them is: a softmax over what is known about each.
+
+Fitted on the tuning packages (`tests/benchmarks/memory.py`): at every cursor one of the candidates is the line that
+stands there, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from engine.memory import neighbours
+
+LEAST_LOG = -40.0
+NAMES = (
+    "likely", "likely_each", "weakest", "tokens", "is_draft", "is_copy", "is_adapted",
+    "above", "below", "same_above", "same_below", "second_above", "second_below", "own_file", "distance",
+    "step_in", "step_out", "indent", "times_in_file", "times_in_repository", "length",
+)  # fmt: skip
+OWN = len(NAMES) - neighbours.COLUMNS
+
+
+def rank_features(
+    chances: Sequence[float], likeness: np.ndarray | None, *, is_draft: bool, is_adapted: bool
+) -> np.ndarray:
+    """(features,) of a candidate: the chances of its tokens, how the surroundings of the line it comes from agree with
+    the cursor's, whether the model wrote it, and whether it is that line in other words.
+    """
+    logs = np.log(np.maximum(chances, 1e-9))
+    found = np.zeros(len(NAMES))
+    found[:OWN] = (
+        max(float(logs.sum()), LEAST_LOG) / 5,
+        float(logs.mean()),
+        float(logs.min()) / 3,
+        np.log(len(logs)),
+        is_draft,
+        likeness is not None and not is_adapted,
+        is_adapted,
+    )
+    if likeness is not None:
+        found[OWN:] = likeness
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Ranker:
+    """weights (features,); `none`: the score of none of them."""
+
+    weights: np.ndarray
+    none: float
+
+    def shares(self, rows: np.ndarray) -> np.ndarray:
+        """rows (n, features) of the candidates at a cursor: the probability (n,) of each to be the line."""
+        scores = np.append(rows @ self.weights, self.none)
+        return np.exp(scores - np.logaddexp.reduce(scores))[:-1]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "weights": dict(zip(NAMES, np.round(self.weights, 4).tolist(), strict=True)),
+            "none": round(self.none, 4),
+        }
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Ranker:
+        return cls(np.array([content["weights"][name] for name in NAMES]), float(content["none"]))
+
+
+def start() -> Ranker:
+    """By probability alone, as long as nothing is fitted."""
+    weights = np.zeros(len(NAMES))
+    weights[NAMES.index("likely")] = 5.0
+    return Ranker(weights, -1e3)
+
+
+def fit_ranker(cursors: Sequence[tuple[np.ndarray, int]], tightness: float = 1.0, steps: int = 500) -> Ranker:
+    """The weights that make the right candidates most likely: rows (n, features) of each cursor, and which of them is
+    the line (-1: none).  Adam on the penalised likelihood.
+    """
+    most = max(len(rows) for rows, _ in cursors)
+    x = np.zeros((len(cursors), most, len(NAMES)))
+    out = np.full((len(cursors), most + 1), -np.inf)
+    right = np.zeros((len(cursors), most + 1))
+    for number, (rows, place) in enumerate(cursors):
+        x[number, : len(rows)] = rows
+        out[number, : len(rows)] = out[number, -1] = 0.0
+        right[number, place] = 1.0  # -1 is the last column: none
+    values, first, second = np.zeros(len(NAMES) + 1), np.zeros(len(NAMES) + 1), np.zeros(len(NAMES) + 1)
+    for step in range(1, steps + 1):
+        scores = out + np.concatenate([x @ values[:-1], np.full((len(x), 1), values[-1])], axis=1)
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        wrong = shares / shares.sum(axis=1, keepdims=True) - right
+        slope = np.append(np.einsum("nc,ncf->f", wrong[:, :-1], x) + tightness * values[:-1], wrong[:, -1].sum()) / len(
+            x
+        )
+        first, second = 0.9 * first + 0.1 * slope, 0.99 * second + 0.01 * slope**2
+        rate = 0.05 * (1 - 0.9 * step / steps)
+        values -= rate * first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.99**step)) + 1e-9)
+    return Ranker(values[:-1], float(values[-1]))

@@ -1,0 +1,150 @@
+"""Fits what `resources/memory/` holds, on the tuning packages: how memory and model are mixed, which candidate is the
+line, and the chance that it is taken.  Each is also fitted without one package and tried on that one.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import astuple, replace
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import numpy as np
+from measure import report
+from memory_lines import Bench, Line, summary
+
+from engine.corpus.corpus import Corpus
+from engine.corpus.framing import Framing
+from engine.generate import ranking
+from engine.generate.chance import Features, Judge, fit_judge
+from engine.generate.fits import BUILT_IN, Fit, fits_place
+from engine.memory.evidence import Counter, Source
+from engine.memory.fitting import Observations, fit, losses, observe
+from engine.memory.segment import build_segment
+from engine.model.model import Model
+
+OBSERVED = 24_000  # tokens of each tuning package that the mixture is fitted on
+LONGEST_DOCUMENT = 3_000  # tokens of one document among these
+COST = 5.0  # keys of attention that a wrong suggestion takes
+LEAST_TAKEN = 0.55  # of what is shown
+WINDOW = 1024
+CURSORS, INSIDE = 300, 100  # of each package, at the beginning of a line and after some of it
+
+
+def observed(model: Model, corpus: Corpus, most: int, *, see_after: bool = True) -> Observations:
+    """Tokens of a package's code, as if each were to be written now."""
+    tokenizer = corpus.tokenizer
+    documents = [*corpus.learned_documents, *corpus.held_out_documents]
+    content = [(each.path, each.digest, corpus.document_tokens(each)) for each in documents]
+    segment = build_segment(content, tokenizer.vocab_size)
+    code = {document.path for document in corpus.code_among(documents)}
+    entries = [entry for entry in segment.entries if entry.path in code and entry.count > 50]
+    np.random.default_rng(0).shuffle(entries)
+    counter, framing = Counter(tokenizer.vocab_size, tokenizer.special.end_of_text), Framing(tokenizer)
+    newline = np.array([b"\n" in data for data in tokenizer.token_bytes])
+    parts, size = [], 0
+    for entry in entries:
+        if size >= most:
+            break
+        ids = segment.tokens[entry.start : entry.start + min(entry.count, LONGEST_DOCUMENT)]
+        chance, best = model_chances(model, framing, entry.path, ids)
+        source = Source(segment, own=(entry.start, entry.start + entry.count + 1))
+        ends, lengths = np.flatnonzero(newline[ids]), tokenizer.byte_lengths[ids]
+        parts.append(observe(counter, (source,), ids, ends, chance, best, lengths, see_after=see_after))
+        size += len(ids)
+    return Observations.join(parts)
+
+
+def model_chances(model: Model, framing: Framing, path: str, ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The model's probability (n,) of each token of a document, and of its best one there."""
+    head = framing.header(path).astype(np.int64)
+    whole = np.concatenate([head, ids.astype(np.int64)])
+    chance, best = np.ones(len(whole)), np.ones(len(whole))
+    for begin in range(0, len(whole) - 1, WINDOW):
+        part = whole[begin : begin + WINDOW + 1]
+        padded = np.zeros((1, WINDOW), np.int32)
+        padded[0, : len(part) - 1] = part[:-1]
+        scores = model.logits(padded)[0][: len(part) - 1].astype(np.float64)
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        sums = shares.sum(axis=1)
+        chance[begin + 1 : begin + len(part)] = shares[np.arange(len(part) - 1), part[1:]] / sums
+        best[begin + 1 : begin + len(part)] = 1 / sums
+    return chance[len(head) :], best[len(head) :]
+
+
+def bits_per_byte(nats: np.ndarray, observations: Observations) -> float:
+    return float(nats.sum() / np.log(2) / observations.lengths.sum())
+
+
+def do_fit(benches: dict[str, Bench]) -> None:
+    """Mixture, then ranking with that mixture, then the chance with both."""
+    model = next(iter(benches.values())).model
+    seen = {name: observed(model, bench.corpus, OBSERVED) for name, bench in benches.items()}
+    for name, own in seen.items():
+        others = fit(Observations.join([each for other, each in seen.items() if other != name]))
+        report(f"{name}.bits_per_byte.model", bits_per_byte(-np.log(own.chance), own))
+        report(f"{name}.bits_per_byte.mixed", bits_per_byte(losses(own, others), own))
+    mixing = fit(Observations.join(list(seen.values())))
+    weights = sum(int(np.prod(parameter.shape)) for parameter in model.network.parameters.values())
+    unjudged = Judge(np.zeros(len(Features.__dataclass_fields__) + 1))
+    begun = Fit(mixing, ranking.start(), unjudged, False, weights)
+
+    ranked = {name: [line.ranked for line in asked(bench, begun)] for name, bench in benches.items()}
+    ranked = {name: [each for each in found if len(each[0])] for name, found in ranked.items()}
+    lines: dict[str, list[Line]] = {}
+    for name, bench in benches.items():
+        ranker = ranking.fit_ranker([each for other, found in ranked.items() if other != name for each in found])
+        lines[name] = asked(bench, replace(begun, ranker=ranker))
+        report(f"{name}.next_line_exact", summary(lines[name][:CURSORS], 0.0)["next_line_exact"])
+    ranker = ranking.fit_ranker([each for found in ranked.values() for each in found])
+    for name, weight in zip(ranking.NAMES, ranker.weights, strict=True):
+        report(f"ranker.{name}", weight)
+
+    offered = [(name, line) for name, found in lines.items() for line in found if line.answer.features is not None]
+    owner = np.array([name for name, _ in offered])
+    rows = np.array([astuple(line.answer.features) for _, line in offered])
+    taken = np.array([line.exact for _, line in offered], np.float64)
+    crossed = np.zeros(len(taken))
+    for name in lines:
+        judge = Judge(fit_judge(rows[owner != name], taken[owner != name]))
+        crossed[owner == name] = [judge.chance(line.answer.features) for own, line in offered if own == name]
+    saved = np.array([max(0, len(line.wanted) - 1) for _, line in offered])
+    least = best_threshold(crossed, taken, saved)
+    print_reliability(crossed, taken)
+    at_begin = np.array([not line.answer.features.begun for _, line in offered])
+    for label, among in (("line", at_begin), ("inside", ~at_begin)):
+        shown = crossed[among] >= least
+        report(f"{label}.shown", shown.mean())
+        report(f"{label}.taken_of_shown", taken[among][shown].mean())
+        for share in (10, 5, 3):
+            order = np.argsort(-crossed[among])[: among.sum() // share]
+            report(f"{label}.surest_1_of_{share}", taken[among][order].mean())
+    report("least", least)
+    chosen = replace(begun, ranker=ranker, judge=Judge(fit_judge(rows, taken), least))
+    (fits_place() / BUILT_IN).write_text(json.dumps(chosen.to_json(), indent=1) + "\n", "utf-8")
+
+
+def asked(bench: Bench, chosen: Fit) -> list[Line]:
+    return bench.lines(chosen, CURSORS) + bench.lines(chosen, INSIDE, inside=True)
+
+
+def best_threshold(chance: np.ndarray, taken: np.ndarray, saved: np.ndarray) -> float:
+    """The one that saves most keys if a wrong suggestion costs COST of them, in steps of a hundredth; higher where
+    fewer than LEAST_TAKEN of what it shows would be taken.
+    """
+    steps = np.arange(5, 96) / 100
+    worth = [float(np.where(taken > 0, saved, -COST)[chance >= step].sum()) for step in steps]
+    best = int(np.argmax(worth))
+    report("least_by_keys", float(steps[best]))
+    return float(next((step for step in steps[best:] if taken[chance >= step].mean() >= LEAST_TAKEN), steps[best]))
+
+
+def print_reliability(chance: np.ndarray, taken: np.ndarray) -> None:
+    print("| said | cursors | taken |\n|---|---|---|")
+    for low in np.arange(0, 1, 0.1):
+        among = (chance >= low) & (chance < low + 0.1)
+        if among.any():
+            print(f"| {low:.1f} to {low + 0.1:.1f} | {among.sum()} | {taken[among].mean():.0%} |")
