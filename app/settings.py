@@ -19,13 +19,14 @@ from app.key_check import key_problem
 from app.limits import COMPLETION_LIMITS, Limit, Number, OneOf, Text, Texts, Truth
 from app.values.completion import SamplingSettings, StopSettings
 from engine.errors import ConfigError
+from engine.shipped_fits import usual_least_chance
 
 AUTOMATIC = "auto"
 FILE_NAME = "settings.json"
 MOST_BYTES = 1 << 20
 SAVE_DELAY = 500  # milliseconds: a slider that is dragged writes once
 GIB = 2**30
-USUAL_LEAST_CHANCE = 0.3  # of a suggestion being taken as it is
+USUAL_LEAST_CHANCE = usual_least_chance()  # of a suggestion being taken as it is
 USUAL_SAMPLING = asdict(SamplingSettings()) | asdict(StopSettings())
 
 

@@ -18,6 +18,7 @@
     generate/     completion: from a cursor to a stream of text
     scorecard/    did adaptation help, with an interval
     selftest      every kernel of a device against the CPU device
+    shipped_fits  numbers that were fitted beforehand, as they are shipped
     compiling     functions compiled by Numba and kept on disk
     errors        what the engine raises on purpose
 

@@ -15,7 +15,7 @@
     word_guard                      a half-typed word becomes a name that exists
     loops, trimming                 what is not shown: the same over again, and what stands after the cursor already
     offering                        a whole line, the best of a few drafts, or silence:
-    fitting_in, chance                  whether it fits where it would stand, and how likely it is to be taken
+    fitting_in, ranking, chance         whether it fits there, which is the best, and how likely it is to be taken
     fits                            the numbers of mixture and chance that go with a base
     completer, answering, requests  all of these together: a request in, a stream of text out
 

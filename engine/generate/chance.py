@@ -17,7 +17,6 @@ from engine.generate.fitting_in import Surroundings
 
 NAME = re.compile(r"[^\W\d]\w{2,}")
 _PROSE = re.compile(r"\A\s*(#|//|\*|\"\"\"|'''|:param|--)")
-DEFAULT_LEAST = 0.3  # shown from this chance on, unless a fit says otherwise
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class Judge:
     """weights (features + 1,), the last one the constant."""
 
     weights: np.ndarray
-    least: float = DEFAULT_LEAST  # shown from this chance on
+    least: float = 0.0  # shown from this chance on
 
     def chance(self, features: Features) -> float:
         value = float(np.dot(self.weights[:-1], astuple(features)) + self.weights[-1])

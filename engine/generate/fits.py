@@ -6,20 +6,17 @@ a weak model makes a strong one worse, so a base that is much larger than the on
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files as resource_files
-from pathlib import Path
 from typing import Any
 
 from engine.generate.chance import Judge
 from engine.generate.ranking import Ranker
 from engine.memory.mixing import Mixing
 from engine.model.model import Model
+from engine.shipped_fits import built_in_content
 
-BUILT_IN = "starter.json"
 LARGER = 4  # times the weights of the built-in model: from there on a base counts as strong
 CAUTION = 4.0  # what a strong base's evidence has to be multiplied by to be believed
 
@@ -46,12 +43,9 @@ class Fit:
         }
 
 
-def fits_place() -> Path:
-    return Path(str(resource_files("resources"))) / "memory"
-
-
-def read_fit(path: Path) -> Fit:
-    content = json.loads(path.read_text("utf-8"))
+@cache
+def built_in_fit() -> Fit:
+    content = built_in_content()
     return Fit(
         Mixing.from_json(content["mixing"]),
         Ranker.from_json(content["ranker"]),
@@ -59,11 +53,6 @@ def read_fit(path: Path) -> Fit:
         bool(content["fill_in"]),
         int(content["weights"]),
     )
-
-
-@cache
-def built_in_fit() -> Fit:
-    return read_fit(fits_place() / BUILT_IN)
 
 
 def fit_for(model: Model) -> Fit:

@@ -115,14 +115,13 @@ class Offering(Answering):
         problem = ""
         for number in range(MOST_DRAFTS):
             if number:
-                self._ask_cancelled()
                 self._decoder.restore(start)
             first, draft = self._draft(scores, avoid)
             wrong = around.problem(draft.text, joined=draft.reason == reasons.JOINED) if draft is not None else TOO_LONG
             problem = problem or wrong
             if not wrong and draft.text not in [other.text for other in drafts]:
                 drafts.append(draft)
-            if first is None or first.chance >= SURE_ENOUGH:
+            if first is None or (not wrong and first.chance >= SURE_ENOUGH):
                 break
             avoid.append(first.token)
         return drafts, problem or NOTHING_FITS
@@ -133,6 +132,7 @@ class Offering(Answering):
         shown = Shown(self._tokenizer, self._request, len(typed.decode("utf-8", "surrogatepass")))
         first, written_tokens = None, []
         for written in self._writer.tokens(scores, self._prompt.ids, typed, avoid):
+            self._ask_cancelled()
             self._first = self._first or time.perf_counter()
             first = written if written.is_first else first
             ended = written.token in self._tokenizer.special_ids or written.token >= self._tokenizer.vocab_size
@@ -213,7 +213,7 @@ class Offering(Answering):
         if chance < GOES_ON or best.reason != reasons.END_OF_LINE or around.rest.strip() or not best.ids:
             return ""
         self._decoder.restore(start)
-        scores = self._decoder.read(best.ids)
+        scores = self._decoder.read_each(best.ids)[-1]
         ids, data = list(best.ids), b""
         lines: list[str] = []
         likely = 1.0

@@ -34,11 +34,11 @@ class WordGuard:
             return probabilities
         count = min(LOOKED_AT, len(probabilities))
         best = np.argpartition(-probabilities, count - 1)[:count]
-        kept = [int(one) for one in best if probabilities[one] > 0 and self._allows(done + tokens.bytes_of(int(one)))]
+        kept = [int(one) for one in best if probabilities[one] > 0 and self._allows(done, tokens.bytes_of(int(one)))]
         if not kept:
             order = np.argsort(-probabilities, kind="stable")
             order = order[probabilities[order] > 0]
-            kept = [int(one) for one in order if self._allows(done + tokens.bytes_of(int(one)))][:1]
+            kept = [int(one) for one in order if self._allows(done, tokens.bytes_of(int(one)))][:1]
         if not kept:
             return probabilities
         left = np.zeros_like(probabilities)
@@ -49,13 +49,15 @@ class WordGuard:
         """The word in what is written."""
         return _WORD_BYTES.match(text, self._begin)[0] if len(text) > self._begin else b""
 
-    def _allows(self, text: bytes) -> bool:
+    def _allows(self, done: bytes, data: bytes) -> bool:
+        """Whether a token with this text may follow; one without any ends the word."""
+        text = done + data
         if len(text) <= self._begin:
             return True
         word = self._of(text)
         if len(word) <= len(self._word) or len(word) < SHORTEST:  # nobody keeps a list of words such as `if`
             return True
-        if len(word) == len(text) - self._begin:
+        if data and len(word) == len(text) - self._begin:
             return self._fits(word)
         return any(word in names for names in self._names)
 

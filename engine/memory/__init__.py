@@ -12,6 +12,7 @@
     evidence              what followed a context, counted
     mixing                counts and the model's distribution as one
     recall                the memory at one cursor
+    neighbours, analogies lines that stand elsewhere in surroundings like the cursor's, and versions of them
     fitting               the numbers of the mixture (which go with which base: `engine.generate.fits`)
 
 It needs no training, follows every edit, belongs to a repository and a tokenizer, not to a checkpoint, lies in the

@@ -20,11 +20,12 @@ from engine.corpus.corpus import Corpus
 from engine.corpus.framing import Framing
 from engine.generate import ranking
 from engine.generate.chance import Features, Judge, fit_judge
-from engine.generate.fits import BUILT_IN, Fit, fits_place
+from engine.generate.fits import Fit
 from engine.memory.evidence import Counter, Source
 from engine.memory.fitting import Observations, fit, losses, observe
 from engine.memory.segment import build_segment
 from engine.model.model import Model
+from engine.shipped_fits import BUILT_IN, fits_place
 
 OBSERVED = 24_000  # tokens of each tuning package that the mixture is fitted on
 LONGEST_DOCUMENT = 3_000  # tokens of one document among these

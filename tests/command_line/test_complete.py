@@ -46,7 +46,7 @@ def ask(store, capsys):
     """The JSON of a command."""
 
     def asked(*arguments):
-        assert main(["complete", *map(str, arguments), *DEVICE, "--json"]) == 0
+        assert main(["complete", *DEVICE, *map(str, arguments), "--json"]) == 0
         return json.loads(capsys.readouterr().out.splitlines()[-1])
 
     return asked
@@ -122,7 +122,7 @@ def test_options_reach_the_model(ask):
     text = ask(*prompt)["text"]
     stopped = ask(*prompt, "--stop", text[2:4], "--stop", "never")
     assert (stopped["text"], stopped["reason"]) == (text[: text.index(text[2:4])], "stop string")
-    assert ask(*prompt, "--milliseconds", "1")["reason"] == "time limit"
+    assert ask(*prompt, "--milliseconds", "1", "--max-tokens", "4096")["reason"] == "time limit"
 
 
 def test_other_files_are_looked_at(ask, source, tmp_path):

@@ -102,6 +102,9 @@ class ScriptedDecoder:
         self._said.append(token)
         return self._scores()
 
+    def read_each(self, ids) -> np.ndarray:
+        return np.stack([self.step(int(token)) for token in ids])
+
     def greedy(self, count: int, first: int) -> np.ndarray:
         assert count == 1
         return np.array([np.argmax(self.step(first))])
@@ -117,15 +120,21 @@ class ScriptedDecoder:
     def close(self) -> None: ...
 
     def _scores(self) -> np.ndarray:
-        """Logarithms of the shares of the answers that go on from what was said."""
+        """Logarithms of the shares of the answers that go on from what was said, in whatever tokens it was said."""
         shares = np.full(self.model.config.vocab_size, NEVER)
+        said = self._bytes(self._said)
         for share, answer in self.model.answers:
             script = [*self.model.typed_ids, *answer, self.model.end_of_text]
-            if len(self._said) < len(script) and script[: len(self._said)] == self._said:
-                shares[script[len(self._said)]] += share
+            ends = [self._bytes(script[:count]) for count in range(len(script))]
+            if said in ends:
+                shares[script[ends.index(said)]] += share
         if shares.sum() < 2 * NEVER * len(shares):
             shares[self.model.end_of_text] = 1.0
         return np.log(shares).astype(np.float32)
+
+    def _bytes(self, ids: list[int]) -> bytes:
+        known = self.model.token_bytes
+        return b"".join(known[token] if token < len(known) else b"?" for token in ids)
 
 
 NEVER = 1e-12  # the share of what is in no answer
@@ -139,6 +148,7 @@ def scripted_model(answer: str | list[int] | dict[str, float], tokens: Tokenizer
         network=SimpleNamespace(parameters={}),
         answers=[(share, tokens.encode(one).tolist() if isinstance(one, str) else one) for one, share in shares],
         end_of_text=tokens.special.end_of_text,
+        token_bytes=tokens.token_bytes,
         typed_ids=[],
     )
 

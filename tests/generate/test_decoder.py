@@ -53,6 +53,19 @@ def test_step_by_step_gives_the_scores_of_the_full_forward(device, config):
 
 
 @pytest.mark.parametrize("config", [TINY, ODD], ids=["tiny", "odd"])
+def test_reading_each_gives_the_scores_after_every_token(device, config):
+    with open_decoder(device, config) as decoder:
+        ids = prompt(decoder, 24)
+        expected = full(decoder, ids)
+        decoder.read(ids[:5])
+        assert_same(decoder.read_each(ids[5:]), expected[5:])
+        assert decoder.position == len(ids)
+        decoder.reset()
+        assert_same(decoder.read_each(ids[:1]), expected[:1])
+        assert_same(decoder.step(int(ids[1])), expected[1])
+
+
+@pytest.mark.parametrize("config", [TINY, ODD], ids=["tiny", "odd"])
 def test_prompts_of_any_length_are_read_whole(device, config):
     with open_decoder(device, config) as decoder:
         ids = prompt(decoder, LONG)

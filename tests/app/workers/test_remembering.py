@@ -70,12 +70,6 @@ def requests(one, monkeypatch) -> list:
     return asked
 
 
-def test_the_usual_least_chance_is_that_of_the_fit():
-    from engine.generate.fits import built_in_fit
-
-    assert built_in_fit().judge.least == USUAL_LEAST_CHANCE
-
-
 def test_the_repository_is_remembered_and_forgotten(one, folder):
     view = one.state.memory.view
     assert view.files == 10 and view.tokens > 1000 and view.bytes > 0
