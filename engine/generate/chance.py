@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from typing import Any
 
@@ -21,47 +21,36 @@ _PROSE = re.compile(r"\A\s*(#|//|\*|\"\"\"|'''|:param|--)")
 
 @dataclass(frozen=True)
 class Features:
-    """Of one line, each about 1 in size."""
+    """Of one line, each about 1 in size.
 
-    likely: float  # log-probability of all its tokens
-    likely_each: float
-    weakest: float  # of its tokens
-    first: float
-    share: float  # of the drafts' probability that it has
+    How likely its tokens are, and what the memory knew of them, is in its share already: given that, they told nothing
+    more on the tuning packages.
+    """
+
+    share: float  # log-odds of the probability of being the line, by the ranker
+    share_log: float
     tokens: float
     letters: float
-    known: float  # how many tokens of context the memory knew at its first token, and over all
-    known_all: float
     unknown_names: float
     begun: float  # whether some of the line stands there
     prose: float
 
     @classmethod
-    def of(
-        cls,
-        chances: Sequence[float],
-        known: Sequence[int],
-        share: float,
-        text: str,
-        around: Surroundings,
-        knows: Callable[[str], bool],
-    ) -> Features:
-        logs = np.log(np.maximum(chances, 1e-9))
-        names = set(NAME.findall(text))
+    def of(cls, share: float, tokens: int, text: str, around: Surroundings, knows: Callable[[str], bool]) -> Features:
+        """`tokens`: how many the line has, with its end."""
+        share = min(max(share, 1e-4), 1 - 1e-4)
         return cls(
-            max(float(logs.sum()), -30.0) / 5,
-            float(logs.mean()),
-            max(float(logs.min()), -8.0) / 3,
-            max(float(logs[0]), -8.0) / 3,
-            math.log(max(share, 1e-4)) / 3,
-            math.log(len(chances)),
+            math.log(share / (1 - share)) / 3,
+            math.log(share) / 3,
+            math.log(tokens),
             math.log1p(len(text)) / 3,
-            min(known[0], 24) / 12,
-            float(np.mean(known)) / 12,
-            sum(not knows(name) for name in names) / 2,
+            sum(not knows(name) for name in set(NAME.findall(text))) / 2,
             float(not around.at_line_start),
             float(_PROSE.match(around.line + text) is not None),
         )
+
+
+_NAMES = (*Features.__dataclass_fields__, "constant")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +66,13 @@ class Judge:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "weights": np.round(self.weights, 4).tolist(),
+            "weights": dict(zip(_NAMES, np.round(self.weights, 4).tolist(), strict=True)),
             "least": self.least,
-            "features": list(Features.__dataclass_fields__),
         }
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Judge:
-        return cls(np.array(content["weights"], np.float64), float(content["least"]))
+        return cls(np.array([content["weights"][name] for name in _NAMES]), float(content["least"]))
 
 
 def fit_judge(rows: np.ndarray, taken: np.ndarray, tightness: float = 2.0, rounds: int = 50) -> np.ndarray:

@@ -18,6 +18,7 @@ from engine.generate.trimming import CLOSING, SCANNED, scanner_behind
 PARSED = 40_000  # characters of a file that is parsed
 CLOSERS = re.compile(r"[\s)\]}\"'`,;:]*\Z")
 OPENS_MORE = re.compile(r"(:|\\|,|\(|\[|\{)\s*\Z|\A\s*@|\"\"\"|'''")
+DEFINITION = re.compile(r"(?:async def|def|class) \w+")
 TRIPLE = re.compile(r"\"{3}|'{3}")
 KEY = re.compile(r"""\A\s*(?:-\s+)?["']?([\w.\-/ ]+?)["']?\s*[:=](?:\s|\Z)""")
 DATA = (".json", ".toml", ".yaml", ".yml")
@@ -87,6 +88,8 @@ class Surroundings:
             return REPEATS
         if not self._brackets_fit(text):
             return BRACKETS
+        if self._defines_again(self.line + text):
+            return REPEATS
         if self.path.endswith(DATA) and self._has_key(text):
             return SAME_KEY
         if self.in_docstring and is_statement(whole) and not self._shows_code:
@@ -112,6 +115,13 @@ class Surroundings:
             if scanner.step(character):  # it closes what was opened too far up to be seen, or nothing
                 return len(self.prefix) > SCANNED
         return True
+
+    def _defines_again(self, line: str) -> bool:
+        """Whether a function or class of the module would be there twice, in Python."""
+        found = DEFINITION.match(line) if self.path.endswith((".py", ".pyi")) else None
+        return (
+            found is not None and re.search(rf"^{re.escape(found[0])}\b", self.prefix + self.suffix, re.M) is not None
+        )
 
     def _has_key(self, text: str) -> bool:
         """Whether a key of the same block is written a second time."""

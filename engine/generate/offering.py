@@ -53,7 +53,6 @@ class Candidate:
     is_adapted: bool = False
     ids: list[int] = field(default_factory=list)  # from the prompt's end on, without the one that ends the line
     chances: list[float] = field(default_factory=list)  # of its tokens and of its end
-    known: list[int] = field(default_factory=list)
     share: float = 1.0  # the probability of being the line, by the ranker
 
     @property
@@ -192,16 +191,13 @@ class Offering(Answering):
         written = self._writer.chances(scores, ids[: cut + 1], rows, typed)
         candidate.ids = ids[:cut]
         candidate.chances = [one.chance for one in written]
-        candidate.known = [one.known for one in written]
 
     def _ask_cancelled(self) -> None:
         if self._unwanted():
             raise Cancelled("The request was overtaken.")
 
     def _features(self, candidate: Candidate, around: Surroundings) -> Features:
-        return Features.of(
-            candidate.chances, candidate.known, candidate.share, candidate.text, around, self._knows_name
-        )
+        return Features.of(candidate.share, len(candidate.chances), candidate.text, around, self._knows_name)
 
     def _knows_name(self, name: str) -> bool:
         return any(name.encode() in names for names in self._job.names)

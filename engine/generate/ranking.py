@@ -16,11 +16,11 @@ from engine.memory import neighbours
 
 LEAST_LOG = -40.0
 NAMES = (
-    "likely", "likely_each", "weakest", "tokens", "is_draft", "is_copy", "is_adapted",
+    "likely", "likely_each", "weakest", "certain", "tokens", "is_draft", "is_copy", "is_adapted", "is_both",
+    "above_and_below", "same_above_and_below",
     "above", "below", "same_above", "same_below", "second_above", "second_below", "own_file", "distance",
     "step_in", "step_out", "indent", "times_in_file", "times_in_repository", "length",
 )  # fmt: skip
-OWN = len(NAMES) - neighbours.COLUMNS
 
 
 def rank_features(
@@ -30,19 +30,24 @@ def rank_features(
     the cursor's, whether the model wrote it, and whether it is that line in other words.
     """
     logs = np.log(np.maximum(chances, 1e-9))
-    found = np.zeros(len(NAMES))
-    found[:OWN] = (
-        max(float(logs.sum()), LEAST_LOG) / 5,
-        float(logs.mean()),
-        float(logs.min()) / 3,
-        np.log(len(logs)),
-        is_draft,
-        likeness is not None and not is_adapted,
-        is_adapted,
+    is_copy = likeness is not None and not is_adapted
+    likeness = np.zeros(neighbours.COLUMNS) if likeness is None else likeness
+    return np.array(
+        [
+            max(float(logs.sum()), LEAST_LOG) / 5,
+            float(logs.mean()),
+            float(logs.min()) / 3,
+            float(np.exp(logs.sum())),
+            np.log(len(logs)),
+            is_draft,
+            is_copy,
+            is_adapted,
+            is_draft and is_copy,
+            likeness[neighbours.ABOVE] * likeness[neighbours.BELOW],
+            likeness[neighbours.SAME_ABOVE] * likeness[neighbours.SAME_BELOW],
+            *likeness,
+        ]
     )
-    if likeness is not None:
-        found[OWN:] = likeness
-    return found
 
 
 @dataclass(frozen=True, eq=False)

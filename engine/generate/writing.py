@@ -17,13 +17,12 @@ from engine.memory.recall import Recall
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A token.  `chance`: its probability among those that fit what is typed (1 where nobody asked); `known`: how many
-    tokens of its context the memory had.  `is_first` of those that go beyond what is typed.
+    """A token.  `chance`: its probability among those that fit what is typed (1 where nobody asked).  `is_first` of
+    those that go beyond what is typed.
     """
 
     token: int
     chance: float = 1.0
-    known: int = 0
     is_first: bool = False
 
 
@@ -94,11 +93,10 @@ class Writer:
         for number, token in enumerate(ids):
             before = scores if not number else rows[number - 1]
             if found and self._recall is not None and (self._guard is None or self._guard.is_over(done)):
-                chance = self._recall.chance_of(token, before, ids[:number])
-                found.append(Written(token, chance, self._recall.longest))
+                found.append(Written(token, self._recall.chance_of(token, before, ids[:number])))
             elif len(done) + len(self._typed_tokens.bytes_of(token)) > len(typed):
                 probabilities = self._distribution(before, typed, done, ids[:number])
-                found.append(Written(token, float(probabilities[token]), self._known, not found))
+                found.append(Written(token, float(probabilities[token]), not found))
             done += self._typed_tokens.bytes_of(token)
         return found
 
@@ -113,14 +111,10 @@ class Writer:
                 return None
             token = self._chosen(probabilities, recent, drawn)
         is_first = len(done) <= len(typed) and self._goes_beyond(token, typed, done)
-        return Written(token, float(probabilities[token]), self._known, is_first)
+        return Written(token, float(probabilities[token]), is_first)
 
     def _goes_beyond(self, token: int, typed: bytes, done: bytes) -> bool:
         return len(typed) < len(done) + max(1, len(self._typed_tokens.bytes_of(token)))
-
-    @property
-    def _known(self) -> int:
-        return self._recall.longest if self._recall is not None else 0
 
     def _distribution(self, scores: np.ndarray, typed: bytes, done: bytes, ids: list[int]) -> np.ndarray:
         """Probabilities (v,) among the tokens that fit what is typed and make a word that exists."""

@@ -31,12 +31,6 @@ class Evidence:
     sums: np.ndarray
     distinct: np.ndarray
 
-    @property
-    def longest(self) -> int:
-        """The highest order that anything is known of: how many tokens of the context were found, at most LONGEST."""
-        live = np.flatnonzero(self.sums > 0)
-        return int(ORDERS[live[-1]]) if len(live) else 0
-
     def of(self, token: int) -> np.ndarray:
         """(orders,) the counts of one token."""
         found = np.flatnonzero(self.tokens == token)

@@ -43,7 +43,6 @@ class Recall:
         self._near_cursor = near
         self._context = before[-LONGEST:]
         self._without = without
-        self.longest = 0  # tokens of the last context that were found anywhere
 
     def mixed(self, scores: np.ndarray, written: list[int]) -> np.ndarray:
         """Probabilities (v,) of the token after `written`, which goes on where `before` ends; `scores` are the
@@ -72,7 +71,6 @@ class Recall:
         if "repository" not in self._without and self._sources:
             found.append((self._counter.of_segments(self._sources, context), levels["repository"]))
         found.append((self._counter.of_text(self._text, self._cursor, context), levels["file"]))
-        self.longest = max(evidence.longest for evidence, _ in found)
         if "near" not in self._without:
             found.append((self._counter.of_text(self._near, self._near_cursor, context), levels["near"]))
         return found

@@ -4,6 +4,8 @@
                                                                 to resources/memory/
     python tests/benchmarks/memory.py tuning   --work FOLDER    lines and words on the tuning packages, for choosing
     python tests/benchmarks/memory.py evaluate --work FOLDER    the reported packages, once, with what was chosen
+    python tests/benchmarks/memory.py quick    --work FOLDER    the reported packages after a Quick adaptation to each
+    python tests/benchmarks/memory.py refit    --work FOLDER    the mixture fitted again to a package's own files
     python tests/benchmarks/memory.py ablate   --work FOLDER    each part of the memory left out once (tuning packages)
     python tests/benchmarks/memory.py index                     building, opening, changing and asking a large index
 
@@ -18,8 +20,11 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 sys.path.append(str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -27,69 +32,127 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import numpy as np
 from measure import report
 from memory_fit import OBSERVED, bits_per_byte, do_fit, observed
-from memory_lines import Bench, summary
+from memory_lines import Line, in_processes, open_bench, packages, summary
 
-from engine.corpus.repository import Repository
 from engine.corpus.tokenizer import Tokenizer
+from engine.devices import open_device
 from engine.generate.fits import built_in_fit
+from engine.generate.fitting_in import Surroundings
 from engine.memory.evidence import ORDERS, Counter, Source
 from engine.memory.files import open_segment, save_segment, size_on_disk
-from engine.memory.fitting import losses
+from engine.memory.fitting import Observations, fit, losses
 from engine.memory.segment import build_segment
-from engine.model.model import Model, load_model
 from engine.model.starter import starter_place
+from engine.session import Session, SessionPlan
+from engine.train.options import preset
 
 CURSORS = 200
 PARTS_LEFT_OUT = ("repository", "before", "after", "near", "neighbours", "healing", "filter")
 
 
-def benches(work: Path, role: str, model: Model, tokenizer: Tokenizer) -> Iterator[tuple[str, Bench]]:
-    for folder in sorted(path for path in (work / "packages" / role).iterdir() if path.is_dir()):
-        repository = Repository(folder, work / "memory-data", tokenizer)
-        yield folder.name.rpartition("-")[0], Bench(model, repository, repository.scan(), role == "evaluation")
-
-
-def do_lines(arguments: argparse.Namespace, model: Model, tokenizer: Tokenizer, role: str) -> None:
-    chosen, columns, names = built_in_fit(), {}, []
-    for name, bench in benches(arguments.work, role, model, tokenizer):
-        found = {}
+def of_package(work: Path, role: str, folder: Path, base: Path, cursors: int, tokens: int) -> dict[tuple, float]:
+    """All measures of one package, by whose they are and what."""
+    chosen, found = built_in_fit(), {}
+    with open_bench(work, role, folder, base) as bench:
         for label, memory in (("model", False), ("memory", True)):
-            lines = bench.lines(chosen, arguments.cursors, typing=True, memory=memory)
+            lines = bench.lines(chosen, cursors, typing=True, memory=memory)
             found |= {(label, key): value for key, value in summary(lines, chosen.judge.least).items()}
         for label, see_after in (("before", False), ("around", True)):
-            seen = observed(model, bench.corpus, arguments.tokens, see_after=see_after)
+            seen = observed(bench.model, bench.corpus, tokens, see_after=see_after)
             alone, mixed = -np.log(seen.chance), losses(seen, chosen.mixing)
             found["model", "bits_per_byte"] = bits_per_byte(alone, seen)
             found["memory", f"bits_per_byte_{label}"] = bits_per_byte(mixed, seen)
             found["memory", f"bits_ratio_{label}"] = mixed.sum() / alone.sum()
-        right, invented = bench.words(chosen, arguments.cursors)
-        found |= {("memory", "words_from_three_letters"): right, ("memory", "invented_words"): invented}
-        for (label, key), value in found.items():
-            report(f"{name}.{label}.{key}", value)
-            columns.setdefault((label, key), []).append(value)
-        names.append(name)
-    print("| measure | " + " | ".join(names) + " | mean ± deviation |\n|" + "---|" * (len(names) + 2))
+        right, invented = bench.words(chosen, cursors)
+        return found | {("memory", "words_from_three_letters"): right, ("memory", "invented_words"): invented}
+
+
+def after_quick(work: Path, role: str, folder: Path, base: Path, cursors: int, tokens: int) -> dict[tuple, float]:
+    """After *Quick* (`full`) on a package: the model alone and with the memory."""
+    chosen, found = built_in_fit(), {}
+    device = open_device("cpu")
+    plan = SessionPlan(folder, work / "memory-data", preset("quick").changed(mode="full"), str(base))
+    session = Session(plan, device)
+    try:
+        for _ in session.run():
+            pass
+        with open_bench(work, role, folder, base) as bench:
+            adapted = replace(bench, model=session.model)
+            for label, memory in (("adapted", False), ("adapted and memory", True)):
+                lines = adapted.lines(chosen, cursors, memory=memory)
+                measures = summary(lines, chosen.judge.least)
+                found |= {(label, key): measures[key] for key in ("next_line_exact", "shown", "taken_of_shown")}
+            seen = observed(session.model, bench.corpus, tokens, see_after=False)
+            found["adapted", "bits_per_byte"] = bits_per_byte(-np.log(seen.chance), seen)
+            found["adapted and memory", "bits_per_byte"] = bits_per_byte(losses(seen, chosen.mixing), seen)
+        return found
+    finally:
+        session.close()
+        device.close()
+
+
+def do_packages(arguments: argparse.Namespace, role: str, measure: Callable) -> None:
+    places = packages(arguments.work, role)
+    count = len(places)
+    given = [arguments.work] * count, [role] * count, list(places.values()), [arguments.model] * count
+    columns: dict[tuple, list[float]] = {}
+    for name, found in zip(
+        places, in_processes(measure, *given, [arguments.cursors] * count, [arguments.tokens] * count), strict=True
+    ):
+        for key, value in found.items():
+            report(f"{name}.{'.'.join(key)}", value)
+            columns.setdefault(key, []).append(value)
+    print("| measure | " + " | ".join(places) + " | mean ± deviation |\n|" + "---|" * (count + 2))
     for (label, key), values in columns.items():
         cells = " | ".join(f"{value:.3f}" for value in values)
-        spread = np.std(values, ddof=1) if len(values) > 1 else 0.0
+        spread = np.std(values, ddof=1) if count > 1 else 0.0
         print(f"| {label}: {key} | {cells} | {np.mean(values):.3f} ± {spread:.3f} |")
 
 
-def do_ablate(arguments: argparse.Namespace, model: Model, tokenizer: Tokenizer) -> None:
-    chosen = built_in_fit()
+def do_refit(arguments: argparse.Namespace) -> None:
+    """Bits on held-out files with the numbers of the other packages, and with those fitted on to the learned files."""
+    learned, held_out = {}, {}
+    for name, folder in packages(arguments.work, "tuning").items():
+        with open_bench(arguments.work, "tuning", folder, arguments.model) as bench:
+            learned[name] = observed(bench.model, bench.corpus, arguments.tokens, learned=True)
+            held_out[name] = observed(bench.model, bench.corpus, arguments.tokens, learned=False)
+    for name, own in learned.items():
+        others = fit(Observations.join([each for other, each in learned.items() if other != name]))
+        began = time.perf_counter()
+        fitted = fit(own, others, steps=60)
+        report(f"{name}.refit_seconds", time.perf_counter() - began)
+        for label, mixing in (("others", others), ("own", fitted)):
+            report(f"{name}.bits_per_byte.{label}", bits_per_byte(losses(held_out[name], mixing), held_out[name]))
+
+
+def lines_without(work: Path, role: str, folder: Path, base: Path, cursors: int, part: str) -> list[Line]:
+    unfiltered = {"problem": lambda self, text, *, joined: "" if text else "empty", "parses": lambda self, text: True}
+    with open_bench(work, role, folder, base) as bench, ExitStack() as stack:
+        if part == "filter":
+            stack.enter_context(patch.multiple(Surroundings, **unfiltered))
+        return bench.lines(built_in_fit(), cursors, typing=True, without=frozenset({part}))
+
+
+def do_ablate(arguments: argparse.Namespace) -> None:
     measures = ("next_line_exact", "keystrokes_saved_by_line", "keystrokes_saved_by_word", "repeated_lines")
     print("| left out | next line exact | keystrokes by line | by word | repeated lines |\n|---|---|---|---|---|")
-    for part in ("nothing", *PARTS_LEFT_OUT):
-        every = []
-        for _, bench in benches(arguments.work, "tuning", model, tokenizer):
-            every += bench.lines(chosen, arguments.cursors, typing=True, without=frozenset({part}))
-        found = summary(every, chosen.judge.least)
+    folders = list(packages(arguments.work, "tuning").values())
+    parts = ("nothing", *PARTS_LEFT_OUT)
+    jobs = [
+        (arguments.work, "tuning", folder, arguments.model, arguments.cursors, part)
+        for part in parts
+        for folder in folders
+    ]
+    every = in_processes(lines_without, *zip(*jobs, strict=True))
+    for number, part in enumerate(parts):
+        own = every[number * len(folders) : (number + 1) * len(folders)]
+        found = summary([line for lines in own for line in lines], built_in_fit().judge.least)
         print(f"| {part} | " + " | ".join(f"{found[each]:.3f}" for each in measures) + " |", flush=True)
 
 
-def do_index(arguments: argparse.Namespace, model: Model, tokenizer: Tokenizer) -> None:
+def do_index(arguments: argparse.Namespace) -> None:
     """A synthetic text that repeats itself as code does: the same documents, changed here and there."""
-    rng = np.random.default_rng(0)
+    rng, tokenizer = np.random.default_rng(0), Tokenizer.load(arguments.model)
     base = [
         tokenizer.encode(path.read_text("utf-8"))
         for path in sorted((Path(__file__).parents[2] / "engine").rglob("*.py"))
@@ -127,24 +190,21 @@ def do_index(arguments: argparse.Namespace, model: Model, tokenizer: Tokenizer) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("fit", "tuning", "evaluate", "ablate", "index"))
+    parser.add_argument("part", choices=("fit", "tuning", "evaluate", "quick", "refit", "ablate", "index"))
     parser.add_argument("--work", type=Path, default=Path())
     parser.add_argument("--model", type=Path, default=starter_place())
     parser.add_argument("--cursors", type=int, default=CURSORS)
     parser.add_argument("--tokens", type=int, default=OBSERVED, help="of each package, for bits per byte")
     parser.add_argument("--index-tokens", type=int, default=20_000_000)
     arguments = parser.parse_args()
-    tokenizer, model = Tokenizer.load(arguments.model), load_model(arguments.model, "cpu")
-    try:
-        if arguments.part == "fit":
-            do_fit(dict(benches(arguments.work, "tuning", model, tokenizer)))
-        elif arguments.part in ("tuning", "evaluate"):
-            role = "tuning" if arguments.part == "tuning" else "evaluation"
-            do_lines(arguments, model, tokenizer, role)
-        else:
-            {"ablate": do_ablate, "index": do_index}[arguments.part](arguments, model, tokenizer)
-    finally:
-        model.close()
+    if arguments.part == "fit":
+        do_fit(arguments.work, arguments.model)
+    elif arguments.part in ("tuning", "evaluate"):
+        do_packages(arguments, "tuning" if arguments.part == "tuning" else "evaluation", of_package)
+    elif arguments.part == "quick":
+        do_packages(arguments, "evaluation", after_quick)
+    else:
+        {"refit": do_refit, "ablate": do_ablate, "index": do_index}[arguments.part](arguments)
 
 
 if __name__ == "__main__":

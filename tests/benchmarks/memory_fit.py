@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 from measure import report
-from memory_lines import Bench, Line, summary
+from memory_lines import Line, in_processes, open_bench, packages, summary
 
 from engine.corpus.corpus import Corpus
 from engine.corpus.framing import Framing
@@ -24,7 +24,7 @@ from engine.generate.fits import Fit
 from engine.memory.evidence import Counter, Source
 from engine.memory.fitting import Observations, fit, losses, observe
 from engine.memory.segment import build_segment
-from engine.model.model import Model
+from engine.model.model import Model, load_model
 from engine.shipped_fits import BUILT_IN, fits_place
 
 OBSERVED = 24_000  # tokens of each tuning package that the mixture is fitted on
@@ -35,13 +35,16 @@ WINDOW = 1024
 CURSORS, INSIDE = 300, 100  # of each package, at the beginning of a line and after some of it
 
 
-def observed(model: Model, corpus: Corpus, most: int, *, see_after: bool = True) -> Observations:
-    """Tokens of a package's code, as if each were to be written now."""
+def observed(
+    model: Model, corpus: Corpus, most: int, *, see_after: bool = True, learned: bool | None = None
+) -> Observations:
+    """Tokens of a package's code, as if each were to be written now; of files that are learned, held out, or both."""
     tokenizer = corpus.tokenizer
     documents = [*corpus.learned_documents, *corpus.held_out_documents]
     content = [(each.path, each.digest, corpus.document_tokens(each)) for each in documents]
     segment = build_segment(content, tokenizer.vocab_size)
-    code = {document.path for document in corpus.code_among(documents)}
+    among = {True: corpus.learned_documents, False: corpus.held_out_documents, None: documents}[learned]
+    code = {document.path for document in corpus.code_among(among)}
     entries = [entry for entry in segment.entries if entry.path in code and entry.count > 50]
     np.random.default_rng(0).shuffle(entries)
     counter, framing = Counter(tokenizer.vocab_size, tokenizer.special.end_of_text), Framing(tokenizer)
@@ -80,43 +83,50 @@ def bits_per_byte(nats: np.ndarray, observations: Observations) -> float:
     return float(nats.sum() / np.log(2) / observations.lengths.sum())
 
 
-def do_fit(benches: dict[str, Bench]) -> None:
+def do_fit(work: Path, base: Path) -> None:
     """Mixture, then ranking with that mixture, then the chance with both."""
-    model = next(iter(benches.values())).model
-    seen = {name: observed(model, bench.corpus, OBSERVED) for name, bench in benches.items()}
+    places = packages(work, "tuning")
+    names, folders = list(places), list(places.values())
+    everywhere = [work] * len(names), ["tuning"] * len(names), folders, [base] * len(names)
+    seen = dict(zip(names, in_processes(observed_in, *everywhere), strict=True))
     for name, own in seen.items():
         others = fit(Observations.join([each for other, each in seen.items() if other != name]))
         report(f"{name}.bits_per_byte.model", bits_per_byte(-np.log(own.chance), own))
         report(f"{name}.bits_per_byte.mixed", bits_per_byte(losses(own, others), own))
     mixing = fit(Observations.join(list(seen.values())))
-    weights = sum(int(np.prod(parameter.shape)) for parameter in model.network.parameters.values())
     unjudged = Judge(np.zeros(len(Features.__dataclass_fields__) + 1))
-    begun = Fit(mixing, ranking.start(), unjudged, False, weights)
+    begun = Fit(mixing, ranking.start(), unjudged, False, weights_of(base))
 
-    ranked = {name: [line.ranked for line in asked(bench, begun)] for name, bench in benches.items()}
-    ranked = {name: [each for each in found if len(each[0])] for name, found in ranked.items()}
-    lines: dict[str, list[Line]] = {}
-    for name, bench in benches.items():
-        ranker = ranking.fit_ranker([each for other, found in ranked.items() if other != name for each in found])
-        lines[name] = asked(bench, replace(begun, ranker=ranker))
+    found = in_processes(asked_in, *everywhere, [begun] * len(names))
+    ranked = {
+        name: [line.ranked for line in lines if line.answer.candidates]
+        for name, lines in zip(names, found, strict=True)
+    }
+    rankers = [
+        ranking.fit_ranker([each for other in names if other != name for each in ranked[other]]) for name in names
+    ]
+    fits = [replace(begun, ranker=ranker) for ranker in rankers]
+    lines = dict(zip(names, in_processes(asked_in, *everywhere, fits), strict=True))
+    for name in names:
         report(f"{name}.next_line_exact", summary(lines[name][:CURSORS], 0.0)["next_line_exact"])
-    ranker = ranking.fit_ranker([each for found in ranked.values() for each in found])
+        report(f"{name}.among_candidates", summary(lines[name][:CURSORS], 0.0)["among_candidates"])
+    ranker = ranking.fit_ranker([each for name in names for each in ranked[name]])
     for name, weight in zip(ranking.NAMES, ranker.weights, strict=True):
         report(f"ranker.{name}", weight)
 
-    offered = [(name, line) for name, found in lines.items() for line in found if line.answer.features is not None]
+    offered = [(name, line) for name in names for line in lines[name] if line.answer.features is not None]
     owner = np.array([name for name, _ in offered])
     rows = np.array([astuple(line.answer.features) for _, line in offered])
     taken = np.array([line.exact for _, line in offered], np.float64)
     crossed = np.zeros(len(taken))
-    for name in lines:
+    for name in names:
         judge = Judge(fit_judge(rows[owner != name], taken[owner != name]))
         crossed[owner == name] = [judge.chance(line.answer.features) for own, line in offered if own == name]
-    saved = np.array([max(0, len(line.wanted) - 1) for _, line in offered])
-    least = best_threshold(crossed, taken, saved)
     print_reliability(crossed, taken)
-    at_begin = np.array([not line.answer.features.begun for _, line in offered])
-    for label, among in (("line", at_begin), ("inside", ~at_begin)):
+    begins = np.array([not line.answer.features.begun for _, line in offered])
+    saved = np.array([max(0, len(line.wanted) - 1) for _, line in offered])
+    least = best_threshold(crossed[begins], taken[begins], saved[begins])
+    for label, among in (("line", begins), ("inside", ~begins)):
         shown = crossed[among] >= least
         report(f"{label}.shown", shown.mean())
         report(f"{label}.taken_of_shown", taken[among][shown].mean())
@@ -128,8 +138,22 @@ def do_fit(benches: dict[str, Bench]) -> None:
     (fits_place() / BUILT_IN).write_text(json.dumps(chosen.to_json(), indent=1) + "\n", "utf-8")
 
 
-def asked(bench: Bench, chosen: Fit) -> list[Line]:
-    return bench.lines(chosen, CURSORS) + bench.lines(chosen, INSIDE, inside=True)
+def observed_in(work: Path, role: str, folder: Path, base: Path) -> Observations:
+    with open_bench(work, role, folder, base) as bench:
+        return observed(bench.model, bench.corpus, OBSERVED)
+
+
+def asked_in(work: Path, role: str, folder: Path, base: Path, chosen: Fit) -> list[Line]:
+    with open_bench(work, role, folder, base) as bench:
+        return bench.lines(chosen, CURSORS) + bench.lines(chosen, INSIDE, inside=True)
+
+
+def weights_of(base: Path) -> int:
+    model = load_model(base, "cpu")
+    try:
+        return sum(int(np.prod(parameter.shape)) for parameter in model.network.parameters.values())
+    finally:
+        model.close()
 
 
 def best_threshold(chance: np.ndarray, taken: np.ndarray, saved: np.ndarray) -> float:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -20,15 +24,9 @@ from engine.generate.offering import WHOLE
 from engine.generate.requests import Completion, Offer
 from engine.memory.names import NAME, names_in
 from engine.memory.repository_memory import RepositoryMemory
-from engine.model.model import Model
+from engine.model.model import Model, load_model
 from engine.scorecard.line_measures import edit_similarity, keys_pressed
 from engine.scorecard.material import HeldOutText, Material, choose_cursors
-
-
-def corpora(work: Path, role: str, tokenizer: Tokenizer) -> Iterator[tuple[str, Repository, Corpus]]:
-    for folder in sorted(path for path in (work / "packages" / role).iterdir() if path.is_dir()):
-        repository = Repository(folder, work / "memory-data", tokenizer)
-        yield folder.name.rpartition("-")[0], repository, repository.scan()
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +62,31 @@ class Line:
 
 def first_line(answer: Completion) -> str:
     return answer.text.split("\n", 1)[0].rstrip()
+
+
+def packages(work: Path, role: str) -> dict[str, Path]:
+    """The folders of a list, by name."""
+    return {
+        path.name.rpartition("-")[0]: path for path in sorted((work / "packages" / role).iterdir()) if path.is_dir()
+    }
+
+
+def in_processes(function: Callable, *arguments: Sequence) -> list:
+    """As `map`, two at a time, each on one core: the threads of one process would wait for each other."""
+    for name in ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = "1"
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        return list(pool.map(function, *arguments))
+
+
+@contextmanager
+def open_bench(work: Path, role: str, folder: Path, base: Path) -> Iterator[Bench]:
+    tokenizer, model = Tokenizer.load(base), load_model(base, "cpu")
+    try:
+        repository = Repository(folder, work / "memory-data", tokenizer)
+        yield Bench(model, repository, repository.scan(), role == "evaluation")
+    finally:
+        model.close()
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,7 +70,7 @@ def test_a_document_is_never_read_into_the_next_and_its_end_is_the_end_of_the_te
     found = counter.of_segments((source,), np.array([6], np.uint16))
     assert dict(zip(found.tokens.tolist(), found.counts[0].tolist(), strict=True)) == {END: 1.0, 9: 1.0}
     across = counter.of_segments((source,), np.array([6, 7], np.uint16))
-    assert (across.longest, across.sums[1]) == (1, 0)
+    assert across.sums[0] > 0 == across.sums[1]
 
 
 @settings(max_examples=80, deadline=None)

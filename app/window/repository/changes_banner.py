@@ -28,15 +28,15 @@ class ChangesBanner(InlineMessage):
         self.later_button.clicked.connect(self.on_later_clicked)
         self.adapt_button.clicked.connect(self.adapt_wanted)
 
-    def show_changes(self, changes: ChangesSince, can_adapt: bool) -> None:
-        """What changed since the checkpoint, if anything did."""
+    def show_changes(self, changes: ChangesSince, can_adapt: bool, remembered: bool) -> None:
+        """What changed since the checkpoint, if anything did; `remembered`: suggestions know it from the memory."""
         if changes.checkpoint != self._changes.checkpoint or changes.lines < self._put_off:
             self._put_off = 0
         self._changes = changes
         if not changes.any or (self._put_off and changes.lines <= self._put_off):
             self.put_away()
             return
-        self.say(changes_words(changes), "Your code moved on.", "accent")
+        self.say(changes_words(changes, remembered), "Your code moved on.", "accent")
         self.adapt_button.setEnabled(can_adapt)
 
     @Slot()
@@ -45,10 +45,12 @@ class ChangesBanner(InlineMessage):
         self.put_away()
 
 
-def changes_words(changes: ChangesSince) -> str:
+def changes_words(changes: ChangesSince, remembered: bool = False) -> str:
     """14 files, 412 lines since orbit-api #7.  Adapting takes about 40 s."""
     since = f" since {changes.checkpoint_name}" if changes.checkpoint_name else " since the last checkpoint"
     words = f"{counted(changes.files, 'file')}, {counted(changes.lines, 'line')}{since}."
-    if changes.seconds:
-        words += f" Adapting takes about {about(changes.seconds)}."
-    return words
+    takes = f"takes about {about(changes.seconds)}" if changes.seconds else ""
+    if remembered:
+        words += " Suggestions use them already, from memory. Adapting also teaches them to the model"
+        return f"{words} and {takes}." if takes else f"{words}."
+    return f"{words} Adapting {takes}." if takes else words

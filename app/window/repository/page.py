@@ -65,6 +65,7 @@ class RepositoryPage(Page):
         self.stack.addWidget(self.start)
         self.stack.addWidget(self.view)
         self.body.addWidget(self.stack)
+        self._memory = application.memory
         self._build()
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)
@@ -135,6 +136,7 @@ class RepositoryPage(Page):
         self.again_button.clicked.connect(repository.rescan)
         self.error_card.action_wanted.connect(self.on_try_again)
         self.banner.adapt_wanted.connect(self.on_adapt_wanted)
+        self._memory.switched.connect(self.on_memory_switched)
         self.banner.files_wanted.connect(self.on_changed_files_wanted)
         self.progress.cancelled.connect(repository.cancel)
         self.cancel_button.clicked.connect(repository.cancel)
@@ -312,10 +314,15 @@ class RepositoryPage(Page):
         self.error_card.show_failure(failure, "Try again", "Scores the files again")
         self.view.ensureWidgetVisible(self.error_card)
 
+    @Slot()
+    def on_memory_switched(self, *_what: object) -> None:
+        self.on_changes_counted(self._repository.changes)
+
     @Slot(object)
     def on_changes_counted(self, changes: ChangesSince) -> None:
         here = self._repository.phase not in ("gone", "failed")
-        self.banner.show_changes(changes if here else ChangesSince(), can_adapt=not self._training.active)
+        remembered = self._memory.is_there and self._memory.is_on
+        self.banner.show_changes(changes if here else ChangesSince(), not self._training.active, remembered)
         if self._corpus is not None:
             self.filters.show_choices(self._corpus, changes)
 

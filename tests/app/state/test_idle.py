@@ -103,10 +103,15 @@ def changed(program, repository, tiny):
     return one
 
 
-def test_a_run_that_began_by_itself_stops_and_is_kept(program, repository, tiny):
+@pytest.fixture
+def endless_runs(monkeypatch):
+    """A run on changes ends only when it is stopped, however fast or busy the machine is."""
+    monkeypatch.setattr("app.workers.training.CHANGE_PASSES", 10_000)
+
+
+def test_a_run_that_began_by_itself_stops_and_is_kept(program, repository, tiny, endless_runs):
     one = changed(program, repository, tiny)
     training = one.state.training
-    assert training.set_option("steps", 100_000) == ""
     one.until(lambda: not training.startable)
     one.state.idle.may_adapt.emit()
     one.until(lambda: training.phase == "running" and training.step > 2)
@@ -116,10 +121,9 @@ def test_a_run_that_began_by_itself_stops_and_is_kept(program, repository, tiny)
     assert training.finished.reason == "stopped" and training.finished.checkpoint and one.failures == []
 
 
-def test_a_run_of_the_user_goes_on_when_he_moves_the_mouse(program, repository, tiny):
+def test_a_run_of_the_user_goes_on_when_he_moves_the_mouse(program, repository, tiny, endless_runs):
     one = changed(program, repository, tiny)
     training = one.state.training
-    assert training.set_option("steps", 100_000) == ""
     one.until(lambda: not training.startable)
     training.adapt_to_changes()
     one.state.idle.may_adapt.emit()  # refused: one goes on

@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
 from app.events import Failure
+from app.values.memory import READY, MemoryView
 from app.window.repository.file_tree import NAME, TOKENS, VERDICT
 from app.window.repository.filters import CHANGED, HELD_OUT, LEFT_OUT
 from app.window.repository.page import FILES, SECRETS
@@ -210,6 +211,12 @@ def test_changes_are_offered_put_off_and_offered_again(opened, application, main
     banner = opened.banner
     assert banner.isVisible()
     assert banner.words.text().startswith("14 files, 412 lines since orbit #7.") and "about 40 s" in banner.words.text()
+    assert "memory" not in banner.words.text()
+    application.memory.on_memory(MemoryView(1000, 14, 9, READY))
+    application.repository.on_changes(changes())
+    assert "already, from memory" in banner.words.text() and "about 40 s" in banner.words.text()
+    application.memory.switch(False)
+    assert "memory" not in banner.words.text()
     press(qtbot, banner.show_button)
     assert opened.filters.what.value == CHANGED and shown(opened) == ["orbit/pass.py"]
     press(qtbot, banner.later_button)
