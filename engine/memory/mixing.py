@@ -97,29 +97,31 @@ def add_to_one(chance: float, token: int, evidence: Evidence, level: Level, sure
 
 @compiled(nogil=True)
 def _add_to_one(chance, token, tokens, counts, sums, distinct, theta, discount, caution):
-    slot = -1
-    for x in range(len(tokens)):
-        if tokens[x] == token:
-            slot = x
-            break
-    mass, left = 0.0, 1.0
-    for row in range(len(counts) - 1, -1, -1):
-        n, u = sums[row], int(distinct[row])
-        if n <= 0:
-            continue
-        variety = min(u, VARIETIES) - 1
-        t, d = theta[row, variety] * caution, discount[row, variety]
-        whole = n + t
-        if 0 <= slot < u:
-            mass += left * (counts[row, slot] - d) / whole
-        left *= (t + d * u) / whole
-    return mass + left * chance
+    masses, left = _chain(len(tokens), counts, sums, distinct, theta, discount, caution)
+    mixed = left * chance
+    for slot in range(len(tokens)):
+        if tokens[slot] == token:
+            mixed += masses[slot]
+    return mixed
 
 
 @compiled(nogil=True)
 def _add(probabilities, tokens, counts, sums, distinct, theta, discount, caution):
-    """From the highest order down: what is left for the orders below shrinks, and the model gets the rest."""
-    masses, left = np.zeros(len(tokens)), 1.0
+    masses, left = _chain(len(tokens), counts, sums, distinct, theta, discount, caution)
+    for token in range(len(probabilities)):
+        probabilities[token] *= left
+    for slot in range(len(tokens)):
+        probabilities[tokens[slot]] += masses[slot]
+    return left
+
+
+@compiled(nogil=True)
+def _chain(size, counts, sums, distinct, theta, discount, caution):
+    """What the counts give each of the tokens, and the share that is left of what was there.
+
+    From the highest order down: what is left for the orders below shrinks, and the model gets the rest.
+    """
+    masses, left = np.zeros(size), 1.0
     for row in range(len(counts) - 1, -1, -1):
         n, u = sums[row], int(distinct[row])
         if n <= 0:
@@ -130,8 +132,4 @@ def _add(probabilities, tokens, counts, sums, distinct, theta, discount, caution
         for slot in range(u):
             masses[slot] += left * (counts[row, slot] - d) / whole
         left *= (t + d * u) / whole
-    for token in range(len(probabilities)):
-        probabilities[token] *= left
-    for slot in range(len(tokens)):
-        probabilities[tokens[slot]] += masses[slot]
-    return left
+    return masses, left

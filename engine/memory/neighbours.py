@@ -24,6 +24,7 @@ CONTENT, BLANK, BREAK, CONTENT_BREAK = range(4)  # what a token is to a line
 BEGINNINGS = (6, 2)  # tokens of the line above or below that are looked up in the repository
 MOST_PLACES = 2000  # that are looked at for each of these
 MOST_TEXT = 1 << 16  # tokens of the open file, on each side of the cursor
+NO_BORDER = -1  # an open file is one document
 
 # Columns of the likeness of a line.
 ABOVE, BELOW, SAME_ABOVE, SAME_BELOW, SECOND_ABOVE, SECOND_BELOW, OWN_FILE, DISTANCE, STEP_IN, STEP_OUT, INDENT = range(
@@ -70,26 +71,27 @@ class Neighbours:
     def find(self, line: CursorLine, sources: tuple[Source, ...], most: int) -> list[Neighbour]:
         """At most so many, the likeliest first."""
         before, after = line.before[-MOST_TEXT:].astype(self._dtype), line.after[:MOST_TEXT].astype(self._dtype)
-        tables = (self._kinds, self._widths, self._data, self._starts, np.frombuffer(line.typed, np.uint8))
-        query = Query(*_query(before, after, self._kinds, self._widths, border_of(self._dtype)), line.indent)
-        texts = [before, after]
-        found = [
-            _look_through(before, True, *tables, query.arrays, self._marks, self._seen),
-            _look_through(after, False, *tables, query.arrays, self._marks, self._seen),
+        typed = self._kinds, self._data, self._starts, np.frombuffer(line.typed, np.uint8)
+        query = Query(*_query(before, after, self._kinds, self._widths, NO_BORDER), line.indent)
+        parts = [
+            (text, *_lines_of(text, number == 0, *typed), NO_BORDER) for number, text in enumerate((before, after))
         ]
         for source in sources:
-            places = _places(source, query)
-            texts.append(source.segment.tokens)
-            found.append(
-                _look_at(source.segment.tokens, places, *tables, query.arrays, self._marks, self._seen,
-                         border_of(source.segment.tokens.dtype))
-            )  # fmt: skip
-        return self._best(texts, found, most)
+            tokens = source.segment.tokens
+            border = border_of(tokens.dtype)
+            rows = _lines_beside(tokens, _places(source, query), *typed, border)
+            parts.append((tokens, rows, np.full(len(rows), -1), border))
+        found = [
+            _compare(tokens, rows, distances, self._kinds, self._widths, border, query.arrays, self._marks, self._seen)
+            for tokens, rows, distances, border in parts
+        ]
+        return self._best([part[0] for part in parts], [part[1][:, 1:4] for part in parts], found, most)
 
-    def _best(self, texts: list[np.ndarray], found: list[tuple], most: int) -> list[Neighbour]:
+    def _best(self, texts: list[np.ndarray], rows: list[np.ndarray], found: list[tuple], most: int) -> list[Neighbour]:
+        """Each line once.  rows: of each text the places (n, 3, 2) of lines with the ones above and below."""
         likeness = np.concatenate([each[0] for each in found])
         hashes = np.concatenate([each[1] for each in found])
-        places = np.concatenate([each[2] for each in found])
+        places = np.concatenate(rows)
         owner = np.concatenate([np.full(len(each[1]), number) for number, each in enumerate(found)])
         if not len(hashes):
             return []
@@ -291,18 +293,32 @@ def _starts_with(tokens, begin, end, data, starts, typed):
 
 
 @compiled(nogil=True)
-def _compare(tokens, rows, indents, query, counts, marks, seen, stamp, own, distance, out):
-    """The likeness of one line to the one that is wanted.  rows (5, 2): two above it, itself, two below, in order."""
+def _compare(tokens, rows, distances, kinds, widths, border, query, marks, seen):
+    """likeness (n, 11) of lines to the one that is wanted, and their hashes (n,).
+
+    rows (n, 5, 2): two lines above each, itself and two below; distances (n,): from the cursor, -1 in another file.
+    """
     asked, ends, asked_indents, indent = query
-    for number, row in ((ABOVE, 1), (SECOND_ABOVE, 0), (BELOW, 3), (SECOND_BELOW, 4)):
-        which = 0 if number == ABOVE else 1 if number == SECOND_ABOVE else 2 if number == BELOW else 3
-        out[number] = _likeness(tokens, rows[row, 0], rows[row, 1], marks[which], counts[which], seen, stamp + which)
-    out[SAME_ABOVE] = _same(tokens, rows[1, 0], rows[1, 1], asked, ends[0], ends[1])
-    out[SAME_BELOW] = _same(tokens, rows[3, 0], rows[3, 1], asked, ends[2], ends[3])
-    out[OWN_FILE], out[DISTANCE] = own, distance
-    out[STEP_IN] = indents[2] - indents[1] == indent - asked_indents[0]
-    out[STEP_OUT] = indents[3] - indents[2] == asked_indents[2] - indent
-    out[INDENT] = indents[2] == indent
+    counts = _mark(query, marks, 1)
+    likeness, hashes = np.zeros((len(rows), 11), np.float32), np.empty(len(rows), np.uint64)
+    stamp, indents = seen.max() + 1, np.empty(5, np.int64)
+    for number in range(len(rows)):
+        row, out = rows[number], likeness[number]
+        for x in range(5):
+            indents[x] = _indent(tokens, kinds, widths, border, row[x, 0])
+        for which, column, x in ((0, ABOVE, 1), (1, SECOND_ABOVE, 0), (2, BELOW, 3), (3, SECOND_BELOW, 4)):
+            out[column] = _likeness(tokens, row[x, 0], row[x, 1], marks[which], counts[which], seen, stamp)
+            stamp += 1
+        out[SAME_ABOVE] = _same(tokens, row[1, 0], row[1, 1], asked, ends[0], ends[1])
+        out[SAME_BELOW] = _same(tokens, row[3, 0], row[3, 1], asked, ends[2], ends[3])
+        if distances[number] >= 0:
+            out[OWN_FILE], out[DISTANCE] = 1.0, np.log1p(distances[number]) / 5
+        out[STEP_IN] = indents[2] - indents[1] == indent - asked_indents[0]
+        out[STEP_OUT] = indents[3] - indents[2] == asked_indents[2] - indent
+        out[INDENT] = indents[2] == indent
+        hashes[number] = _hash(tokens, row[2, 0], row[2, 1])
+    _mark(query, marks, 0)
+    return likeness, hashes
 
 
 @compiled(nogil=True)
@@ -314,47 +330,32 @@ def _hash(tokens, begin, end):
 
 
 @compiled(nogil=True)
-def _look_through(tokens, is_before, kinds, widths, data, starts, typed, query, marks, seen):
-    """All lines of a text: likeness (n, 11), hashes (n,) and places (n, 3, 2) of the line above, itself and below."""
-    counts = _mark(query, marks, 1)
+def _lines_of(tokens, is_before, kinds, data, starts, typed):
+    """All lines of an open file on one side of the cursor, as `rows` and `distances` of `_compare`."""
     begins, ends = np.empty(len(tokens) + 4, np.int64), np.empty(len(tokens) + 4, np.int64)
-    border = -1  # there is none in an open file
     begins[:2], ends[:2] = 0, 0
     size, place = 2, 0
     while place < len(tokens):
-        begin, place = _row_after(tokens, kinds, border, place)
+        begin, place = _row_after(tokens, kinds, NO_BORDER, place)
         if begin < place:
             begins[size], ends[size] = begin, place
             size += 1
     begins[size : size + 2], ends[size : size + 2] = len(tokens), len(tokens)
-    likeness, hashes = np.zeros((size, 11), np.float32), np.empty(size, np.uint64)
-    places = np.empty((size, 3, 2), np.int64)
-    rows, indents = np.empty((5, 2), np.int64), np.empty(5, np.int64)
-    stamp, kept = seen.max() + 1, 0
+    rows, distances = np.empty((size, 5, 2), np.int64), np.empty(size, np.int64)
+    kept = 0
     for number in range(2, size):
-        if len(typed) and not _starts_with(tokens, begins[number], ends[number], data, starts, typed):
-            continue
-        for x in range(5):
-            rows[x, 0], rows[x, 1] = begins[number + x - 2], ends[number + x - 2]
-            indents[x] = _indent(tokens, kinds, widths, border, rows[x, 0])
-        distance = np.log1p(size - number if is_before else number - 1) / 5
-        _compare(tokens, rows, indents, query, counts, marks, seen, stamp, 1.0, distance, likeness[kept])
-        hashes[kept] = _hash(tokens, rows[2, 0], rows[2, 1])
-        places[kept] = rows[1:4]
-        stamp += 4
-        kept += 1
-    _mark(query, marks, 0)
-    return likeness[:kept], hashes[:kept], places[:kept]
+        if not len(typed) or _starts_with(tokens, begins[number], ends[number], data, starts, typed):
+            for x in range(5):
+                rows[kept, x, 0], rows[kept, x, 1] = begins[number + x - 2], ends[number + x - 2]
+            distances[kept] = size - number if is_before else number - 1
+            kept += 1
+    return rows[:kept], distances[:kept]
 
 
 @compiled(nogil=True)
-def _look_at(tokens, found, kinds, widths, data, starts, typed, query, marks, seen, border):
-    """The lines before or behind those at places found[:, 0], by found[:, 1]; as `_look_through`."""
-    counts = _mark(query, marks, 1)
-    likeness, hashes = np.zeros((len(found), 11), np.float32), np.empty(len(found), np.uint64)
-    places = np.empty((len(found), 3, 2), np.int64)
-    rows, indents = np.empty((5, 2), np.int64), np.empty(5, np.int64)
-    stamp, kept = seen.max() + 1, 0
+def _lines_beside(tokens, found, kinds, data, starts, typed, border):
+    """The lines behind or before those that begin at found[:, 0], by found[:, 1]; as `rows` of `_compare`."""
+    rows, kept = np.empty((len(found), 5, 2), np.int64), 0
     for number in range(len(found)):
         at = found[number, 0]
         before = at - 1
@@ -362,27 +363,20 @@ def _look_at(tokens, found, kinds, widths, data, starts, typed, query, marks, se
             before -= 1
         if before > 0 and tokens[before] != border and kinds[tokens[before]] < BREAK:
             continue  # it stands in the middle of a line
+        row = rows[kept]
         begin, end = _row_after(tokens, kinds, border, at)
         if found[number, 1] > 0:
-            rows[1] = begin, end
-            rows[2] = _row_after(tokens, kinds, border, end)
+            row[1] = begin, end
+            row[2] = _row_after(tokens, kinds, border, end)
         else:
-            rows[3] = begin, end
-            rows[2] = _row_before(tokens, kinds, border, begin)
-            rows[1] = _row_before(tokens, kinds, border, rows[2, 0])
-        if rows[2, 0] == rows[2, 1]:
+            row[2] = _row_before(tokens, kinds, border, begin)
+            row[1] = _row_before(tokens, kinds, border, row[2, 0])
+        if row[2, 0] == row[2, 1]:
             continue
-        if len(typed) and not _starts_with(tokens, rows[2, 0], rows[2, 1], data, starts, typed):
+        if len(typed) and not _starts_with(tokens, row[2, 0], row[2, 1], data, starts, typed):
             continue
-        rows[0] = _row_before(tokens, kinds, border, rows[1, 0])
-        rows[3] = _row_after(tokens, kinds, border, rows[2, 1])
-        rows[4] = _row_after(tokens, kinds, border, rows[3, 1])
-        for x in range(5):
-            indents[x] = _indent(tokens, kinds, widths, border, rows[x, 0])
-        _compare(tokens, rows, indents, query, counts, marks, seen, stamp, 0.0, 0.0, likeness[kept])
-        hashes[kept] = _hash(tokens, rows[2, 0], rows[2, 1])
-        places[kept] = rows[1:4]
-        stamp += 4
+        row[0] = _row_before(tokens, kinds, border, row[1, 0])
+        row[3] = _row_after(tokens, kinds, border, row[2, 1])
+        row[4] = _row_after(tokens, kinds, border, row[3, 1])
         kept += 1
-    _mark(query, marks, 0)
-    return likeness[:kept], hashes[:kept], places[:kept]
+    return rows[:kept]
