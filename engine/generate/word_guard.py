@@ -36,9 +36,10 @@ class WordGuard:
         best = np.argpartition(-probabilities, count - 1)[:count]
         kept = [int(one) for one in best if probabilities[one] > 0 and self._allows(done, tokens.bytes_of(int(one)))]
         if not kept:
-            order = np.argsort(-probabilities, kind="stable")
-            order = order[probabilities[order] > 0]
-            kept = [int(one) for one in order if self._allows(done, tokens.bytes_of(int(one)))][:1]
+            order = np.argsort(-probabilities, kind="stable").tolist()
+            likely = (one for one in order if probabilities[one] > 0)
+            first = next((one for one in likely if self._allows(done, tokens.bytes_of(one))), None)
+            kept = [] if first is None else [first]
         if not kept:
             return probabilities
         left = np.zeros_like(probabilities)

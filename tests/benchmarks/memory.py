@@ -77,7 +77,7 @@ def after_quick(work: Path, role: str, folder: Path, base: Path, cursors: int, t
         for _ in session.run():
             pass
         with open_bench(work, role, folder, base) as bench:
-            adapted = replace(bench, model=session.model)
+            adapted = replace(bench, model=session.model, scoring=True)
             for label, memory in (("adapted", False), ("adapted and memory", True)):
                 lines = adapted.lines(chosen, cursors, memory=memory)
                 measures = summary(lines, chosen.judge.least)

@@ -39,6 +39,7 @@ class Line:
     keys_by_word: int
     above: str
     below: str
+    later_ms: tuple[float, ...]  # of every answer after a key
 
     @property
     def offered(self) -> str:
@@ -97,6 +98,7 @@ class Bench:
     repository: Repository
     corpus: Corpus
     held_out: bool  # only held-out files are measured on, and none of them is remembered
+    scoring: bool = False  # of these only the ones on which no training chose anything
 
     def completer(self, chosen: Fit) -> Completer:
         completer = Completer(self.model, self.corpus.tokenizer)
@@ -107,10 +109,11 @@ class Bench:
         return completer
 
     def material(self, cursors: int) -> Material:
-        """Code of the files that only score, or of any file (each left out of its own memory)."""
+        """Code of held-out files, or of any file (each left out of its own memory)."""
         corpus = self.corpus
         everything = [*corpus.learned_documents, *corpus.held_out_documents]
-        documents = corpus.code_among(corpus.scoring_documents if self.held_out else everything)
+        unseen = corpus.scoring_documents if self.scoring else corpus.held_out_documents
+        documents = corpus.code_among(unseen if self.held_out else everything)
         texts = [
             HeldOutText(document.path, corpus.tokenizer.decode(corpus.document_tokens(document)))
             for document in documents
@@ -142,11 +145,12 @@ class Bench:
                 prefix, suffix = text.text[:begin], text.text[cursor.end :]
                 wanted = text.text[begin : cursor.end]
                 at = by_line = by_word = 0
-                first = None
+                first, later = None, []
                 while at < len(wanted):
                     answer = completer.complete(
                         CompletionRequest(prefix + wanted[:at], suffix, text.path, memory=memory, offer=Offer(0.0))
                     )
+                    later += [answer.total_ms] if first is not None else []
                     first = first or answer
                     if not typing:
                         break
@@ -154,7 +158,7 @@ class Bench:
                     at, by_line, by_word = at + carried, by_line + line_keys, by_word + word_keys
                 above = text.text[: cursor.start].rstrip().rpartition("\n")[2].strip()
                 below = suffix.lstrip().partition("\n")[0].strip()
-                found.append(Line(wanted, first, by_line, by_word, above, below))
+                found.append(Line(wanted, first, by_line, by_word, above, below, tuple(later)))
         finally:
             completer.close()
         return found
@@ -192,6 +196,7 @@ def summary(found: list[Line], least: float) -> dict[str, float]:
     shown = np.array([bool(line.offered) and line.chance >= least for line in found])
     characters = sum(len(line.wanted) for line in found)
     surest = np.argsort(-chance)[: max(1, len(found) // 10)]
+    later = [milliseconds for line in found for milliseconds in line.later_ms] or [float("nan")]
     return {
         "cursors": len(found),
         "next_line_exact": exact.mean(),
@@ -204,6 +209,8 @@ def summary(found: list[Line], least: float) -> dict[str, float]:
         "among_candidates": float(np.mean([line.ranked[1] >= 0 for line in found])),
         "repeated_lines": sum(bool(line.offered) and line.offered in (line.above, line.below) for line in found),
         "half_lines": sum(bool(line.offered) and line.answer.reason not in WHOLE for line in found),
-        "p50_ms": float(np.median([line.answer.total_ms for line in found])),
-        "p95_ms": float(np.percentile([line.answer.total_ms for line in found], 95)),
+        "new_cursor_p50_ms": float(np.median([line.answer.total_ms for line in found])),
+        "new_cursor_p95_ms": float(np.percentile([line.answer.total_ms for line in found], 95)),
+        "after_a_key_p50_ms": float(np.median(later)),
+        "after_a_key_p95_ms": float(np.percentile(later, 95)),
     }
