@@ -49,6 +49,9 @@ class ScoreView:
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # by field: 95 %, in the value's unit
     undecided: frozenset[str] = frozenset()  # fields in which this model and the one before it may be alike
     notes: tuple[str, ...] = ()  # what a person should know about it, in whole sentences
+    shown: float | None = None  # share of the cursors at which something is sure enough to be shown
+    taken: float | None = None  # share of what is shown that can be taken as it is
+    with_memory: ScoreView | None = None  # the same model with the memory of the repository
 
 
 @dataclass(frozen=True)

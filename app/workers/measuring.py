@@ -36,6 +36,8 @@ FIELDS = {  # of a ScoreView, by name of the engine's measure
     "bits_per_byte": "bits_per_byte",
     "next_line_exact": "next_line_exact",
     "keystrokes_saved_by_line": "keystrokes_saved",
+    "shown": "shown",
+    "taken_of_shown": "taken",
 }
 WINDOW, ROWS, MOST_WINDOWS = 256, 4, 64  # of a held-out loss
 
@@ -141,13 +143,15 @@ class MeasuringWorker(QObject):
         self._completing.serve()
         return self._is_over()
 
-    def _score(self, material, model: str, name: str, told):
+    def _score(self, material, model: str, name: str, told, memory=None):
         from engine.scorecard import ScoreOptions, Subject, score
         from engine.scorecard.token_measures import ScoreCancelledError
 
         options = ScoreOptions(seed=material.seed)
         with self._workbench.held(model) as loaded:
-            subject = Subject(name, loaded.model, loaded.tokenizer)
+            if memory is not None and memory.tokenizer.digest != loaded.tokenizer.digest:
+                return None
+            subject = Subject(name, loaded.model, loaded.tokenizer, memory)
             try:
                 return score(subject, material, options, told, self._between)
             except ScoreCancelledError as error:
@@ -176,7 +180,16 @@ class MeasuringWorker(QObject):
             material = held_out_material(corpus, cursors, 0, CHARACTERS)
             subjects = ((before, "Before"), (after, "After"))
             cards = [self._score(material, id, name, self.scoring.emit) for id, name in subjects]
-            self.scored.emit(score_view(cards[0]), score_view(cards[1], differences(*cards)))
+            before_view, after_view = score_view(cards[0]), score_view(cards[1], differences(*cards))
+            self.scored.emit(before_view, after_view)
+            memory = self._workbench.remembered
+            here = self._workbench.corpus is not None and self._workbench.corpus.root == corpus.root
+            if cursors and here and memory is not None:
+                cards = [self._score(material, id, name, self.scoring.emit, memory) for id, name in subjects]
+                if None not in cards:
+                    before_view = replace(before_view, with_memory=score_view(cards[0]))
+                    after_view = replace(after_view, with_memory=score_view(cards[1], differences(*cards)))
+                    self.scored.emit(before_view, after_view)
             if not cursors:
                 self._tell_losses(corpus, after, CHARACTERS, self.scoring.emit)
         self.scoring.emit(0, 0, "")

@@ -46,9 +46,18 @@ class Surroundings:
         return not self.line.strip()
 
     @cached_property
+    def _line_below(self) -> str:
+        return next((line for line in self.suffix.split("\n", 64)[1:] if line.strip()), "")
+
+    @property
     def below(self) -> str:
         """The first line after the cursor's that is not blank, stripped."""
-        return next((line.strip() for line in self.suffix.split("\n", 64)[1:] if line.strip()), "")
+        return self._line_below.strip()
+
+    @property
+    def ends_block(self) -> bool:
+        """Whether nothing of the cursor's block is below it: new code is written there."""
+        return not self.below or indentation(self._line_below) < indentation(self.line)
 
     @cached_property
     def above(self) -> str:

@@ -53,11 +53,8 @@ class Candidate:
     is_adapted: bool = False
     ids: list[int] = field(default_factory=list)  # from the prompt's end on, without the one that ends the line
     chances: list[float] = field(default_factory=list)  # of its tokens and of its end
+    features: np.ndarray = field(default_factory=lambda: np.empty(0))  # for the ranker
     share: float = 1.0  # the probability of being the line, by the ranker
-
-    @property
-    def features(self) -> np.ndarray:
-        return rank_features(self.chances, self.likeness, is_draft=self.is_draft, is_adapted=self.is_adapted)
 
 
 class Offering(Answering):
@@ -191,6 +188,13 @@ class Offering(Answering):
         written = self._writer.chances(scores, ids[: cut + 1], rows, typed)
         candidate.ids = ids[:cut]
         candidate.chances = [one.chance for one in written]
+        candidate.features = rank_features(
+            candidate.chances,
+            candidate.likeness,
+            is_draft=candidate.is_draft,
+            is_adapted=candidate.is_adapted,
+            ends_block=around.ends_block,
+        )
 
     def _ask_cancelled(self) -> None:
         if self._unwanted():

@@ -57,6 +57,8 @@ def of_package(work: Path, role: str, folder: Path, base: Path, cursors: int, to
         for label, memory in (("model", False), ("memory", True)):
             lines = bench.lines(chosen, cursors, typing=True, memory=memory)
             found |= {(label, key): value for key, value in summary(lines, chosen.judge.least).items()}
+        written = summary(bench.lines(chosen, cursors, new_code=True), chosen.judge.least)
+        found |= {("memory, new code", key): written[key] for key in ("next_line_exact", "shown", "taken_of_shown")}
         for label, see_after in (("before", False), ("around", True)):
             seen = observed(bench.model, bench.corpus, tokens, see_after=see_after)
             alone, mixed = -np.log(seen.chance), losses(seen, chosen.mixing)
@@ -82,7 +84,7 @@ def after_quick(work: Path, role: str, folder: Path, base: Path, cursors: int, t
                 lines = adapted.lines(chosen, cursors, memory=memory)
                 measures = summary(lines, chosen.judge.least)
                 found |= {(label, key): measures[key] for key in ("next_line_exact", "shown", "taken_of_shown")}
-            seen = observed(session.model, bench.corpus, tokens, see_after=False)
+            seen = observed(session.model, bench.corpus, tokens, see_after=False, learned=False)
             found["adapted", "bits_per_byte"] = bits_per_byte(-np.log(seen.chance), seen)
             found["adapted and memory", "bits_per_byte"] = bits_per_byte(losses(seen, chosen.mixing), seen)
         return found

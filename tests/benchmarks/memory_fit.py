@@ -32,7 +32,7 @@ LONGEST_DOCUMENT = 3_000  # tokens of one document among these
 COST = 5.0  # keys of attention that a wrong suggestion takes
 LEAST_TAKEN = 0.55  # of what is shown
 WINDOW = 1024
-CURSORS, INSIDE = 300, 100  # of each package, at the beginning of a line and after some of it
+CURSORS, NEW_CODE, INSIDE = 300, 200, 100  # of each package: lines, lines of new code, and after some of a line
 
 
 def observed(
@@ -145,7 +145,9 @@ def observed_in(work: Path, role: str, folder: Path, base: Path) -> Observations
 
 def asked_in(work: Path, role: str, folder: Path, base: Path, chosen: Fit) -> list[Line]:
     with open_bench(work, role, folder, base) as bench:
-        return bench.lines(chosen, CURSORS) + bench.lines(chosen, INSIDE, inside=True)
+        found = bench.lines(chosen, CURSORS) + bench.lines(chosen, INSIDE, inside=True)
+        found += bench.lines(chosen, NEW_CODE, new_code=True)
+        return found + bench.lines(chosen, INSIDE, inside=True, new_code=True)
 
 
 def weights_of(base: Path) -> int:

@@ -26,7 +26,7 @@ from engine.memory.names import NAME, names_in
 from engine.memory.repository_memory import RepositoryMemory
 from engine.model.model import Model, load_model
 from engine.scorecard.line_measures import edit_similarity, keys_pressed
-from engine.scorecard.material import HeldOutText, Material, choose_cursors
+from engine.scorecard.material import Cursor, HeldOutText, Material, choose_cursors
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +59,16 @@ class Line:
         texts = [candidate.text for candidate in self.answer.candidates]
         rows = np.array([candidate.features for candidate in self.answer.candidates])
         return rows, texts.index(self.wanted) if self.wanted in texts else -1
+
+
+def behind_the_block(text: str, cursor: Cursor) -> str:
+    """What follows the block that a cursor is in, behind an empty line."""
+    depth = cursor.start - (text.rfind("\n", 0, cursor.start) + 1)
+    lines = text[cursor.end :].split("\n")
+    for number, line in enumerate(lines[1:], 1):
+        if line.strip() and len(line) - len(line.lstrip()) < depth:
+            return "\n\n" + "\n".join(lines[number:])
+    return "\n"
 
 
 def first_line(answer: Completion) -> str:
@@ -128,11 +138,12 @@ class Bench:
         *,
         typing: bool = False,
         inside: bool = False,
+        new_code: bool = False,
         memory: bool = True,
         without: frozenset[str] = frozenset(),
     ) -> list[Line]:
         """Every cursor's line as it is offered; with `typing`, also the keys until the line is written; with `inside`,
-        asked after some of the line.
+        asked after some of the line; with `new_code`, as if nothing of the rest of its block were written yet.
         """
         completer, material = self.completer(chosen), self.material(cursors)
         completer.without = without
@@ -143,6 +154,7 @@ class Bench:
                 text = material.texts[cursor.file]
                 begin = int(rng.integers(cursor.start + 1, cursor.end)) if inside else cursor.start
                 prefix, suffix = text.text[:begin], text.text[cursor.end :]
+                suffix = behind_the_block(text.text, cursor) if new_code else suffix
                 wanted = text.text[begin : cursor.end]
                 at = by_line = by_word = 0
                 first, later = None, []

@@ -125,3 +125,16 @@ def test_what_parsed_still_parses(path, before, text, after, wanted):
 )
 def test_further_lines_of_the_block(line, lines, wanted):
     assert Surroundings("def f():\n    ", "\n    c = 3\n", "a.py").goes_on(line, lines) is wanted
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        ("def f():\n    ", "\n    return 1\n", False),
+        ("def f():\n    ", "\n\n\ndef g():\n", True),
+        ("def f():\n    ", "", True),
+        ("x = 1\n", "\ny = 2\n", False),
+    ],
+)
+def test_the_end_of_a_block(before, after, wanted):
+    assert Surroundings(before, after, "a.py").ends_block is wanted

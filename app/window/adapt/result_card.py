@@ -18,6 +18,7 @@ SAME = 0.0015  # a difference of held-out losses that nobody would see
 LARGEST_LOSS = 50.0  # whose perplexity can be shown
 PERPLEXITY = "Perplexity: {} before, {} after; among so many equally likely tokens it wavers."
 RUN_LOSS = "The run itself measured {:.3f} before and {:.3f} after, on the files that chose the step that was kept."
+WITH_MEMORY = "With the memory of the repository: {} before, {} after."
 RANGE = "The value lies in its range with 95 % confidence."
 UNDECIDED = "The change is within what chance alone can do."
 IN_USE = " It writes the suggestions on the Complete page now."
@@ -87,15 +88,17 @@ class MeasureColumn(QWidget):
         self.after = label(NOTHING, "figure")
         self.changed = label("", "unit")
         self.range = label("", "label")
-        self.before = label("", "label")
+        self.before, self.memory = label("", "label"), label("", "label")
         grid.addWidget(label(measure.name, "label"), 0, 0, 1, 2)
         grid.addWidget(self.after, 1, 0)
         grid.addWidget(self.changed, 1, 1, Qt.AlignmentFlag.AlignBottom)  # on one line with the number
         grid.addWidget(self.range, 2, 0, 1, 2)
         grid.addWidget(self.before, 3, 0, 1, 2)
+        grid.addWidget(self.memory, 4, 0, 1, 2)
         grid.setColumnStretch(1, 1)
         self.setMinimumWidth(150)
         self.range.hide()
+        self.memory.hide()
         tip(self, measure.help)
 
     def say(
@@ -106,9 +109,11 @@ class MeasureColumn(QWidget):
         ranges: Ranges = (None, None),
         undecided: bool = False,
         more: Sequence[str] = (),
+        with_memory: float | None = None,
     ) -> None:
         """Both values; None where nothing was measured, or not yet (`pending`).  A change that may be chance
-        (`undecided`) has no tone.  `more`: further lines of the tooltip."""
+        (`undecided`) has no tone.  `more`: further lines of the tooltip.  `with_memory`: the value after with the
+        memory."""
         words, tone = self.measure.change(before, after)
         tone = "" if undecided else tone
         self.after.setText(self.measure.words(after))
@@ -116,12 +121,14 @@ class MeasureColumn(QWidget):
         set_tone(self.changed, tone)
         missing = "measuring…" if pending else "not measured"
         self.before.setText(f"before {self.measure.words(before)}" if before is not None else missing)
+        self.memory.setText(f"with memory {self.measure.words(with_memory)}" if with_memory is not None else "")
+        self.memory.setVisible(with_memory is not None)
         within = [self.measure.range_words(each) for each in ranges]
         self.range.setText(within[1])
         self.range.setVisible(bool(within[1]))
         lines = [self.measure.help, *more, f"Before: {within[0]}." if within[0] else "", RANGE if within[1] else ""]
         tip(self, "\n".join(filter(None, [*lines, UNDECIDED if undecided else ""])))
-        parts = (f"{self.after.text()} {words}".strip(), within[1], self.before.text())
+        parts = (f"{self.after.text()} {words}".strip(), within[1], self.before.text(), self.memory.text())
         self.setAccessibleName(f"{self.measure.name}: {', '.join(filter(None, parts))}")
 
 
@@ -205,9 +212,12 @@ class ResultCard(Card):
                 values = values if is_scored else list(own)
                 more = [PERPLEXITY.format(*(f"{math.exp(min(loss, LARGEST_LOSS)):,.1f}" for loss in values))]
                 more += [RUN_LOSS.format(*own)] if is_scored else []
+            remembering = [getattr(score.with_memory, name, None) if score is not None else None for score in scores]
+            if None not in remembering:
+                more.append(WITH_MEMORY.format(*map(column.measure.words, remembering)))
             ranges = tuple(score.ranges.get(name) if score is not None else None for score in scores)
             undecided = after is not None and name in after.undecided
-            column.say(*values, pending, ranges, undecided, more)
+            column.say(*values, pending, ranges, undecided, more, remembering[1])
             column.setVisible(name == "loss" or bool(self._finished.checkpoint))
         words = words or " ".join(after.notes if after is not None else ())
         self.scoring.setText(words)

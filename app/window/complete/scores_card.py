@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QGridLayout
 
@@ -11,10 +13,18 @@ from app.window.parts import NOTHING, Card, label, rule, tip
 from app.words import counted
 
 ROWS = (
-    ("bits_per_byte", "bits per byte", False, "How many bits the model needs for a byte of this code; less is better"),
-    ("next_line_exact", "next line exact", True, "How often it writes the next line as it is"),
+    (
+        "bits_per_byte",
+        "bits per byte",
+        False,
+        "How many bits a byte of this code takes; less is better",
+    ),
+    ("next_line_exact", "next line exact", True, "How often the next line is written as it is"),
     ("keystrokes_saved", "keystrokes saved", True, "What accepted suggestions would save of typing"),
+    ("shown", "shown", True, "How often something is sure enough to be shown"),
+    ("taken", "then taken", True, "How often what is shown can be taken as it is"),
 )
+BASE, BASE_MEMORY, ADAPTED, ADAPTED_MEMORY = COLUMNS = ("base", "base + memory", "adapted", "adapted + memory")
 
 
 class ScoresCard(Card):
@@ -32,14 +42,14 @@ class ScoresCard(Card):
         grid.setColumnStretch(0, 1)
         self.cells: dict[tuple[str, str], object] = {}
         right = Qt.AlignmentFlag.AlignRight
-        for column, words in ((1, "before"), (2, "after")):
+        for column, words in enumerate(COLUMNS, 1):
             grid.addWidget(label(words, "label"), 0, column, right)
         for place, (field, words, _share, help_words) in enumerate(ROWS):
-            grid.addWidget(rule(), 2 * place + 1, 0, 1, 3)
+            grid.addWidget(rule(), 2 * place + 1, 0, 1, len(COLUMNS) + 1)
             name = label(words, "body")
             tip(name, help_words)
             grid.addWidget(name, 2 * place + 2, 0)
-            for column, which in ((1, "before"), (2, "after")):
+            for column, which in enumerate(COLUMNS, 1):
                 cell = label(NOTHING, "body")
                 cell.setMinimumWidth(52)
                 cell.setAlignment(right)
@@ -60,13 +70,17 @@ class ScoresCard(Card):
             self.known_changed.emit()
         files = corpus.totals.held_out.files if corpus is not None else 0
         self.heading.say(counted(files, "held-out file") if files else "")
-        for which, score in (("before", training.before), ("after", training.after)):
-            for field, _words, is_share, _help in ROWS:
+        before, after = training.before, training.after
+        scores = {BASE: before, ADAPTED: after}
+        scores[BASE_MEMORY] = before.with_memory if before is not None else None
+        scores[ADAPTED_MEMORY] = after.with_memory if after is not None else None
+        for field, _words, is_share, _help in ROWS:
+            for which, score in scores.items():
                 self.cells[field, which].setText(_words_of(score, field, is_share))
 
 
 def _words_of(score: ScoreView | None, field: str, is_share: bool) -> str:
     value = getattr(score, field) if score is not None else None
-    if value is None:
+    if value is None or not math.isfinite(value):
         return NOTHING
     return f"{value * 100:.1f} %" if is_share else f"{value:.2f}"

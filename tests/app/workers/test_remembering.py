@@ -86,6 +86,7 @@ def test_another_repository_has_another_memory(one, tmp_path):
     (other / "harbour.py").write_text(NEW * 20)
     one.open(other)
     one.until(lambda: is_ready(one) and one.state.memory.view.files == 1)
+    one.until(lambda: workbench(one).remembered is not None)
     one.until(lambda: {entry.path for entry in workbench(one).remembered.entries} == {"harbour.py"})
 
 

@@ -145,6 +145,9 @@ def test_every_figure_of_the_scorecard_has_its_range(page, desk):
     assert saved.changed.text() == "+10.0 points" and not saved.changed.property("tone")  # may be chance
     assert "chance" in saved.toolTip() and "chance" not in exact.toolTip()
     assert page.result.scoring.text() == "Few files are held out."
+    assert not exact.memory.isVisible()
+    desk.training.on_scores(*(replace(one, with_memory=replace(one, next_line_exact=0.31)) for one in (before, after)))
+    assert exact.memory.isVisible() and exact.memory.text() == "with memory 31.0 %"
 
 
 def test_a_scorecard_that_fails_is_said_and_costs_nothing_else(page, desk):

@@ -102,12 +102,15 @@ def test_the_scores_of_the_last_run_are_beside_it(page, application):
     application.settings.unfolded = ["scores"]
     assert not page.drawer.isVisible() and not page.folds.buttons["scores"].isVisible()  # nothing is known yet
     training = application.training
-    training.before, training.after = ScoreView("a", 1.9, 1.62, 0.061), ScoreView("b", 1.2, 1.31, 0.148)
+    training.before = ScoreView("a", 1.9, 1.62, 0.061, shown=0.0, taken=float("nan"))
+    training.after = ScoreView("b", 1.2, 1.31, 0.148, with_memory=ScoreView("b", 0.9, 0.8, 0.25, shown=0.3, taken=0.6))
     training.scored.emit()
     assert page.drawer.scores.isVisible()
-    assert page.drawer.scores.cells["bits_per_byte", "after"].text() == "1.31"
-    assert page.drawer.scores.cells["next_line_exact", "before"].text() == "6.1 %"
-    assert page.drawer.scores.cells["keystrokes_saved", "after"].text() == "–"
+    cells = {place: cell.text() for place, cell in page.drawer.scores.cells.items()}
+    assert cells["bits_per_byte", "adapted"] == "1.31" and cells["next_line_exact", "base"] == "6.1 %"
+    assert cells["next_line_exact", "adapted + memory"] == "25.0 %" and cells["taken", "adapted + memory"] == "60.0 %"
+    unknown = [("keystrokes_saved", "adapted"), ("next_line_exact", "base + memory"), ("taken", "base")]
+    assert [cells[place] for place in unknown] == ["–", "–", "–"]
 
 
 # ---- the page as a whole

@@ -16,7 +16,7 @@ def open_page(one, qtbot):
     one.state.settings.unfolded = ["timeline"]
     one.state.settings.completion_delay_least = 0
     one.state.settings.completion_delay_most = 20
-    one.state.settings.least_chance = 0.0  # a tiny model is never sure
+    one.state.completion.set_sampling("temperature", 0.01)  # as it comes: a tiny model never writes a whole line
     one.state.memory.switch(False)  # this is about models
     one.state.completion.set_stops("max_tokens", 8)
     one.state.completion.set_stops("end_of_block", False)
