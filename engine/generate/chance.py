@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,27 +27,28 @@ class Features:
     more on the tuning packages.
     """
 
-    share: float  # log-odds of the probability of being the line, by the ranker
-    share_log: float
     tokens: float
     letters: float
     unknown_names: float
     begun: float  # whether some of the line stands there
     prose: float
+    share: float = 0.0  # log-odds of the probability of being the line, by the ranker
+    share_log: float = 0.0
 
     @classmethod
-    def of(cls, share: float, tokens: int, text: str, around: Surroundings, knows: Callable[[str], bool]) -> Features:
+    def of(cls, tokens: int, text: str, around: Surroundings, knows: Callable[[str], bool]) -> Features:
         """`tokens`: how many the line has, with its end."""
-        share = min(max(share, 1e-4), 1 - 1e-4)
         return cls(
-            math.log(share / (1 - share)) / 3,
-            math.log(share) / 3,
             math.log(tokens),
             math.log1p(len(text)) / 3,
             sum(not knows(name) for name in set(NAME.findall(text))) / 2,
             float(not around.at_line_start),
             float(_PROSE.match(around.line + text) is not None),
         )
+
+    def with_share(self, share: float) -> Features:
+        share = min(max(share, 1e-4), 1 - 1e-4)
+        return replace(self, share=math.log(share / (1 - share)) / 3, share_log=math.log(share) / 3)
 
 
 _NAMES = (*Features.__dataclass_fields__, "constant")

@@ -12,11 +12,13 @@ from functools import cache
 from typing import Any
 
 from engine.generate.chance import Judge
+from engine.generate.fitting_in import Surroundings
 from engine.generate.ranking import Ranker
 from engine.memory.mixing import Mixing
 from engine.model.model import Model
 from engine.shipped_fits import built_in_content
 
+WITHIN, AT_END = "within", "at_end"
 LARGER = 4  # times the weights of the built-in model: from there on a base counts as strong
 CAUTION = 4.0  # what a strong base's evidence has to be multiplied by to be believed
 
@@ -28,16 +30,19 @@ class Fit:
     """
 
     mixing: Mixing
-    ranker: Ranker
+    rankers: dict[str, Ranker]  # by WITHIN and AT_END of a block, where the line below says little
     judge: Judge
     fill_in: bool
     weights: int
+
+    def ranker_for(self, around: Surroundings) -> Ranker:
+        return self.rankers[AT_END if around.ends_block else WITHIN]
 
     def to_json(self) -> dict[str, Any]:
         return {
             "weights": self.weights,
             "fill_in": self.fill_in,
-            "ranker": self.ranker.to_json(),
+            "rankers": {place: ranker.to_json() for place, ranker in self.rankers.items()},
             "judge": self.judge.to_json(),
             "mixing": self.mixing.to_json(),
         }
@@ -48,7 +53,7 @@ def built_in_fit() -> Fit:
     content = built_in_content()
     return Fit(
         Mixing.from_json(content["mixing"]),
-        Ranker.from_json(content["ranker"]),
+        {place: Ranker.from_json(content["rankers"][place]) for place in (WITHIN, AT_END)},
         Judge.from_json(content["judge"]),
         bool(content["fill_in"]),
         int(content["weights"]),

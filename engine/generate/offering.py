@@ -53,7 +53,8 @@ class Candidate:
     is_adapted: bool = False
     ids: list[int] = field(default_factory=list)  # from the prompt's end on, without the one that ends the line
     chances: list[float] = field(default_factory=list)  # of its tokens and of its end
-    features: np.ndarray = field(default_factory=lambda: np.empty(0))  # for the ranker
+    ranked_by: np.ndarray = field(default_factory=lambda: np.empty(0))
+    judged_by: Features | None = None
     share: float = 1.0  # the probability of being the line, by the ranker
 
 
@@ -75,8 +76,9 @@ class Offering(Answering):
         if not candidates:
             yield self._completion("", reasons.SILENT, silence=problem)
             return
-        rows = np.array([candidate.features for candidate in candidates])
-        for candidate, share in zip(candidates, self._job.fit.ranker.shares(rows).tolist(), strict=True):
+        ranker = self._job.fit.ranker_for(around)
+        shares = ranker.shares(np.array([candidate.ranked_by for candidate in candidates]))
+        for candidate, share in zip(candidates, shares.tolist(), strict=True):
             candidate.share = share
         ranked = sorted(candidates, key=lambda one: -one.share)
         best = next((one for one in ranked[:PARSED] if around.parses(one.text)), None)
@@ -84,9 +86,8 @@ class Offering(Answering):
             yield self._completion("", reasons.SILENT, silence=SYNTAX)
             return
         others = [one for one in ranked if one is not best]
-        features = self._features(best, around)
-        chance = self._job.fit.judge.chance(features)
-        weighed = {"chance": chance, "features": features, "candidates": tuple(candidates)}
+        chance = self._job.fit.judge.chance(best.judged_by.with_share(best.share))
+        weighed = {"chance": chance, "candidates": tuple(candidates)}
         if chance < self._request.offer.least_chance:
             yield self._completion("", reasons.SILENT, silence=UNSURE, **weighed)
             return
@@ -188,20 +189,14 @@ class Offering(Answering):
         written = self._writer.chances(scores, ids[: cut + 1], rows, typed)
         candidate.ids = ids[:cut]
         candidate.chances = [one.chance for one in written]
-        candidate.features = rank_features(
-            candidate.chances,
-            candidate.likeness,
-            is_draft=candidate.is_draft,
-            is_adapted=candidate.is_adapted,
-            ends_block=around.ends_block,
+        candidate.ranked_by = rank_features(
+            candidate.chances, candidate.likeness, is_draft=candidate.is_draft, is_adapted=candidate.is_adapted
         )
+        candidate.judged_by = Features.of(len(candidate.chances), candidate.text, around, self._knows_name)
 
     def _ask_cancelled(self) -> None:
         if self._unwanted():
             raise Cancelled("The request was overtaken.")
-
-    def _features(self, candidate: Candidate, around: Surroundings) -> Features:
-        return Features.of(candidate.share, len(candidate.chances), candidate.text, around, self._knows_name)
 
     def _knows_name(self, name: str) -> bool:
         return any(name.encode() in names for names in self._job.names)

@@ -17,18 +17,17 @@ from engine.memory import neighbours
 LEAST_LOG = -40.0
 NAMES = (
     "likely", "likely_each", "weakest", "certain", "tokens", "is_draft", "is_copy", "is_adapted", "is_both",
-    "above_and_below", "same_above_and_below", "ends_block", "above_at_end", "likely_at_end",
+    "above_and_below", "same_above_and_below",
     "above", "below", "same_above", "same_below", "second_above", "second_below", "own_file", "distance",
     "step_in", "step_out", "indent", "times_in_file", "times_in_repository", "length",
 )  # fmt: skip
 
 
 def rank_features(
-    chances: Sequence[float], likeness: np.ndarray | None, *, is_draft: bool, is_adapted: bool, ends_block: bool
+    chances: Sequence[float], likeness: np.ndarray | None, *, is_draft: bool, is_adapted: bool
 ) -> np.ndarray:
     """(features,) of a candidate: the chances of its tokens, how the surroundings of the line it comes from agree with
-    the cursor's, whether the model wrote it, and whether it is that line in other words.  `ends_block`: nothing of the
-    cursor's block is below it, so that the line below says little.
+    the cursor's, whether the model wrote it, and whether it is that line in other words.
     """
     logs = np.log(np.maximum(chances, 1e-9))
     is_copy = likeness is not None and not is_adapted
@@ -46,9 +45,6 @@ def rank_features(
             is_draft and is_copy,
             likeness[neighbours.ABOVE] * likeness[neighbours.BELOW],
             likeness[neighbours.SAME_ABOVE] * likeness[neighbours.SAME_BELOW],
-            ends_block,
-            likeness[neighbours.ABOVE] * ends_block,
-            float(logs.mean()) * ends_block,
             *likeness,
         ]
     )

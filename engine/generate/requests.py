@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from engine.generate.chance import Features
 from engine.generate.context import ContextChunk
 from engine.generate.sampling import Sampling, check_number
 from engine.generate.stops import Stops
@@ -74,12 +73,9 @@ class Completion:
     more_sources: int = 0
     alternatives: tuple[str, ...] = ()
     silence: str = ""
-    features: Features | None = field(default=None, repr=False)
     candidates: tuple = field(default=(), repr=False)  # of an offer, with what they were ranked by
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            name: value
-            for name, value in asdict(replace(self, features=None, candidates=())).items()
-            if name not in ("features", "candidates")
-        }
+        content = asdict(replace(self, candidates=()))
+        del content["candidates"]
+        return content

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))
@@ -14,13 +14,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 from measure import report
-from memory_lines import Line, in_processes, open_bench, packages, summary
+from memory_lines import Line, in_processes, open_bench, packages
 
 from engine.corpus.corpus import Corpus
 from engine.corpus.framing import Framing
 from engine.generate import ranking
 from engine.generate.chance import Features, Judge, fit_judge
-from engine.generate.fits import Fit
+from engine.generate.fits import AT_END, WITHIN, Fit
 from engine.memory.evidence import Counter, Source
 from engine.memory.fitting import Observations, fit, losses, observe
 from engine.memory.segment import build_segment
@@ -32,6 +32,7 @@ LONGEST_DOCUMENT = 3_000  # tokens of one document among these
 COST = 5.0  # keys of attention that a wrong suggestion takes
 LEAST_TAKEN = 0.55  # of what is shown
 WINDOW = 1024
+PLACES = (WITHIN, AT_END)
 CURSORS, NEW_CODE, INSIDE = 300, 200, 100  # of each package: lines, lines of new code, and after some of a line
 
 
@@ -95,47 +96,76 @@ def do_fit(work: Path, base: Path) -> None:
         report(f"{name}.bits_per_byte.mixed", bits_per_byte(losses(own, others), own))
     mixing = fit(Observations.join(list(seen.values())))
     unjudged = Judge(np.zeros(len(Features.__dataclass_fields__) + 1))
-    begun = Fit(mixing, ranking.start(), unjudged, False, weights_of(base))
-
+    begun = Fit(mixing, dict.fromkeys(PLACES, ranking.start()), unjudged, False, weights_of(base))
     found = in_processes(asked_in, *everywhere, [begun] * len(names))
-    ranked = {
-        name: [line.ranked for line in lines if line.answer.candidates]
-        for name, lines in zip(names, found, strict=True)
-    }
-    rankers = [
-        ranking.fit_ranker([each for other in names if other != name for each in ranked[other]]) for name in names
-    ]
-    fits = [replace(begun, ranker=ranker) for ranker in rankers]
-    lines = dict(zip(names, in_processes(asked_in, *everywhere, fits), strict=True))
-    for name in names:
-        report(f"{name}.next_line_exact", summary(lines[name][:CURSORS], 0.0)["next_line_exact"])
-        report(f"{name}.among_candidates", summary(lines[name][:CURSORS], 0.0)["among_candidates"])
-    ranker = ranking.fit_ranker([each for name in names for each in ranked[name]])
-    for name, weight in zip(ranking.NAMES, ranker.weights, strict=True):
-        report(f"ranker.{name}", weight)
+    lines = {name: [line for line in own if line.answer.candidates] for name, own in zip(names, found, strict=True)}
+    rankers = fit_rankers([line for name in names for line in lines[name]])
+    for place, ranker in rankers.items():
+        for name, weight in zip(ranking.NAMES, ranker.weights, strict=True):
+            report(f"ranker.{place}.{name}", weight)
 
-    offered = [(name, line) for name in names for line in lines[name] if line.answer.features is not None]
-    owner = np.array([name for name, _ in offered])
-    rows = np.array([astuple(line.answer.features) for _, line in offered])
-    taken = np.array([line.exact for _, line in offered], np.float64)
+    owner, chosen = [], []
+    for name in names:
+        crossed_rankers = fit_rankers([line for other in names if other != name for line in lines[other]])
+        own = [best_of(line, crossed_rankers) for line in lines[name]]
+        exact = [each.taken for each in own if each.is_line and not each.is_new_code]
+        report(f"{name}.next_line_exact", np.mean(exact))
+        chosen += own
+        owner += [name] * len(own)
+    owner_of, taken = np.array(owner), np.array([each.taken for each in chosen], np.float64)
+    rows = np.array([astuple(each.features) for each in chosen])
     crossed = np.zeros(len(taken))
     for name in names:
-        judge = Judge(fit_judge(rows[owner != name], taken[owner != name]))
-        crossed[owner == name] = [judge.chance(line.answer.features) for own, line in offered if own == name]
+        judge = Judge(fit_judge(rows[owner_of != name], taken[owner_of != name]))
+        crossed[owner_of == name] = [
+            judge.chance(each.features) for each, own in zip(chosen, owner, strict=True) if own == name
+        ]
     print_reliability(crossed, taken)
-    begins = np.array([not line.answer.features.begun for _, line in offered])
-    saved = np.array([max(0, len(line.wanted) - 1) for _, line in offered])
+    begins = np.array([each.is_line for each in chosen])
+    new_code = np.array([each.is_new_code for each in chosen])
+    saved = np.array([each.saved for each in chosen])
     least = best_threshold(crossed[begins], taken[begins], saved[begins])
-    for label, among in (("line", begins), ("inside", ~begins)):
+    groups = {"line": begins & ~new_code, "new line": begins & new_code, "inside": ~begins}
+    for label, among in groups.items():
         shown = crossed[among] >= least
+        report(f"{label}.exact", taken[among].mean())
         report(f"{label}.shown", shown.mean())
         report(f"{label}.taken_of_shown", taken[among][shown].mean())
         for share in (10, 5, 3):
             order = np.argsort(-crossed[among])[: among.sum() // share]
             report(f"{label}.surest_1_of_{share}", taken[among][order].mean())
     report("least", least)
-    chosen = replace(begun, ranker=ranker, judge=Judge(fit_judge(rows, taken), least))
-    (fits_place() / BUILT_IN).write_text(json.dumps(chosen.to_json(), indent=1) + "\n", "utf-8")
+    fitted = replace(begun, rankers=rankers, judge=Judge(fit_judge(rows, taken), least))
+    (fits_place() / BUILT_IN).write_text(json.dumps(fitted.to_json(), indent=1) + "\n", "utf-8")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The candidate that would be offered at a cursor."""
+
+    features: Features
+    taken: bool
+    saved: int  # keys, if it is taken
+    is_line: bool  # the cursor is at the beginning of a line
+    is_new_code: bool
+
+
+def best_of(line: Line, rankers: dict[str, ranking.Ranker]) -> Choice:
+    rows, _ = line.ranked
+    shares = rankers[place_of(line)].shares(rows)
+    number = int(np.argmax(shares))
+    best = line.answer.candidates[number]
+    features = best.judged_by.with_share(float(shares[number]))
+    taken = best.text == line.wanted
+    return Choice(features, taken, max(0, len(line.wanted) - 1), line.around.at_line_start, line.is_new_code)
+
+
+def fit_rankers(lines: list[Line]) -> dict[str, ranking.Ranker]:
+    return {place: ranking.fit_ranker([line.ranked for line in lines if place_of(line) == place]) for place in PLACES}
+
+
+def place_of(line: Line) -> str:
+    return AT_END if line.around.ends_block else WITHIN
 
 
 def observed_in(work: Path, role: str, folder: Path, base: Path) -> Observations:

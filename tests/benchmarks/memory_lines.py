@@ -20,6 +20,7 @@ from engine.corpus.repository import Repository
 from engine.corpus.tokenizer import Tokenizer
 from engine.generate.completer import Completer, CompletionRequest
 from engine.generate.fits import Fit
+from engine.generate.fitting_in import Surroundings
 from engine.generate.offering import WHOLE
 from engine.generate.requests import Completion, Offer
 from engine.memory.names import NAME, names_in
@@ -34,12 +35,14 @@ class Line:
     """What happened at one cursor.  `wanted`: the line from there on; candidates: those that were ranked."""
 
     wanted: str
+    around: Surroundings
     answer: Completion
     keys_by_line: int
     keys_by_word: int
     above: str
     below: str
     later_ms: tuple[float, ...]  # of every answer after a key
+    is_new_code: bool = False  # asked as if the rest of its block were not written yet
 
     @property
     def offered(self) -> str:
@@ -57,7 +60,7 @@ class Line:
     def ranked(self) -> tuple[np.ndarray, int]:
         """The features of the candidates, and which of them is the line."""
         texts = [candidate.text for candidate in self.answer.candidates]
-        rows = np.array([candidate.features for candidate in self.answer.candidates])
+        rows = np.array([candidate.ranked_by for candidate in self.answer.candidates])
         return rows, texts.index(self.wanted) if self.wanted in texts else -1
 
 
@@ -170,7 +173,8 @@ class Bench:
                     at, by_line, by_word = at + carried, by_line + line_keys, by_word + word_keys
                 above = text.text[: cursor.start].rstrip().rpartition("\n")[2].strip()
                 below = suffix.lstrip().partition("\n")[0].strip()
-                found.append(Line(wanted, first, by_line, by_word, above, below, tuple(later)))
+                around = Surroundings(prefix, suffix, text.path)
+                found.append(Line(wanted, around, first, by_line, by_word, above, below, tuple(later), new_code))
         finally:
             completer.close()
         return found

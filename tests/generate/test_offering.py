@@ -11,6 +11,7 @@ from engine.generate import completer as completer_module
 from engine.generate import offering
 from engine.generate.chance import Features, Judge
 from engine.generate.completer import Completer, CompletionRequest
+from engine.generate.fits import AT_END, WITHIN
 from engine.generate.ranking import NAMES, Ranker
 from engine.generate.requests import Offer
 from engine.memory.names import Names, count_names
@@ -73,7 +74,7 @@ def by_likeness(completer: Completer) -> Completer:
     weights = np.zeros(len(NAMES))
     weights[NAMES.index("same_above")] = weights[NAMES.index("same_below")] = 5.0
     weights[NAMES.index("is_adapted")] = 9.0
-    completer.fit = replace(completer.fit, ranker=Ranker(weights, 0.0))
+    completer.fit = replace(completer.fit, rankers=dict.fromkeys((WITHIN, AT_END), Ranker(weights, 0.0)))
     return completer
 
 

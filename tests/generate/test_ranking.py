@@ -20,16 +20,12 @@ def row(**values: float) -> np.ndarray:
 
 def test_features_are_by_name():
     likeness = np.arange(COLUMNS) / 10
-    found = rank_features([0.5, 0.25], likeness, is_draft=True, is_adapted=False, ends_block=False)
+    found = rank_features([0.5, 0.25], likeness, is_draft=True, is_adapted=False)
     by_name = dict(zip(NAMES, found.tolist(), strict=True))
     assert by_name["likely"] == pytest.approx(np.log(0.125) / 5) and by_name["tokens"] == pytest.approx(np.log(2))
     assert (by_name["is_draft"], by_name["is_copy"], by_name["is_adapted"]) == (1, 1, 0)
     assert by_name["above"] == 0.0 and by_name["below"] == 0.1 and by_name["length"] == 1.3
-    at_end = rank_features([0.5, 0.25], likeness + 1, is_draft=True, is_adapted=False, ends_block=True)
-    assert at_end[NAMES.index("above_at_end")] == 1 and at_end[NAMES.index("likely_at_end")] < 0
-    assert not rank_features([0.0], None, is_draft=True, is_adapted=False, ends_block=False)[
-        NAMES.index("above") :
-    ].any()
+    assert not rank_features([0.0], None, is_draft=True, is_adapted=False)[NAMES.index("above") :].any()
 
 
 def test_shares_leave_room_for_none():
