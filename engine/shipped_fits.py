@@ -22,4 +22,4 @@ def built_in_content() -> dict[str, Any]:
 
 def usual_least_chance() -> float:
     """A suggestion is shown from this chance of being taken on, unless the user says otherwise."""
-    return built_in_content()["judge"]["least"]
+    return built_in_content()["least"]

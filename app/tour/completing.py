@@ -38,7 +38,7 @@ class BuoyLedger(Ledger[Buoy]):
 
     def forget(self, name: str) -> None:
         """Takes a buoy out of the harbour."""
-        '''
+        wanted = '''
 
 
 def before(tour: Tour) -> str:

@@ -59,21 +59,17 @@ class Judge:
     """weights (features + 1,), the last one the constant."""
 
     weights: np.ndarray
-    least: float = 0.0  # shown from this chance on
 
     def chance(self, features: Features) -> float:
         value = float(np.dot(self.weights[:-1], astuple(features)) + self.weights[-1])
         return 1 / (1 + math.exp(-max(-30.0, min(30.0, value))))
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "weights": dict(zip(_NAMES, np.round(self.weights, 4).tolist(), strict=True)),
-            "least": self.least,
-        }
+        return dict(zip(_NAMES, np.round(self.weights, 4).tolist(), strict=True))
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Judge:
-        return cls(np.array([content["weights"][name] for name in _NAMES]), float(content["least"]))
+        return cls(np.array([content[name] for name in _NAMES]))
 
 
 def fit_judge(rows: np.ndarray, taken: np.ndarray, tightness: float = 2.0, rounds: int = 50) -> np.ndarray:

@@ -24,26 +24,38 @@ CAUTION = 4.0  # what a strong base's evidence has to be multiplied by to be bel
 
 
 @dataclass(frozen=True, eq=False)
+class Place:
+    """How a line is chosen at one kind of place."""
+
+    ranker: Ranker
+    judge: Judge
+
+
+@dataclass(frozen=True, eq=False)
 class Fit:
-    """`weights`: how many the base has that it was fitted to; `fill_in`: the model is shown what is after the cursor,
-    too.
+    """`places`: by WITHIN and AT_END of a block, where the line below says little; `least`: a line is shown from this
+    chance on; `fill_in`: the model is shown what is after the cursor, too; `weights`: how many the base has that it was
+    fitted to.
     """
 
     mixing: Mixing
-    rankers: dict[str, Ranker]  # by WITHIN and AT_END of a block, where the line below says little
-    judge: Judge
+    places: dict[str, Place]
+    least: float
     fill_in: bool
     weights: int
 
-    def ranker_for(self, around: Surroundings) -> Ranker:
-        return self.rankers[AT_END if around.ends_block else WITHIN]
+    def place_of(self, around: Surroundings) -> Place:
+        return self.places[AT_END if around.ends_block else WITHIN]
 
     def to_json(self) -> dict[str, Any]:
         return {
             "weights": self.weights,
             "fill_in": self.fill_in,
-            "rankers": {place: ranker.to_json() for place, ranker in self.rankers.items()},
-            "judge": self.judge.to_json(),
+            "least": self.least,
+            "places": {
+                name: {"ranker": place.ranker.to_json(), "judge": place.judge.to_json()}
+                for name, place in self.places.items()
+            },
             "mixing": self.mixing.to_json(),
         }
 
@@ -51,10 +63,14 @@ class Fit:
 @cache
 def built_in_fit() -> Fit:
     content = built_in_content()
+    places = {
+        name: Place(Ranker.from_json(place["ranker"]), Judge.from_json(place["judge"]))
+        for name, place in content["places"].items()
+    }
     return Fit(
         Mixing.from_json(content["mixing"]),
-        {place: Ranker.from_json(content["rankers"][place]) for place in (WITHIN, AT_END)},
-        Judge.from_json(content["judge"]),
+        places,
+        float(content["least"]),
         bool(content["fill_in"]),
         int(content["weights"]),
     )

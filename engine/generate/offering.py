@@ -76,8 +76,8 @@ class Offering(Answering):
         if not candidates:
             yield self._completion("", reasons.SILENT, silence=problem)
             return
-        ranker = self._job.fit.ranker_for(around)
-        shares = ranker.shares(np.array([candidate.ranked_by for candidate in candidates]))
+        place = self._job.fit.place_of(around)
+        shares = place.ranker.shares(np.array([candidate.ranked_by for candidate in candidates]))
         for candidate, share in zip(candidates, shares.tolist(), strict=True):
             candidate.share = share
         ranked = sorted(candidates, key=lambda one: -one.share)
@@ -86,7 +86,7 @@ class Offering(Answering):
             yield self._completion("", reasons.SILENT, silence=SYNTAX)
             return
         others = [one for one in ranked if one is not best]
-        chance = self._job.fit.judge.chance(best.judged_by.with_share(best.share))
+        chance = place.judge.chance(best.judged_by.with_share(best.share))
         weighed = {"chance": chance, "candidates": tuple(candidates)}
         if chance < self._request.offer.least_chance:
             yield self._completion("", reasons.SILENT, silence=UNSURE, **weighed)

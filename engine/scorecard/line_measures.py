@@ -163,7 +163,7 @@ def _write_line(completer: Completer, material: Material, cursor: Cursor, before
         offer = answer.text.split("\n", 1)[0].rstrip()
         if offered is None:
             offered = offer
-            shown = bool(offer) and answer.chance is not None and answer.chance >= completer.fit.judge.least
+            shown = bool(offer) and answer.chance is not None and answer.chance >= completer.fit.least
         tokens += answer.tokens
         if answer.decode_tokens_per_second:
             seconds += answer.tokens / answer.decode_tokens_per_second

@@ -56,8 +56,8 @@ def of_package(work: Path, role: str, folder: Path, base: Path, cursors: int, to
     with open_bench(work, role, folder, base) as bench:
         for label, memory in (("model", False), ("memory", True)):
             lines = bench.lines(chosen, cursors, typing=True, memory=memory)
-            found |= {(label, key): value for key, value in summary(lines, chosen.judge.least).items()}
-        written = summary(bench.lines(chosen, cursors, new_code=True), chosen.judge.least)
+            found |= {(label, key): value for key, value in summary(lines, chosen.least).items()}
+        written = summary(bench.lines(chosen, cursors, new_code=True), chosen.least)
         found |= {("memory, new code", key): written[key] for key in ("next_line_exact", "shown", "taken_of_shown")}
         for label, see_after in (("before", False), ("around", True)):
             seen = observed(bench.model, bench.corpus, tokens, see_after=see_after)
@@ -82,7 +82,7 @@ def after_quick(work: Path, role: str, folder: Path, base: Path, cursors: int, t
             adapted = replace(bench, model=session.model, scoring=True)
             for label, memory in (("adapted", False), ("adapted and memory", True)):
                 lines = adapted.lines(chosen, cursors, memory=memory)
-                measures = summary(lines, chosen.judge.least)
+                measures = summary(lines, chosen.least)
                 found |= {(label, key): measures[key] for key in ("next_line_exact", "shown", "taken_of_shown")}
             seen = observed(session.model, bench.corpus, tokens, see_after=False, learned=False)
             found["adapted", "bits_per_byte"] = bits_per_byte(-np.log(seen.chance), seen)
@@ -148,7 +148,7 @@ def do_ablate(arguments: argparse.Namespace) -> None:
     every = in_processes(lines_without, *zip(*jobs, strict=True))
     for number, part in enumerate(parts):
         own = every[number * len(folders) : (number + 1) * len(folders)]
-        found = summary([line for lines in own for line in lines], built_in_fit().judge.least)
+        found = summary([line for lines in own for line in lines], built_in_fit().least)
         print(f"| {part} | " + " | ".join(f"{found[each]:.3f}" for each in measures) + " |", flush=True)
 
 

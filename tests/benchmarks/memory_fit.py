@@ -20,7 +20,7 @@ from engine.corpus.corpus import Corpus
 from engine.corpus.framing import Framing
 from engine.generate import ranking
 from engine.generate.chance import Features, Judge, fit_judge
-from engine.generate.fits import AT_END, WITHIN, Fit
+from engine.generate.fits import AT_END, WITHIN, Fit, Place
 from engine.memory.evidence import Counter, Source
 from engine.memory.fitting import Observations, fit, losses, observe
 from engine.memory.segment import build_segment
@@ -95,8 +95,8 @@ def do_fit(work: Path, base: Path) -> None:
         report(f"{name}.bits_per_byte.model", bits_per_byte(-np.log(own.chance), own))
         report(f"{name}.bits_per_byte.mixed", bits_per_byte(losses(own, others), own))
     mixing = fit(Observations.join(list(seen.values())))
-    unjudged = Judge(np.zeros(len(Features.__dataclass_fields__) + 1))
-    begun = Fit(mixing, dict.fromkeys(PLACES, ranking.start()), unjudged, False, weights_of(base))
+    unjudged = Place(ranking.start(), Judge(np.zeros(len(Features.__dataclass_fields__) + 1)))
+    begun = Fit(mixing, dict.fromkeys(PLACES, unjudged), 0.0, False, weights_of(base))
     found = in_processes(asked_in, *everywhere, [begun] * len(names))
     lines = {name: [line for line in own if line.answer.candidates] for name, own in zip(names, found, strict=True)}
     rankers = fit_rankers([line for name in names for line in lines[name]])
@@ -114,12 +114,13 @@ def do_fit(work: Path, base: Path) -> None:
         owner += [name] * len(own)
     owner_of, taken = np.array(owner), np.array([each.taken for each in chosen], np.float64)
     rows = np.array([astuple(each.features) for each in chosen])
+    places = np.array([each.place for each in chosen])
     crossed = np.zeros(len(taken))
     for name in names:
-        judge = Judge(fit_judge(rows[owner_of != name], taken[owner_of != name]))
-        crossed[owner_of == name] = [
-            judge.chance(each.features) for each, own in zip(chosen, owner, strict=True) if own == name
-        ]
+        for place in PLACES:
+            others, own = (owner_of != name) & (places == place), np.flatnonzero((owner_of == name) & (places == place))
+            judge = Judge(fit_judge(rows[others], taken[others]))
+            crossed[own] = [judge.chance(chosen[number].features) for number in own]
     print_reliability(crossed, taken)
     begins = np.array([each.is_line for each in chosen])
     new_code = np.array([each.is_new_code for each in chosen])
@@ -135,7 +136,8 @@ def do_fit(work: Path, base: Path) -> None:
             order = np.argsort(-crossed[among])[: among.sum() // share]
             report(f"{label}.surest_1_of_{share}", taken[among][order].mean())
     report("least", least)
-    fitted = replace(begun, rankers=rankers, judge=Judge(fit_judge(rows, taken), least))
+    judges = {place: Judge(fit_judge(rows[places == place], taken[places == place])) for place in PLACES}
+    fitted = replace(begun, places={place: Place(rankers[place], judges[place]) for place in PLACES}, least=least)
     (fits_place() / BUILT_IN).write_text(json.dumps(fitted.to_json(), indent=1) + "\n", "utf-8")
 
 
@@ -148,6 +150,7 @@ class Choice:
     saved: int  # keys, if it is taken
     is_line: bool  # the cursor is at the beginning of a line
     is_new_code: bool
+    place: str
 
 
 def best_of(line: Line, rankers: dict[str, ranking.Ranker]) -> Choice:
@@ -157,7 +160,9 @@ def best_of(line: Line, rankers: dict[str, ranking.Ranker]) -> Choice:
     best = line.answer.candidates[number]
     features = best.judged_by.with_share(float(shares[number]))
     taken = best.text == line.wanted
-    return Choice(features, taken, max(0, len(line.wanted) - 1), line.around.at_line_start, line.is_new_code)
+    return Choice(
+        features, taken, max(0, len(line.wanted) - 1), line.around.at_line_start, line.is_new_code, place_of(line)
+    )
 
 
 def fit_rankers(lines: list[Line]) -> dict[str, ranking.Ranker]:

@@ -11,7 +11,6 @@ from engine.generate import completer as completer_module
 from engine.generate import offering
 from engine.generate.chance import Features, Judge
 from engine.generate.completer import Completer, CompletionRequest
-from engine.generate.fits import AT_END, WITHIN
 from engine.generate.ranking import NAMES, Ranker
 from engine.generate.requests import Offer
 from engine.memory.names import Names, count_names
@@ -69,13 +68,18 @@ def test_a_second_draft_is_taken_where_the_first_does_not_fit(say):
 OTHER = "def one(items):\n    total = 0\n    for item in items:\n        total += item.price\n    return total\n"
 
 
+def choosing(completer: Completer, **changes) -> Completer:
+    places = {name: replace(place, **changes) for name, place in completer.fit.places.items()}
+    completer.fit = replace(completer.fit, places=places)
+    return completer
+
+
 def by_likeness(completer: Completer) -> Completer:
     """Ranked by where lines stand, whatever the model says of them."""
     weights = np.zeros(len(NAMES))
     weights[NAMES.index("same_above")] = weights[NAMES.index("same_below")] = 5.0
     weights[NAMES.index("is_adapted")] = 9.0
-    completer.fit = replace(completer.fit, rankers=dict.fromkeys((WITHIN, AT_END), Ranker(weights, 0.0)))
-    return completer
+    return choosing(completer, ranker=Ranker(weights, 0.0))
 
 
 def test_a_line_from_elsewhere_is_offered_and_named(say):
@@ -119,8 +123,7 @@ def test_without_memory_nothing_comes_from_elsewhere(say, monkeypatch):
 def sure(completer: Completer) -> Completer:
     weights = np.zeros(len(Features.__dataclass_fields__) + 1)
     weights[-1] = 9.0
-    completer.fit = replace(completer.fit, judge=Judge(weights))
-    return completer
+    return choosing(completer, judge=Judge(weights))
 
 
 def test_more_lines_while_sure_up_to_the_end_of_the_block(say):

@@ -112,7 +112,7 @@ def test_only_what_is_sure_enough_counts_as_shown(corpus, memory, model):
     completer.memory = memory
     try:
         for least, shown in ((0.0, True), (1.0, False)):
-            completer.fit = replace(completer.fit, judge=replace(completer.fit.judge, least=least))
+            completer.fit = replace(completer.fit, least=least)
             (result,) = measure_lines(completer, planted("new.py", frozenset()), before=4000, after=1000)
             assert result.exact and result.shown is result.taken is shown
     finally:
