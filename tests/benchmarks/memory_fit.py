@@ -159,10 +159,8 @@ def best_of(line: Line, rankers: dict[str, ranking.Ranker]) -> Choice:
     number = int(np.argmax(shares))
     best = line.answer.candidates[number]
     features = best.judged_by.with_share(float(shares[number]))
-    taken = best.text == line.wanted
-    return Choice(
-        features, taken, max(0, len(line.wanted) - 1), line.around.at_line_start, line.is_new_code, place_of(line)
-    )
+    taken, saved = best.text == line.wanted, max(0, len(line.wanted) - 1)
+    return Choice(features, taken, saved, line.around.at_line_start, line.is_new_code, place_of(line))
 
 
 def fit_rankers(lines: list[Line]) -> dict[str, ranking.Ranker]:
