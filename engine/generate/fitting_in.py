@@ -128,9 +128,10 @@ class Surroundings:
     def _defines_again(self, line: str) -> bool:
         """Whether a function or class of the module would be there twice, in Python."""
         found = DEFINITION.match(line) if self.path.endswith((".py", ".pyi")) else None
-        return (
-            found is not None and re.search(rf"^{re.escape(found[0])}\b", self.prefix + self.suffix, re.M) is not None
-        )
+        if found is None:
+            return False
+        others = self.prefix[: len(self.prefix) - len(self.line)] + self.suffix[len(self.rest) :]
+        return re.search(rf"^{re.escape(found[0])}\b", others, re.M) is not None
 
     def _has_key(self, text: str) -> bool:
         """Whether a key of the same block is written a second time."""

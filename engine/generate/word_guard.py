@@ -53,14 +53,11 @@ class WordGuard:
     def _allows(self, done: bytes, data: bytes) -> bool:
         """Whether a token with this text may follow; one without any ends the word."""
         text = done + data
-        if len(text) <= self._begin:
-            return True
         word = self._of(text)
-        if len(word) <= len(self._word) or len(word) < SHORTEST:  # nobody keeps a list of words such as `if`
+        ends = not data or len(word) < len(text) - self._begin
+        if len(word) < SHORTEST or (not ends and len(word) <= len(self._word)):  # `if` is on no list of names
             return True
-        if data and len(word) == len(text) - self._begin:
-            return self._fits(word)
-        return any(word in names for names in self._names)
+        return any(word in names for names in self._names) if ends else self._fits(word)
 
     def _fits(self, word: bytes) -> bool:
         return any(names.fits(word) for names in self._names)

@@ -34,6 +34,9 @@ def problem(before: str, text: str, after: str = "\n", path: str = "a.py", joine
         ("f(", "a", ")\n", ""),
         ("f(", "a", " + b)\n", NOT_BETWEEN),
         ("a = 1\n", "  ", "\n", "There is nothing to add."),
+        ("def f():\n    pass\n\n\n", "def f():", "\n", REPEATS),
+        ("def f():\n    pass\n\n\ndef g(", "a):", "\n", ""),
+        ("class A:\n    def f(self):\n        pass\n\n    ", "def f(self):", "\n", ""),
     ],
 )
 def test_lines_and_brackets(before, text, after, wanted):

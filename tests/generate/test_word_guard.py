@@ -28,7 +28,7 @@ def left(one: WordGuard, done: bytes, wanted: list[bytes]) -> set[bytes]:
 
 def test_tokens_that_make_a_word_that_exists_nowhere_are_passed_over():
     one = guard(b"pri", b"price = print(1)")
-    assert left(one, b" pri", [b"c", b"n", b"e", b"("]) == {b"c", b"n", b"("}
+    assert left(one, b" pri", [b"c", b"n", b"e", b"("]) == {b"c", b"n"}
     assert left(one, b" pric", [b"e", b"n"]) == {b"e"}
     assert one.is_over(b" price(") and not one.is_over(b" pric")
 
@@ -36,6 +36,10 @@ def test_tokens_that_make_a_word_that_exists_nowhere_are_passed_over():
 def test_the_word_may_not_end_where_no_name_does():
     one = guard(b"pri", b"price")
     assert left(one, b" pric", [b"e", b"("]) == {b"e"}
+
+
+def test_a_word_that_is_a_name_may_end():
+    assert left(guard(b"price", b"price + prices"), b" price", [b"s", b"(", b"x"]) == {b"s", b"("}
 
 
 def test_where_nothing_that_exists_fits_nothing_is_passed_over():
