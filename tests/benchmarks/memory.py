@@ -8,6 +8,7 @@
     python tests/benchmarks/memory.py refit    --work FOLDER    the mixture fitted again to a package's own files
     python tests/benchmarks/memory.py ablate   --work FOLDER    each part of the memory left out once (tuning packages)
     python tests/benchmarks/memory.py index                     building, opening, changing and asking a large index
+    python tests/benchmarks/memory.py repository                the same for a folder of a million lines
 
 FOLDER is the work folder of `packaging/starter_model.py`, which fetches the packages of both lists. `fit` and `tuning`
 see the tuning list only. Every file is left out of its own memory, and so is every held-out file while something is
@@ -33,7 +34,9 @@ import numpy as np
 from measure import report
 from memory_fit import OBSERVED, bits_per_byte, do_fit, observed
 from memory_lines import Line, in_processes, open_bench, packages, summary
+from synthetic_repository import make
 
+from engine.corpus.repository import Repository
 from engine.corpus.tokenizer import Tokenizer
 from engine.devices import open_device
 from engine.generate.fits import built_in_fit
@@ -41,6 +44,7 @@ from engine.generate.fitting_in import Surroundings
 from engine.memory.evidence import ORDERS, Counter, Source
 from engine.memory.files import open_segment, save_segment, size_on_disk
 from engine.memory.fitting import Observations, fit, losses
+from engine.memory.repository_memory import RepositoryMemory
 from engine.memory.segment import build_segment
 from engine.model.starter import starter_place
 from engine.session import Session, SessionPlan
@@ -190,9 +194,33 @@ def do_index(arguments: argparse.Namespace) -> None:
     report("index.small_segment_ms", (time.perf_counter() - began) * 1000)
 
 
+def do_repository(arguments: argparse.Namespace) -> None:
+    """A repository of 1,000,000 lines: its memory built, opened again and after one file has changed."""
+    with tempfile.TemporaryDirectory() as folder:
+        root, data = Path(folder) / "repository", Path(folder) / "data"
+        root.mkdir()
+        make(root)
+        tokenizer = Tokenizer.load(arguments.model)
+        repository = Repository(root, data, tokenizer)
+        corpus = repository.scan()
+        for name in ("cold", "opened_again"):
+            memory, began = RepositoryMemory(repository.folder, tokenizer), time.perf_counter()
+            snapshot = memory.update(corpus)
+            report(f"repository.{name}_ms", (time.perf_counter() - began) * 1000)
+        report("repository.tokens", snapshot.tokens)
+        report("repository.bytes_a_token", memory.nbytes / snapshot.tokens)
+        changed = root / snapshot.entries[0].path
+        changed.write_text(changed.read_text("utf-8") + "\nx = 1\n", "utf-8")
+        corpus = repository.scan()
+        began = time.perf_counter()
+        memory.update(corpus)
+        report("repository.one_file_changed_ms", (time.perf_counter() - began) * 1000)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("fit", "tuning", "evaluate", "quick", "refit", "ablate", "index"))
+    parts = {"refit": do_refit, "ablate": do_ablate, "index": do_index, "repository": do_repository}
+    parser.add_argument("part", choices=("fit", "tuning", "evaluate", "quick", *parts))
     parser.add_argument("--work", type=Path, default=Path())
     parser.add_argument("--model", type=Path, default=starter_place())
     parser.add_argument("--cursors", type=int, default=CURSORS)
@@ -206,7 +234,7 @@ def main() -> None:
     elif arguments.part == "quick":
         do_packages(arguments, "evaluation", after_quick)
     else:
-        {"refit": do_refit, "ablate": do_ablate, "index": do_index}[arguments.part](arguments)
+        parts[arguments.part](arguments)
 
 
 if __name__ == "__main__":
