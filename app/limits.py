@@ -83,7 +83,7 @@ COMPLETION_LIMITS: dict[str, Limit] = {
     "top_k": Number(0, 1_000_000, whole=True),
     "top_p": Number(0.0, 1.0),
     "min_p": Number(0.0, 1.0),
-    "repetition_penalty": Number(0.1, 10.0),
+    "repetition_penalty": Number(1.0, 10.0),
     "seed": Number(0, 2**31 - 1, whole=True),
     "max_tokens": Number(1, 4096, whole=True),
     "milliseconds": Number(0, 600_000, whole=True),

@@ -48,7 +48,7 @@ CONTROLS = (
     Control(SAMPLING, "top_k", "Among the likeliest (top-k)", "Only so many are considered; 0: all.", 0, 1000, 5),
     Control(SAMPLING, "top_p", "Within a share (top-p)", "Only the likeliest that together have this share.", 0, 1),
     Control(SAMPLING, "min_p", "Not much rarer (min-p)", "Leaves out what is this much rarer than the best.", 0, 1),
-    Control(SAMPLING, "repetition_penalty", "Against repeating", "1: none; more makes repeating rarer.", 0.5, 2),
+    Control(SAMPLING, "repetition_penalty", "Repetition penalty", "1: none; more makes repeating rarer.", 1, 2),
     Control(SAMPLING, "seed", "Seed", "The same seed gives the same suggestion again.", 0, 999_999, 1),
 )
 CONTROL_WIDTH = 104
