@@ -24,7 +24,7 @@ CAUTION = 4.0  # what a strong base's evidence has to be multiplied by to be bel
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Chooser:
     """How a line is chosen at one kind of place."""
 
     ranker: Ranker
@@ -39,12 +39,12 @@ class Fit:
     """
 
     mixing: Mixing
-    places: dict[str, Place]
+    places: dict[str, Chooser]
     least: float
     fill_in: bool
     weights: int
 
-    def place_of(self, around: Surroundings) -> Place:
+    def place_of(self, around: Surroundings) -> Chooser:
         return self.places[AT_END if around.ends_block else WITHIN]
 
     def to_json(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Fit:
 def built_in_fit() -> Fit:
     content = built_in_content()
     places = {
-        name: Place(Ranker.from_json(place["ranker"]), Judge.from_json(place["judge"]))
+        name: Chooser(Ranker.from_json(place["ranker"]), Judge.from_json(place["judge"]))
         for name, place in content["places"].items()
     }
     return Fit(

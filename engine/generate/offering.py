@@ -5,12 +5,13 @@
               (`neighbours`)                              (`fitting_in`)   (`ranking`)         with a reason
 
 A third of the lines that programmers write stand elsewhere in the repository, often in surroundings like these: with
-them 17 % of the tuning packages' lines are right, 13 % with drafts alone. Where a line differs from another in the way
+them 24 % of the tuning packages' lines are right, 15 % with drafts alone. Where a line differs from another in the way
 that the lines around them do, it is adapted (`analogies`).
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -85,7 +86,6 @@ class Offering(Answering):
         if best is None:
             yield self._completion("", reasons.SILENT, silence=SYNTAX)
             return
-        others = [one for one in ranked if one is not best]
         chance = place.judge.chance(best.judged_by.with_share(best.share))
         weighed = {"chance": chance, "candidates": tuple(candidates)}
         if chance < self._request.offer.least_chance:
@@ -93,13 +93,14 @@ class Offering(Answering):
             return
         text = best.text + self._more_lines(best, chance, start, around)
         places, more = self._places(best)
+        others = (one.text for one in ranked if one is not best and around.parses(one.text))
         yield Piece(text)
         yield self._completion(
             text,
             best.reason,
             sources=places,
             more_sources=more,
-            alternatives=tuple(candidate.text for candidate in others)[: self._request.offer.alternatives],
+            alternatives=tuple(itertools.islice(others, self._request.offer.alternatives)),
             **weighed,
         )
 
@@ -213,7 +214,7 @@ class Offering(Answering):
         lines: list[str] = []
         likely = 1.0
         for _ in range(MOST_LINES * MOST_TOKENS):
-            probabilities = self._distribution(scores, ids)
+            probabilities = self._writer.mixed(scores, ids)
             token = int(np.argmax(probabilities))
             if token in self._tokenizer.special_ids or token >= self._tokenizer.vocab_size or self._unwanted():
                 break
@@ -235,12 +236,6 @@ class Offering(Answering):
         while lines and not lines[-1].strip():
             lines.pop()
         return "".join(f"\n{line}" for line in lines)
-
-    def _distribution(self, scores: np.ndarray, ids: list[int]) -> np.ndarray:
-        if self._job.recall is not None:
-            return self._job.recall.mixed(scores, ids)
-        shares = np.exp(scores.astype(np.float64) - scores.max())
-        return shares / shares.sum()
 
     # ---- where it is from
 

@@ -100,6 +100,13 @@ class Writer:
             done += self._typed_tokens.bytes_of(token)
         return found
 
+    def mixed(self, scores: np.ndarray, ids: list[int]) -> np.ndarray:
+        """Probabilities (v,) of the token after `ids`, by model and memory; `scores` (v,) are the model's."""
+        if self._recall is not None:
+            return self._recall.mixed(scores, ids)
+        shares = np.exp(scores.astype(np.float64) - scores.max())
+        return shares / shares.sum()
+
     def _weighed(self, scores, typed: bytes, done: bytes, ids: list[int], recent, drawn: int, avoid) -> Written | None:
         """A token by its probability; None where all that fit are to be avoided."""
         probabilities = self._distribution(scores, typed, done, ids)
@@ -118,11 +125,7 @@ class Writer:
 
     def _distribution(self, scores: np.ndarray, typed: bytes, done: bytes, ids: list[int]) -> np.ndarray:
         """Probabilities (v,) among the tokens that fit what is typed and make a word that exists."""
-        if self._recall is not None:
-            probabilities = self._recall.mixed(scores, ids)
-        else:
-            probabilities = np.exp(scores.astype(np.float64) - scores.max())
-            probabilities /= probabilities.sum()
+        probabilities = self.mixed(scores, ids)
         left = typed[len(done) :]
         if left and len(allowed := self._typed_tokens.allowed(left)):
             fitting = np.zeros_like(probabilities)

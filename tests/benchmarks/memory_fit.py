@@ -20,7 +20,7 @@ from engine.corpus.corpus import Corpus
 from engine.corpus.framing import Framing
 from engine.generate import ranking
 from engine.generate.chance import Features, Judge, fit_judge
-from engine.generate.fits import AT_END, WITHIN, Fit, Place
+from engine.generate.fits import AT_END, WITHIN, Chooser, Fit
 from engine.memory.evidence import Counter, Source
 from engine.memory.fitting import Observations, fit, losses, observe
 from engine.memory.segment import build_segment
@@ -95,7 +95,7 @@ def do_fit(work: Path, base: Path) -> None:
         report(f"{name}.bits_per_byte.model", bits_per_byte(-np.log(own.chance), own))
         report(f"{name}.bits_per_byte.mixed", bits_per_byte(losses(own, others), own))
     mixing = fit(Observations.join(list(seen.values())))
-    unjudged = Place(ranking.start(), Judge(np.zeros(len(Features.__dataclass_fields__) + 1)))
+    unjudged = Chooser(ranking.start(), Judge(np.zeros(len(Features.__dataclass_fields__) + 1)))
     begun = Fit(mixing, dict.fromkeys(PLACES, unjudged), 0.0, False, weights_of(base))
     found = in_processes(asked_in, *everywhere, [begun] * len(names))
     lines = {name: [line for line in own if line.answer.candidates] for name, own in zip(names, found, strict=True)}
@@ -137,7 +137,7 @@ def do_fit(work: Path, base: Path) -> None:
             report(f"{label}.surest_1_of_{share}", taken[among][order].mean())
     report("least", least)
     judges = {place: Judge(fit_judge(rows[places == place], taken[places == place])) for place in PLACES}
-    fitted = replace(begun, places={place: Place(rankers[place], judges[place]) for place in PLACES}, least=least)
+    fitted = replace(begun, places={place: Chooser(rankers[place], judges[place]) for place in PLACES}, least=least)
     (fits_place() / BUILT_IN).write_text(json.dumps(fitted.to_json(), indent=1) + "\n", "utf-8")
 
 

@@ -143,6 +143,11 @@ def test_a_file_that_parses_is_not_broken(say):
     assert offer(completer, "x = 1\n", "\ny = 2\n", memory=False).text == "total = 2"
 
 
+def test_no_alternative_breaks_the_file_either(say):
+    completer = say({"else 2\n": 0.8, "total = 2\n": 0.2})
+    assert offer(completer, "x = 1\n", "\ny = 2\n", memory=False, alternatives=3).alternatives == ()
+
+
 def test_it_ends_when_it_is_cancelled(say):
     completer = say("total = 0\n", {"a.py": OTHER})
     asked = []
