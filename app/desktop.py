@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app import VERSION
-from app.data_folder import data_folder
+from app.data.data_folder import data_folder
+from app.data.log_file import close_log, need_console, open_log
 from app.display import binding_problem, display_problem, need_qt
-from app.log_file import close_log, need_console, open_log
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
-    from app.settings import Settings
     from app.single_instance import SingleInstance
     from app.state.application import Application
     from app.state.engine import EngineController
+    from app.state.settings import Settings
     from app.theme import Theme
     from app.window.main_window import MainWindow
 
@@ -123,8 +123,8 @@ def _after_move(folder: Path, instance: SingleInstance) -> tuple[Path, SingleIns
 
     Where that cannot be (a full disk, one that is not plugged in), the old one stays in use; the settings say so.
     """
-    from app.data_folder import VARIABLE, usual_folder
-    from app.data_move import finish_move
+    from app.data.data_folder import VARIABLE, usual_folder
+    from app.data.data_move import finish_move
     from app.single_instance import SingleInstance
 
     if os.environ.get(VARIABLE):

@@ -24,8 +24,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from app import VERSION, connections
-from app.data_folder import VARIABLE
+from app import VERSION
+from app.data.data_folder import VARIABLE
+from app.network import connections
 
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 

@@ -6,9 +6,9 @@ import argparse
 import json
 import sys
 
-from app.base_models import BASE_MODELS, BaseModel, base_model
 from app.command_line import FAILED
-from app.words import nbytes
+from app.network.base_models import BASE_MODELS, BaseModel, base_model
+from app.values.words import nbytes
 
 
 def add_parser(commands) -> None:
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def show_list(as_json: bool) -> int:
     """Print the list."""
-    from app.base_model_fetching import agreement_for
+    from app.network.base_model_fetching import agreement_for
 
     if as_json:
         print(json.dumps([facts(model) for model in BASE_MODELS], indent=2))
@@ -64,8 +64,8 @@ def facts(model: BaseModel) -> dict:
 
 def get(name: str, agreed: bool) -> int:
     """Ask, fetch, and say what it is called now."""
-    from app.base_model_fetching import agreement_for, fetch
-    from app.data_folder import data_folder
+    from app.data.data_folder import data_folder
+    from app.network.base_model_fetching import agreement_for, fetch
 
     agreement = agreement_for(base_model(name))
     if not agreed:

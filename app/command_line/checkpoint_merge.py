@@ -11,7 +11,7 @@ from app.command_line.held_out import HeldOutMeasure
 
 def merge_checkpoints(store, arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """The JSON and the lines of what was found and saved."""
-    from engine.checkpoints.comparison_side import side_of
+    from engine.checkpoints.combining.comparison_side import side_of
 
     first, second = store.get(arguments.first), store.get(arguments.second)
     sides = side_of(store, first.id), side_of(store, second.id)
@@ -32,7 +32,7 @@ def merge_checkpoints(store, arguments: argparse.Namespace) -> tuple[dict[str, A
 
 def _blend(store, first, sides, arguments: argparse.Namespace):
     """Blend, losses by name, the child's parameters, and how many blends were measured."""
-    from engine.checkpoints.merge import fitness_weight, merge, search_blend, try_blend
+    from engine.checkpoints.combining.merge import fitness_weight, merge, search_blend, try_blend
     from engine.errors import CheckpointError
 
     if arguments.repository is None:
@@ -75,7 +75,7 @@ def _weight(text: str) -> float:
 
 def _saved(store, first, second, parameters, blend, loss: float | None, name: str | None):
     """The child in the store, and whether it is new: the same merge under the same name is saved once."""
-    from engine.checkpoints.manifest import Facts
+    from engine.checkpoints.store.manifest import Facts
 
     options = {"blend": {"layers": list(blend.layers), "outside": blend.outside}}
     name = name or f"{first.name[:50]} + {second.name[:50]}"

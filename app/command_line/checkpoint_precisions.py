@@ -6,12 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from app.command_line.held_out import HeldOutMeasure
-from app.words import nbytes
+from app.values.words import nbytes
 
 
 def precision_rows(store, which: str, repository: str | None) -> list[dict[str, Any]]:
     """One row a precision; with `repository` its held-out loss is measured, else it is None."""
-    from engine.checkpoints.precision_table import precision_table
+    from engine.checkpoints.combining.precision_table import precision_table
     from engine.errors import CheckpointError
 
     parameters = store.load_parameters(which)

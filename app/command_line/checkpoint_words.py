@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
-from app.words import nbytes
+from app.values.words import nbytes
 
 LOSS = "held_out_loss"
 MOST_TENSORS = 10  # that a comparison shows; the JSON has them all

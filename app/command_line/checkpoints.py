@@ -23,8 +23,8 @@ from app.command_line.checkpoint_words import (
     plain,
     trash_lines,
 )
-from app.data_folder import data_folder
-from app.words import nbytes
+from app.data.data_folder import data_folder
+from app.values.words import nbytes
 
 STORE = "checkpoints"  # the folder of the store, in the data folder
 FORMATS = ("hf", "gguf", "coil", "adapter")
@@ -92,7 +92,7 @@ def _add_merge(merge: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do what the verb says."""
-    from engine.checkpoints.store import CheckpointStore
+    from engine.checkpoints.store.store import CheckpointStore
 
     store = CheckpointStore(data_folder() / STORE)
     return VERBS[arguments.verb](store, arguments)
@@ -160,8 +160,8 @@ def _verify(store, arguments: argparse.Namespace) -> int:
 
 
 def _compare(store, arguments: argparse.Namespace) -> int:
-    from engine.checkpoints.compare import compare
-    from engine.checkpoints.comparison_side import side_of
+    from engine.checkpoints.combining.compare import compare
+    from engine.checkpoints.combining.comparison_side import side_of
 
     found = compare(side_of(store, arguments.first), side_of(store, arguments.second))
     measures = ("cosine", "relative_l2", "largest_change", "changed_share")
@@ -285,7 +285,7 @@ def _restore(store, arguments: argparse.Namespace) -> int:
 
 
 def _gc(store, arguments: argparse.Namespace) -> int:
-    from engine.checkpoints.store import Retention
+    from engine.checkpoints.store.store import Retention
 
     moved = []
     if arguments.newest is not None:

@@ -193,7 +193,7 @@ def read_text(name: str) -> str:
 
 
 def text_of(data: bytes, name: str) -> str:
-    from engine.corpus.text import Decoded, decode
+    from engine.corpus.reading.text import Decoded, decode
     from engine.errors import InputError
 
     decoded = decode(data) if data else Decoded("", "utf-8")

@@ -8,7 +8,7 @@ import itertools
 import json
 import textwrap
 
-from app.words import kind_words, limit_words
+from app.values.words import kind_words, limit_words
 
 WIDTH = 100  # of the lines that are printed
 

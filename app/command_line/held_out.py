@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.data_folder import data_folder
+from app.data.data_folder import data_folder
 
 WINDOW, ROWS, MOST_WINDOWS = 256, 4, 64
 
@@ -16,9 +16,9 @@ class HeldOutMeasure:
     """Scans once, then gives the mean loss of any weights of one configuration on the same held-out text."""
 
     def __init__(self, repository: str, tokenizer: Path, config, device: str = "auto") -> None:
+        from engine.corpus.batches.windows import HeldOutWindows
         from engine.corpus.repository import Repository
-        from engine.corpus.tokenizer import Tokenizer
-        from engine.corpus.windows import HeldOutWindows
+        from engine.corpus.tokens.tokenizer import Tokenizer
         from engine.devices import open_device
         from engine.errors import CorpusError
         from engine.model.model import Model

@@ -11,11 +11,11 @@ from app.command_line.complete import ALTERNATIVES, offset_of, read_text
 from app.command_line.model_choice import STARTER, STORE, open_chosen, open_starter, starter_tokenizer
 from app.command_line.repository_memory import memory_of, scan_folder, source_words
 from app.command_line.scan import ProgressBar, counted, plain
-from app.data_folder import data_folder
-from app.words import about, nbytes
+from app.data.data_folder import data_folder
+from app.values.words import about, nbytes
 
 if TYPE_CHECKING:
-    from engine.corpus.tokenizer import Tokenizer
+    from engine.corpus.tokens.tokenizer import Tokenizer
     from engine.generate.requests import Completion, CompletionRequest
     from engine.memory import MemorySnapshot
 
@@ -80,7 +80,7 @@ def chosen_tokenizer(checkpoint: str | None) -> tuple[str, Tokenizer]:
     """The name of a model and its tokenizer."""
     if checkpoint is None:
         return STARTER, starter_tokenizer()
-    from engine.checkpoints.store import CheckpointStore
+    from engine.checkpoints.store.store import CheckpointStore
     from engine.session.bases import tokenizer_of
 
     store = CheckpointStore(data_folder() / STORE)

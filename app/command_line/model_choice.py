@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.data_folder import data_folder
+from app.data.data_folder import data_folder
 
 if TYPE_CHECKING:
-    from engine.checkpoints.store import Manifest
-    from engine.corpus.tokenizer import Tokenizer
+    from engine.checkpoints.store.store import Manifest
+    from engine.corpus.tokens.tokenizer import Tokenizer
     from engine.devices import Device
     from engine.model.model import Model
 
@@ -34,11 +34,11 @@ class ChosenModel:
 def open_chosen(checkpoint: str | None, base: str | None, file: Path | None, device: Device) -> ChosenModel:
     """The named checkpoint or folder; otherwise the newest checkpoint of the file's repository, the newest of all, or
     the built-in model."""
-    from engine.checkpoints.loading import load_checkpoint
-    from engine.checkpoints.store import CheckpointStore
+    from engine.checkpoints.store.loading import load_checkpoint
+    from engine.checkpoints.store.store import CheckpointStore
 
     if base is not None:
-        from engine.corpus.tokenizer import Tokenizer
+        from engine.corpus.tokens.tokenizer import Tokenizer
         from engine.model.model import load_model
 
         tokenizer = Tokenizer.load(base)
@@ -82,7 +82,7 @@ def open_starter(device: Device) -> ChosenModel:
 
 def starter_tokenizer() -> Tokenizer:
     """That of the built-in model, if there is one."""
-    from engine.corpus.tokenizer import Tokenizer
+    from engine.corpus.tokens.tokenizer import Tokenizer
     from engine.errors import CheckpointError
     from engine.model.starter import starter_folder
     from engine.session import starter_is_there

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.command_line.scan import ProgressBar, plain
-from app.data_folder import data_folder
+from app.data.data_folder import data_folder
 
 if TYPE_CHECKING:
     from engine.corpus.corpus import Corpus
     from engine.corpus.repository import Repository
-    from engine.corpus.tokenizer import Tokenizer
+    from engine.corpus.tokens.tokenizer import Tokenizer
     from engine.generate.requests import Completion
     from engine.memory import MemorySnapshot, RepositoryMemory
 

@@ -7,8 +7,8 @@ import json
 import sys
 import time
 
-from app.data_folder import data_folder
-from app.words import duration, nbytes
+from app.data.data_folder import data_folder
+from app.values.words import duration, nbytes
 
 LARGEST = 10  # learned files that are shown
 MOST_SECRETS = 30  # that are shown; the JSON has them all
@@ -37,9 +37,9 @@ class ProgressBar:
 
 def run(arguments: argparse.Namespace) -> int:
     """Scan the folder and print the result, for people or as JSON."""
-    from engine.corpus.own_tokenizer import own_tokenizer
     from engine.corpus.repository import Repository
-    from engine.corpus.tokenizer import Tokenizer
+    from engine.corpus.tokens.own_tokenizer import own_tokenizer
+    from engine.corpus.tokens.tokenizer import Tokenizer
     from engine.model.starter import starter_folder
 
     began = time.monotonic()

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from app.command_line.model_choice import STORE, is_of, newest_for, open_chosen
 from app.command_line.repository_memory import ScannedFolder, memory_of, scan_folder
 from app.command_line.scan import ProgressBar
-from app.data_folder import data_folder
-from app.words import language_words
+from app.data.data_folder import data_folder
+from app.values.words import language_words
 
 if TYPE_CHECKING:
-    from engine.corpus.tokenizer import Tokenizer
+    from engine.corpus.tokens.tokenizer import Tokenizer
     from engine.memory import MemorySnapshot
     from engine.scorecard import Measure, Scorecard
 
@@ -112,7 +112,7 @@ class Folders:
 
 def default_choice(root: Path) -> list[str | None]:
     """The folder's newest checkpoint after its base; the newest of all or the built-in model where it has none."""
-    from engine.checkpoints.store import CheckpointStore
+    from engine.checkpoints.store.store import CheckpointStore
 
     store = CheckpointStore(data_folder() / STORE)
     there = store.list()
@@ -133,7 +133,7 @@ def nothing_own_words(root: Path, other: str) -> str:
 
 def read_material(folder: ScannedFolder, wanted: Sequence[str | None], options, commits: int | None):
     """Held-out text and cursors, or lines of the newest commits; text that some model learned is never among it."""
-    from engine.checkpoints.store import CheckpointStore
+    from engine.checkpoints.store.store import CheckpointStore
     from engine.scorecard import held_out_material
     from engine.scorecard.replay import replay_material
 

@@ -10,7 +10,7 @@ import sys
 import time
 
 from app.command_line import FAILED
-from app.words import duration, milliseconds, small_number
+from app.values.words import duration, milliseconds, small_number
 
 
 class Report:

@@ -24,7 +24,7 @@ from app.command_line.train_options import (
     what_is_wrong,
 )
 from app.command_line.train_report import JsonLines, Report
-from app.data_folder import data_folder
+from app.data.data_folder import data_folder
 
 STDERR = 2  # the descriptor
 NOTHING_KEPT = "Stopped before the first step: nothing was learned, so nothing was kept."

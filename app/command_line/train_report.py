@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from app.words import duration, nbytes
+from app.values.words import duration, nbytes
 
 BAR = 20  # characters
 

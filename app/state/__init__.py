@@ -18,5 +18,5 @@
     garbage_collection    Python's cycle collector, in this thread only
 
 A pane reads properties and listens to signals; it never sees a worker, the engine or a tensor.  Every controller tells
-`changed` when its properties are to be read again; what fails comes as one `app.events.Failure`.
+`changed` when its properties are to be read again; what fails comes as one `app.values.events.Failure`.
 """

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from PySide6.QtCore import QMetaObject, QObject, Qt, QThread, QTimer, Signal, Slot
 
-from app.settings import Settings
 from app.state.checkpoints import CheckpointController
 from app.state.choices import base_choices, model_choices, timelines
 from app.state.completion import CompletionController
@@ -22,6 +21,7 @@ from app.state.garbage_collection import Collecting
 from app.state.idle import IdleRules
 from app.state.memory import MemoryController
 from app.state.repository import RepositoryController
+from app.state.settings import Settings
 from app.state.storage import StorageController
 from app.state.training import TrainingController
 from app.values.completion import STARTER
@@ -32,9 +32,9 @@ from app.workers.engine import EngineWorker
 from app.workers.files import FilesWorker
 from app.workers.measuring import MeasureEnds, MeasuringWorker
 from app.workers.moving import MovingWorker
+from app.workers.open_device import OpenDevice
 from app.workers.repository import RepositoryWorker
 from app.workers.training import TrainingWorker
-from app.workers.workbench import Workbench
 
 WARM_UP_DELAY = 2500  # milliseconds after the devices were found
 STACK = 16 * 2**20  # macOS gives a thread 512 KiB, too little for a compiler
@@ -133,7 +133,7 @@ class Application(QObject):
             *(ends.any, ends.scorecard, ends.files, self._moving_flag),
         )
         self._line, self._tickets = QueryLine(self), CancelledTickets(self)
-        bench = Workbench(self.data_folder)
+        bench = OpenDevice(self.data_folder)
         self._engine_worker = EngineWorker(bench, self._check_flag)
         self._completion_worker = CompletionWorker(bench, self._line, self._tickets)
         self._training_worker = TrainingWorker(bench, self._training_flag)
@@ -175,8 +175,8 @@ class Application(QObject):
         worker.raced.connect(controller.on_race_line)
         worker.race_ended.connect(controller.on_race_ended)
         worker.engine_failed.connect(controller.on_engine_failed)
-        worker.memory_told.connect(controller.on_memory)
-        worker.activity_told.connect(controller.on_activity)
+        worker.memory_changed.connect(controller.on_memory)
+        worker.activity_changed.connect(controller.on_activity)
         worker.warmed_up.connect(self.on_warmed_up)
         controller.devices_changed.connect(self._warm_timer.start)
         self._warm_timer.timeout.connect(self.on_warm_up_due)
@@ -211,7 +211,7 @@ class Application(QObject):
         self._score_files_wanted.connect(self._measuring_worker.score_files)
         controller.cancel_score_wanted.connect(self._measure_ends.files.cancel)
         self._measuring_worker.files_scoring.connect(controller.on_scoring)
-        self._measuring_worker.losses_told.connect(controller.on_losses)
+        self._measuring_worker.losses_measured.connect(controller.on_losses)
         self._measuring_worker.files_failed.connect(controller.on_score_failed)
         controller.changed.connect(self.on_repository_changed)
         controller.changes_counted.connect(self.on_repository_changed)
@@ -250,7 +250,7 @@ class Application(QObject):
         controller.use_wanted.connect(self.completion.choose_model)
         controller.compare_wanted.connect(self.on_compare_wanted)
         self.idle.may_adapt.connect(controller.adapt_by_itself)
-        self.idle.came_back.connect(controller.on_came_back)
+        self.idle.user_active.connect(controller.on_user_active)
         controller.began_by_itself.connect(self.idle.on_began)
 
     def _connect_completion(self) -> None:

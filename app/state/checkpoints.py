@@ -10,7 +10,6 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.events import Failure
 from app.values.checkpoints import (
     CheckpointDetails,
     CheckpointRow,
@@ -24,6 +23,7 @@ from app.values.checkpoints import (
     TrashRow,
     VerifyView,
 )
+from app.values.events import Failure
 
 AT_ONCE = frozenset(  # jobs that are done before anybody could cancel them, or that are not left half way
     {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.values.checkpoints import CheckpointRow
 from app.values.completion import BUILT_IN, STARTER, ModelChoice, TimelinePoint
 from app.values.training import BaseChoice
-from app.words import mode_words
+from app.values.words import mode_words
 
 
 def model_choices(rows: tuple[CheckpointRow, ...], has_starter: bool) -> tuple[ModelChoice, ...]:

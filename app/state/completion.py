@@ -7,8 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.events import Failure
-from app.settings import Settings
+from app.state.settings import Settings
 from app.values.completion import (
     CHANNELS,
     GHOST,
@@ -24,6 +23,7 @@ from app.values.completion import (
     StopSettings,
     TimelinePoint,
 )
+from app.values.events import Failure
 
 ALONE, REMEMBERING = (MODEL, SECOND), (MODEL_MEMORY, SECOND_MEMORY)  # channels, whatever the switch says
 
@@ -212,7 +212,7 @@ class CompletionController(QObject):
             self._offer()
 
     def _set(self, what: str, name: str, value: Any) -> str:
-        from app.limits import COMPLETION_LIMITS
+        from app.values.limits import COMPLETION_LIMITS
 
         limit = COMPLETION_LIMITS.get(name)
         problem = f"There is no setting {name!r}." if limit is None else limit.problem(name, value)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QThread, Signal, Slot
 
-from app.events import Failure
+from app.values.events import Failure
 from app.workers.cancellation import Flag
 from app.workers.downloading import DownloadWorker
 
 if TYPE_CHECKING:
-    from app.base_model_fetching import Agreement
+    from app.network.base_model_fetching import Agreement
 
 
 class DownloadController(QObject):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.events import CheckEnded, EngineFound, Failure, KernelChecked
-from app.settings import AUTOMATIC, Settings
+from app.state.settings import AUTOMATIC, Settings
 from app.values.engine import MemoryState, RaceEnded, RaceLine
+from app.values.events import CheckEnded, EngineFound, Failure, KernelChecked
 
 
 class EngineController(QObject):

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
 
-from app.settings import Settings
+from app.state.settings import Settings
 from app.values.repository import ChangesSince
 
 LOOK_EVERY = 20_000  # milliseconds
@@ -29,7 +29,7 @@ class IdleRules(QObject):
     """Looks every now and then whether an adaptation may begin; whoever begins one says so by `on_began`."""
 
     may_adapt = Signal()
-    came_back = Signal()  # somebody is there again while a run that began by itself goes on
+    user_active = Signal()  # somebody is there again while a run that began by itself goes on
 
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -88,7 +88,7 @@ class IdleRules(QObject):
         self._touched = time.monotonic()
         if self._by_itself:
             self._tried, self._by_itself = ChangesSince(), False  # what it is stopped at may be left to learn
-            self.came_back.emit()
+            self.user_active.emit()
 
     def reason_to_wait(self) -> str:
         """Why nothing begins by itself now, in words; "" if it may."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.settings import Settings
+from app.state.settings import Settings
 from app.values.memory import MemoryView
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from app.settings import Settings
+from app.state.settings import Settings
 
 if TYPE_CHECKING:
     from engine.train.options import TrainingOptions

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.events import Failure
-from app.settings import Settings
+from app.state.settings import Settings
+from app.values.events import Failure
 from app.values.repository import ChangesSince, CorpusView, FileLosses
 from app.workers.sample import sample_folder, sample_is_there
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.data_folder import VARIABLE, usual_folder
-from app.data_move import COPIED, Move, MovePlan, old_folder, read_move
-from app.events import Failure
+from app.data.data_folder import VARIABLE, usual_folder
+from app.data.data_move import COPIED, Move, MovePlan, old_folder, read_move
+from app.values.events import Failure
 
 
 class StorageController(QObject):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.events import Failure
-from app.settings import Settings
 from app.state.own_options import CUSTOM, keep_options, remembered_options, remembered_preset
 from app.state.run_history import RunHistory
+from app.state.settings import Settings
+from app.values.events import Failure
 from app.values.repository import ChangesSince
 from app.values.training import BaseChoice, FinishedView, PlanView, ResumableRun, RunRequest, ScoreView
 
@@ -153,7 +153,7 @@ class TrainingController(QObject):
         return self.phase in ACTIVE
 
     @property
-    def startable(self) -> str:
+    def start_problem(self) -> str:
         """ "" where `start` would start, otherwise why it would not, in words."""
         if self.active:
             return "A run is going on."
@@ -189,13 +189,13 @@ class TrainingController(QObject):
     @Slot()
     def adapt_by_itself(self) -> None:
         """As `adapt_to_changes`, until somebody comes back."""
-        if self._changes.any and not self.startable:
+        if self._changes.any and not self.start_problem:
             self.adapt_to_changes()
             self.automatic = True
             self.began_by_itself.emit()
 
     @Slot()
-    def on_came_back(self) -> None:
+    def on_user_active(self) -> None:
         """What began by itself ends, and what it learned is kept: the machine is somebody's again."""
         if self.automatic:
             self.stop()
@@ -375,7 +375,7 @@ class TrainingController(QObject):
         return RunRequest(self._repository, asdict(self.options), self.base)
 
     def _start(self, request: RunRequest) -> None:
-        if not self.startable:
+        if not self.start_problem:
             self._begin(request)
 
     def _begin(self, request: RunRequest) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from app.tour.camera import LARGE
 from app.tour.hands import StationMissed
+from app.values.words import counted
 from app.window.pages import ADAPT, REPOSITORY
-from app.words import counted
 
 if TYPE_CHECKING:
     from app.tour.guide import Tour
@@ -46,8 +46,8 @@ def set_up(tour: Tour) -> str:
     hands.until(lambda: not training.planning, "plan the run")
     tour.camera.take("options")
     hands.click(setup.fold)
-    if training.startable:
-        raise StationMissed(training.startable)
+    if training.start_problem:
+        raise StationMissed(training.start_problem)
     plan = training.plan
     return f"{plan.mode}, {counted(plan.steps, 'step')} of {plan.tokens_per_step:,} tokens"
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from app.tour.camera import LARGE
 from app.tour.hands import StationMissed
+from app.values.words import counted
 from app.window.checkpoints.table_model import NAME
 from app.window.pages import CHECKPOINTS
-from app.words import counted
 
 if TYPE_CHECKING:
     from app.tour.guide import Tour

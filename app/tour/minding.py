@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.tour.hands import StationMissed
+from app.values.words import counted
 from app.window.pages import REPOSITORY, SETTINGS
-from app.words import counted
 
 if TYPE_CHECKING:
     from app.tour.guide import Tour

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from app.tour.camera import LARGE, SMALL
 from app.tour.hands import StationMissed
+from app.values.words import counted
 from app.window.pages import REPOSITORY
-from app.words import counted
 
 if TYPE_CHECKING:
     from app.tour.guide import Tour

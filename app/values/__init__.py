@@ -6,5 +6,6 @@
     completion    which models can be asked, and what one answered
     checkpoints   rows, details, comparisons, merges
 
-(What a device check tells is in `app.events`, and so is `Failure`.)  Arrays in them belong to whoever receives them.
+(What a device check tells is in `app.values.events`, and so is `Failure`.)  Arrays in them belong to whoever receives
+them.
 """

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QMenu, QSizePol
 from app.state.application import Application
 from app.theme import Theme, Tokens
 from app.theme.icons import app_icon
+from app.values.words import about, counted
 from app.window.parts import PlainButton, PrimaryButton, label
-from app.words import about, counted
 
 
 def run_words(application: Application) -> str:

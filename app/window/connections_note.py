@@ -10,10 +10,10 @@ import time
 from PySide6.QtCore import QPoint, Qt, QTimer, Slot
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from app import connections
-from app.connections import REFUSED, Guard
+from app.network import connections
+from app.network.connections import REFUSED, Guard
+from app.values.words import counted
 from app.window.parts import LinkButton, dot, label, rule, set_tone, tip
-from app.words import counted
 
 LOOK = 1000  # milliseconds between two looks at the guard: it may be called from any thread and must not call back
 MOST_ROWS = 12

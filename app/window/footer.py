@@ -6,9 +6,9 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout
 
 from app.state.application import Application
+from app.values.words import nbytes
 from app.window.connections_note import ConnectionsNote
 from app.window.parts import NOTHING, ElidedLabel, dot, label, set_tone, tip
-from app.words import nbytes
 
 PHASES = {
     "starting": ("looking for devices", "warn"),

@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton
 from app.state.application import Application
 from app.theme import Theme, Tokens
 from app.theme.icons import icon, pixmap
+from app.values.words import about, counted
 from app.window.actions import Actions
 from app.window.choosers import DeviceChip, ModelChip, RepositoryChip
 from app.window.pages import ADAPT, REPOSITORY
 from app.window.parts import PrimaryButton, label, tip
 from app.window.rail import RAIL_WIDTH
-from app.words import about, counted
 
 
 class Header(QFrame):

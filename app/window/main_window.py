@@ -10,9 +10,10 @@ from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from app.events import Failure
 from app.state.application import Application
 from app.theme import Theme
+from app.values.events import Failure
+from app.values.words import counted
 from app.window.actions import Actions
 from app.window.closing import ClosingBar, Tray
 from app.window.dropping import DropSign, dropped_folder
@@ -22,7 +23,6 @@ from app.window.pages import ADAPT, PAGES, REPOSITORY, SETTINGS
 from app.window.parts import ErrorCard, InlineMessage, Page, keyboard_focus
 from app.window.preloading import Preloading
 from app.window.rail import Rail
-from app.words import counted
 
 if TYPE_CHECKING:
     from app.window.base_models.dialog import BaseModelDialog

@@ -1,6 +1,6 @@
 """Workers: QObjects in threads of their own, called by queued signals, answering with frozen values.
 
-    thread "engine"       engine (devices, checks, race), training, completing, measuring: all on one `Workbench`
+    thread "engine"       engine (devices, checks, race), training, completing, measuring: all on one `OpenDevice`
     thread "repository"   repository: reads, tokenises, watches and counts changes; remembering: its memory
     thread "files"        files: everything in the checkpoint store that needs no device; moving: the data folder
     thread "downloads"    downloading: one base model, while it is being fetched
@@ -9,9 +9,9 @@
     planning          a run before it starts: memory and minutes    speeds           how fast runs were here
     expected_speed    how fast one would be, before the first       race             the same steps on every device
     corpus_view       a corpus as the Repository page shows it      checkpoint_rows  manifests as the table shows them
-    changes           what changed since a checkpoint               line_prints      the same in lines
+    changes           what changed since a checkpoint               line_hashes      the same in lines
     recent_edits      files that a completion may look at           sample           the copy of the sample project
-    failures          exceptions as the window shows them           recalled         what a resumed run told before
+    failures          exceptions as the window shows them           replayed_history what a resumed run told before
 
 What may be told to a worker in the middle of its work is in `cancellation`; everything else waits in its queue.
 Engine modules are imported inside the methods: the window is there before the engine is loaded.

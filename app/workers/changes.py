@@ -13,8 +13,8 @@ class ChangeCounter:
 
     def __init__(self, data_folder: Path, root: Path, folder: Path) -> None:
         """`folder`: where what is kept about the repository lies."""
-        from app.workers.line_prints import LinePrints
-        from engine.checkpoints.store import CheckpointStore
+        from app.workers.line_hashes import LinePrints
+        from engine.checkpoints.store.store import CheckpointStore
 
         self._root = root
         self._prints = LinePrints(folder)

@@ -119,7 +119,7 @@ def details_of(store, id: str, look: Callable[[], None]) -> CheckpointDetails:
 
     `look` is called on the way and may raise to leave.
     """
-    from engine.checkpoints.card import model_card
+    from engine.checkpoints.store.card import model_card
     from engine.errors import CheckpointError
 
     manifest = store.get(id)
@@ -176,8 +176,8 @@ class _Counted(Mapping):
 
 def comparison_of(store, first: str, second: str, told: Callable[[int, int], None]) -> ComparisonView:
     """How far two are apart; `told` how many of how many tensors were looked at."""
-    from engine.checkpoints.compare import MEASURES, compare
-    from engine.checkpoints.comparison_side import side_of
+    from engine.checkpoints.combining.compare import MEASURES, compare
+    from engine.checkpoints.combining.comparison_side import side_of
 
     names = {each.id: shown_name(each) for each in store.list()}
     side = side_of(store, first)

@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.values.completion import CompletionQuery, CompletionView, EditedFile, SourceView
 from app.workers.cancellation import CancelledTickets
 from app.workers.failures import failure_from
-from app.workers.workbench import Workbench
+from app.workers.open_device import OpenDevice
 
 ALTERNATIVES = 3  # to a suggestion
 LEAST_TOKENS = 3  # of a line that is looked up in the repository: a shorter one stands everywhere
@@ -50,7 +50,7 @@ class CompletionWorker(QObject):
     failed = Signal(int, object)  # ticket, Failure
     prepared = Signal(str)  # model
 
-    def __init__(self, workbench: Workbench, line: QueryLine, tickets: CancelledTickets) -> None:
+    def __init__(self, workbench: OpenDevice, line: QueryLine, tickets: CancelledTickets) -> None:
         super().__init__()
         self._workbench, self._line, self._tickets = workbench, line, tickets
         self._recent = None  # the engine's RecentFiles, made with the first edit

@@ -33,7 +33,7 @@ class DownloadWorker(QObject):
     @Slot(object)
     def fetch(self, agreement) -> None:
         """Fetch what was agreed to."""
-        from app.base_model_fetching import fetch
+        from app.network.base_model_fetching import fetch
 
         try:
             manifest = fetch(agreement, self._data_folder, self._report)

@@ -2,7 +2,7 @@
 
 Why a thread: loading the engine takes a second, a check several, training hours, and the window may wait for none of
 them.  Slots are called through queued signals, one after the other; training, completing and measuring are workers of
-their own files that live in the same thread and share this one's `Workbench`.
+their own files that live in the same thread and share this one's `OpenDevice`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import time
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.events import CheckEnded, EngineFound, KernelChecked, KernelLine
 from app.values.engine import RaceEnded, RaceLine
+from app.values.events import CheckEnded, EngineFound, KernelChecked, KernelLine
 from app.workers.cancellation import Flag
 from app.workers.failures import Cancelled, failure_from
+from app.workers.open_device import OpenDevice
 from app.workers.race import race_one
-from app.workers.workbench import Workbench
 
 WARM_UP_PAUSE = 60  # milliseconds between two kernels: loading one holds Python for a moment
 MEMORY_EVERY = 500  # milliseconds
@@ -31,11 +31,11 @@ class EngineWorker(QObject):
     raced = Signal(object)  # RaceLine
     race_ended = Signal(object)  # RaceEnded
     engine_failed = Signal(object)  # Failure
-    memory_told = Signal(object)  # MemoryState
-    activity_told = Signal(str, float)  # words, tokens a second
+    memory_changed = Signal(object)  # MemoryState
+    activity_changed = Signal(str, float)  # words, tokens a second
     warmed_up = Signal()
 
-    def __init__(self, workbench: Workbench, flag: Flag) -> None:
+    def __init__(self, workbench: OpenDevice, flag: Flag) -> None:
         super().__init__()
         self.workbench = workbench
         workbench.tell = self._tell
@@ -143,7 +143,7 @@ class EngineWorker(QObject):
         memory = self.workbench.memory()
         if memory != self._memory:
             self._memory = memory
-            self.memory_told.emit(memory)
+            self.memory_changed.emit(memory)
 
     @Slot()
     def close(self) -> None:
@@ -153,7 +153,7 @@ class EngineWorker(QObject):
         self.workbench.close()
 
     def _tell(self, words: str, tokens_per_second: float) -> None:
-        self.activity_told.emit(words, tokens_per_second)
+        self.activity_changed.emit(words, tokens_per_second)
         self.on_memory_due()
 
     def _look(self) -> None:

@@ -6,7 +6,7 @@ import errno
 import logging
 import traceback
 
-from app.events import Failure
+from app.values.events import Failure
 
 AGAIN = "Try again. If that does not help, copy the details into a report."
 SYSTEM = {  # what to do, by the number of the system's error

@@ -47,7 +47,7 @@ class FilesWorker(QObject):
 
     @functools.cached_property
     def _store(self):
-        from engine.checkpoints.store import CheckpointStore
+        from engine.checkpoints.store.store import CheckpointStore
 
         return CheckpointStore(self._data_folder / "checkpoints", self._disk)
 
@@ -146,8 +146,8 @@ class FilesWorker(QObject):
         return VerifyView(id, name, words)
 
     def _precisions(self, id: str) -> None:
-        from engine.checkpoints.packed_models import PRECISIONS
-        from engine.checkpoints.precision_table import precision_table
+        from engine.checkpoints.combining.packed_models import PRECISIONS
+        from engine.checkpoints.combining.precision_table import precision_table
 
         lines = []
         with self._store.load_parameters(id) as parameters:
@@ -161,8 +161,8 @@ class FilesWorker(QObject):
         return checkpoint_rows.export_formats()
 
     def _disk_use(self) -> DiskUseView:
-        from app.base_model_fetching import downloads_folder
-        from engine.checkpoints.store_contents import size_of
+        from app.network.base_model_fetching import downloads_folder
+        from engine.checkpoints.store.contents import size_of
 
         self.progressed.emit(0, 0, "Measuring the disk use")
         use = self._store.disk_use(self._look)
@@ -175,8 +175,8 @@ class FilesWorker(QObject):
     # ---- changing
 
     def _merge(self, first: str, second: str, weight: float, name: str) -> MergeView:
-        from engine.checkpoints.comparison_side import side_of
-        from engine.checkpoints.merge import merge
+        from engine.checkpoints.combining.comparison_side import side_of
+        from engine.checkpoints.combining.merge import merge
 
         self.progressed.emit(0, 0, "Merging")
         sides = side_of(self._store, first), side_of(self._store, second)
@@ -218,7 +218,7 @@ class FilesWorker(QObject):
 
     def _delete_downloads(self) -> DiskUseView:
         """What was fetched in part; the window does not ask for it while something is being fetched."""
-        from app.base_model_fetching import downloads_folder
+        from app.network.base_model_fetching import downloads_folder
 
         folder = downloads_folder(self._data_folder)
         if folder.exists():
@@ -287,7 +287,7 @@ class FilesWorker(QObject):
 
 def save_merge(store, first: str, second: str, parameters, weight: float, name: str, loss: float | None):
     """A blend as a checkpoint with two parents."""
-    from engine.checkpoints.manifest import Facts
+    from engine.checkpoints.store.manifest import Facts
 
     a, b = store.get(first), store.get(second)
     blend = parameters.blend
@@ -311,7 +311,7 @@ def resumable_run(info) -> ResumableRun:
 
 def stopping_disk(flag: Flag):
     """The store's disk, with writing that ends when the job is cancelled.  (Its class is loaded with the store.)"""
-    from engine.checkpoints.writing import Disk
+    from engine.checkpoints.store.writing import Disk
 
     class StoppingDisk(Disk):
         def wrote(self, count: int) -> None:

@@ -46,7 +46,7 @@ class LoadedModel:
 
     def blend(self, weight: float) -> None:
         """Move to this weight of the second; writes only what the two do not have in common."""
-        from engine.checkpoints.merge import blend_arrays
+        from engine.checkpoints.combining.merge import blend_arrays
 
         if self._sides is None or weight == self._weight:
             return
@@ -70,24 +70,24 @@ class LoadedModel:
 def load_one(store, device, id: str) -> LoadedModel:
     """The built-in model or a checkpoint."""
     if id == STARTER:
-        from engine.corpus.tokenizer import Tokenizer
+        from engine.corpus.tokens.tokenizer import Tokenizer
         from engine.model.starter import load_starter, starter_folder
 
         return LoadedModel(load_starter(device), Tokenizer.load(starter_folder()))
-    from engine.checkpoints.loading import load_checkpoint
+    from engine.checkpoints.store.loading import load_checkpoint
 
     return LoadedModel(*load_checkpoint(store, id, device))
 
 
 def load_blend(store, device, first: str, second: str) -> LoadedModel:
     """The first, with all that the second has otherwise kept beside it."""
-    from engine.checkpoints.comparable import refuse_unlike
+    from engine.checkpoints.combining.comparable import refuse_unlike
 
     loaded = load_one(store, device, first)
     try:
         a, b = _Side.of(store, first), _Side.of(store, second)
         if first != STARTER and second != STARTER:
-            from engine.checkpoints.comparison_side import side_of
+            from engine.checkpoints.combining.comparison_side import side_of
 
             refuse_unlike(side_of(store, first), side_of(store, second), "blended")
         loaded._sides = _differing(a, b)
@@ -115,7 +115,7 @@ def _differing(first: Mapping, second: Mapping) -> tuple[dict[str, np.ndarray], 
     """Copies of the parameters in which two models differ."""
     import numpy as np
 
-    from engine.checkpoints.writing import as_float32
+    from engine.checkpoints.store.writing import as_float32
     from engine.errors import CheckpointError
 
     if list(first) != list(second):

@@ -22,7 +22,7 @@ from app.workers.cancellation import CancelledTickets, Flag
 from app.workers.completing import CompletionWorker
 from app.workers.failures import Cancelled, failure_from
 from app.workers.files import save_merge
-from app.workers.workbench import Workbench
+from app.workers.open_device import OpenDevice
 from engine.errors import CheckpointError, CodecoilError, CorpusError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class MeasuringWorker(QObject):
     """One measurement after the other."""
 
     scored = Signal(object, object)  # ScoreView before, after
-    losses_told = Signal(object)  # FileLosses
+    losses_measured = Signal(object)  # FileLosses
     answered = Signal(str, object)  # name of a checkpoint job, what came of it
     precision_measured = Signal(str, object)
     precisions_ready = Signal(str, object)
@@ -71,7 +71,7 @@ class MeasuringWorker(QObject):
     files_scoring = Signal(int, int, str)  # how far the files are; 0 of 0 where that was ended
     files_failed = Signal(object)  # Failure
 
-    def __init__(self, workbench: Workbench, completing: CompletionWorker, ends: MeasureEnds) -> None:
+    def __init__(self, workbench: OpenDevice, completing: CompletionWorker, ends: MeasureEnds) -> None:
         super().__init__()
         self._workbench, self._completing, self._ends = workbench, completing, ends
         self._is_over: Callable[[], bool] = ends.any.is_raised  # whether the present job is to end
@@ -169,7 +169,7 @@ class MeasuringWorker(QObject):
         from engine.scorecard import every_held_out_file
 
         card = self._score(every_held_out_file(corpus, 0, characters), model, "files", told)
-        self.losses_told.emit(FileLosses(str(corpus.root), model, dict(card.file_losses)))
+        self.losses_measured.emit(FileLosses(str(corpus.root), model, dict(card.file_losses)))
 
     def _scorecards(self, before: str, after: str) -> None:
         """On what the run has learned: first what is quick, then with lines completed, few and at last all."""
@@ -208,8 +208,8 @@ class MeasuringWorker(QObject):
         self.answered.emit("merge", MergeView(first, second, weight, child.id, child.name, *losses))
 
     def _blended(self, first: str, second: str, weight: float, repository: str):
-        from engine.checkpoints.comparison_side import side_of
-        from engine.checkpoints.merge import merge, try_blend
+        from engine.checkpoints.combining.comparison_side import side_of
+        from engine.checkpoints.combining.merge import merge, try_blend
 
         store = self._workbench.store
         sides = side_of(store, first), side_of(store, second)
@@ -218,7 +218,7 @@ class MeasuringWorker(QObject):
             return try_blend(*sides, weight, measure)
 
     def _precisions(self, id: str, repository: str) -> None:
-        from engine.checkpoints.precision_table import precision_table
+        from engine.checkpoints.combining.precision_table import precision_table
 
         lines = []
         with (
@@ -234,11 +234,11 @@ class MeasuringWorker(QObject):
 class _HeldOutLoss:
     """The mean loss of any weights of one checkpoint's configuration on the same held-out text."""
 
-    def __init__(self, workbench: Workbench, id: str, repository: str, progress, look: Callable[[], bool]) -> None:
+    def __init__(self, workbench: OpenDevice, id: str, repository: str, progress, look: Callable[[], bool]) -> None:
+        from engine.corpus.batches.windows import HeldOutWindows
+        from engine.corpus.reading.scan_progress import ScanCancelledError
         from engine.corpus.repository import Repository
-        from engine.corpus.scan_progress import ScanCancelledError
-        from engine.corpus.tokenizer import Tokenizer
-        from engine.corpus.windows import HeldOutWindows
+        from engine.corpus.tokens.tokenizer import Tokenizer
         from engine.model.model import Model
 
         path = workbench.store.tokenizer_path(id)

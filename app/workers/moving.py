@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.data_move import MovePlan, copy_all, delete_old, plan_move, undo_copy
+from app.data.data_move import MovePlan, copy_all, delete_old, plan_move, undo_copy
 from app.workers.cancellation import Flag
 from app.workers.failures import Cancelled, failure_from
 

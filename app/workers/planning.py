@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from app.values.training import PlanView, RunRequest
 from app.workers.expected_speed import expected_speed
+from app.workers.open_device import OpenDevice
 from app.workers.speeds import FORWARD, RELATIVE, Speeds
-from app.workers.workbench import Workbench
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NEW_VOCABULARY = 8192  # of a model that is still to be made
 
 
-def plan_run(workbench: Workbench, speeds: Speeds, request: RunRequest) -> tuple[PlanView, dict[str, PlanView]]:
+def plan_run(workbench: OpenDevice, speeds: Speeds, request: RunRequest) -> tuple[PlanView, dict[str, PlanView]]:
     """The plan of the chosen mode, and those of all modes by name."""
     from engine.errors import CodecoilError
     from engine.model.selection import MODES
@@ -32,7 +32,7 @@ def plan_run(workbench: Workbench, speeds: Speeds, request: RunRequest) -> tuple
     return plans[options.mode], plans
 
 
-def base_config(workbench: Workbench, base: str):
+def base_config(workbench: OpenDevice, base: str):
     """The configuration of what training would start from."""
     from engine.model import files
     from engine.model.config import preset
@@ -62,7 +62,7 @@ def plan_view(event) -> PlanView:
     )
 
 
-def _plan(workbench: Workbench, speeds: Speeds, config, options) -> PlanView:
+def _plan(workbench: OpenDevice, speeds: Speeds, config, options) -> PlanView:
     from engine.model.blueprint import estimate_training
     from engine.session.batches import HELD_OUT_BATCH, HELD_OUT_WINDOWS
     from engine.train.memory_fitting import fitting

@@ -32,7 +32,7 @@ def edited_files(corpus, paths: Iterable[str]) -> tuple[EditedFile, ...]:
 
 
 def _read(path: Path) -> tuple[str | None, float]:
-    from engine.corpus.safe_opening import read_file
+    from engine.corpus.reading.safe_opening import read_file
 
     try:
         return read_file(path, MOST_BYTES).decode("utf-8", "replace"), path.stat().st_mtime

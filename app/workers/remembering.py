@@ -15,7 +15,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.events import Failure
+from app.values.events import Failure
 from app.values.memory import READING, READY, MemoryView
 from app.workers.cancellation import Flag
 from app.workers.failures import failure_from

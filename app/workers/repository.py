@@ -13,7 +13,6 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from app.values.repository import ChangesSince
-from app.watching import FolderWatch
 from app.workers.cancellation import Flag
 from app.workers.changes import ChangeCounter
 from app.workers.corpus_view import corpus_view
@@ -21,6 +20,7 @@ from app.workers.failures import Cancelled, failure_from
 from app.workers.recent_edits import edited_files
 from app.workers.remembering import Remembering, delete_kept
 from app.workers.sample import place_sample, sample_folder
+from app.workers.watching import FolderWatch
 
 LOOK_EVERY = 10.0  # seconds between two looks where the system cannot watch, at least
 LOOK_SHARE = 20  # and so many times as long as a look takes
@@ -99,7 +99,7 @@ class RepositoryWorker(QObject):
     @Slot(str)
     def delete_kept(self, root: str) -> None:
         """Close the folder and delete what is kept about it; checkpoints stay."""
-        from engine.corpus.overrides import repository_folder
+        from engine.corpus.reading.overrides import repository_folder
 
         self.close_repository()
         folder = repository_folder(self._data_folder, Path(root))
@@ -198,8 +198,8 @@ class RepositoryWorker(QObject):
 
     def _first_reading(self):
         """The list first, so that there is something to look at, then the tokens."""
+        from engine.corpus.reading.settings import ScanSettings, SecretPolicy
         from engine.corpus.repository import Repository
-        from engine.corpus.settings import ScanSettings, SecretPolicy
 
         settings = ScanSettings(secret_policy=SecretPolicy(self._policy))
         self._repository = repository = Repository(self._root, self._data_folder, None, settings)
@@ -221,7 +221,7 @@ class RepositoryWorker(QObject):
 
         `chosen`: because the user chose something else to be learned.
         """
-        from engine.corpus.scan_progress import ScanCancelledError
+        from engine.corpus.reading.scan_progress import ScanCancelledError
 
         if self._root is None:
             return
@@ -262,8 +262,8 @@ class RepositoryWorker(QObject):
 
     def _tokenizer(self):
         """The built-in model's, so that tokens counted here are those it learns; else one made of this repository."""
-        from engine.corpus.own_tokenizer import own_tokenizer
-        from engine.corpus.tokenizer import Tokenizer
+        from engine.corpus.tokens.own_tokenizer import own_tokenizer
+        from engine.corpus.tokens.tokenizer import Tokenizer
         from engine.model.starter import starter_folder
 
         folder = starter_folder()
@@ -377,6 +377,6 @@ class RepositoryWorker(QObject):
 
 
 def _choice(learn: bool | None):
-    from engine.corpus.overrides import Choice
+    from engine.corpus.reading.overrides import Choice
 
     return None if learn is None else Choice.LEARN if learn else Choice.LEAVE

@@ -17,10 +17,10 @@ from app.values.repository import ChangesSince
 from app.values.training import FinishedView, PlanView, RunRequest
 from app.workers.cancellation import Flag
 from app.workers.failures import Cancelled, failure_from
+from app.workers.open_device import OpenDevice
 from app.workers.planning import plan_run, plan_view
-from app.workers.recalled import recalled
+from app.workers.replayed_history import replayed_history
 from app.workers.speeds import CHANGE_PASSES, Speed, Speeds
-from app.workers.workbench import Workbench
 
 SEND_EVERY = 0.1  # seconds
 SETTLED = 5  # steps after which a speed is worth remembering
@@ -40,7 +40,7 @@ class TrainingWorker(QObject):
 
     _again = Signal()
 
-    def __init__(self, workbench: Workbench, flag: Flag) -> None:
+    def __init__(self, workbench: OpenDevice, flag: Flag) -> None:
         super().__init__()
         self._workbench, self._flag = workbench, flag
         self._speeds = Speeds(workbench.data_folder)
@@ -82,7 +82,7 @@ class TrainingWorker(QObject):
             self._workbench.release_models()
             self._session = self._prepared(request)
             self._look()
-            for events in recalled(self._session.history):
+            for events in replayed_history(self._session.history):
                 self.told.emit(events)  # the plots begin where the run did, not where it goes on
             self._workbench.training_began(self._session)
         except Exception as error:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.corpus.documents import Document
-from engine.corpus.kinds import Kind
-from engine.corpus.token_cache import TokenCache, tokens_or_raise
-from engine.corpus.tokenizer import Tokenizer
-from engine.corpus.verdict import FileVerdict, Reason, SecretFinding
+from engine.corpus.batches.documents import Document
+from engine.corpus.reading.kinds import Kind
+from engine.corpus.reading.verdict import FileVerdict, Reason, SecretFinding
+from engine.corpus.tokens.token_cache import TokenCache, tokens_or_raise
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CorpusError
 
 

@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from engine.corpus.batches.documents import Document
+from engine.corpus.batches.held_out import HeldOut
+from engine.corpus.batches.held_out_parts import SHARED
+from engine.corpus.batches.split import Portion
 from engine.corpus.corpus import Corpus
-from engine.corpus.documents import Document
-from engine.corpus.held_out import HeldOut
-from engine.corpus.held_out_parts import SHARED
-from engine.corpus.listing import Change, Listing
-from engine.corpus.overrides import Overrides, save_overrides
-from engine.corpus.rules import Reading, ScanSettings
-from engine.corpus.scan_progress import Progress, Watch
-from engine.corpus.split import Portion
-from engine.corpus.token_cache import TokenCache
-from engine.corpus.tokenising import Parts, parts_of, texts_of, tokenise
-from engine.corpus.tokenizer import Tokenizer
-from engine.corpus.verdict import FileVerdict
+from engine.corpus.reading.listing import Change, Listing
+from engine.corpus.reading.overrides import Overrides, save_overrides
+from engine.corpus.reading.rules import Reading, ScanSettings
+from engine.corpus.reading.scan_progress import Progress, Watch
+from engine.corpus.reading.verdict import FileVerdict
+from engine.corpus.tokens.token_cache import TokenCache
+from engine.corpus.tokens.tokenising import Parts, parts_of, texts_of, tokenise
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CorpusError
 
 MOST_ROUNDS = 5  # of tokenising, when files change meanwhile

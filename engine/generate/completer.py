@@ -16,9 +16,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import InputError
-from engine.generate.answering import Answering, Job
+from engine.generate.completion_run import CompletionRun, Job
 from engine.generate.decoder import Decoder
 from engine.generate.fits import fit_for
 from engine.generate.healing import TypedTokens, half_word, without_typed
@@ -91,7 +91,7 @@ class Completer:
         self._take_turn()
         try:
             job = self._job(request, cancelled, progress)
-            yield from Offering(job) if request.offer is not None else Answering(job)
+            yield from Offering(job) if request.offer is not None else CompletionRun(job)
         finally:
             self._thread = 0
             self._lock.release()

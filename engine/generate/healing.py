@@ -13,7 +13,7 @@ from bisect import bisect_left
 
 import numpy as np
 
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 
 MOST = 64  # characters; a longer run is taken as it is
 _LAST = re.compile(r"(?:\s*\w+|\s*[^\w\s]+|\s+)\Z")

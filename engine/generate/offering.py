@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.generate import stops as reasons
-from engine.generate.answering import Answering, Shown
 from engine.generate.chance import NAME, Features
+from engine.generate.completion_run import CompletionRun, Shown
 from engine.generate.decoder import Cancelled, Snapshot
 from engine.generate.fitting_in import SYNTAX, Surroundings
 from engine.generate.ranking import rank_features
@@ -59,7 +59,7 @@ class Candidate:
     share: float = 1.0  # the probability of being the line, by the ranker
 
 
-class Offering(Answering):
+class Offering(CompletionRun):
     """Iterate once: one piece with all of the text, if there is any, then the completion."""
 
     def __iter__(self) -> Iterator[Piece | Completion]:

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.corpus.framing import Framing
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.batches.framing import Framing
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.generate.context import ContextChunk
 from engine.generate.healing import without_typed
 from engine.generate.sampling import check_number

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 
 MOST = 1 << 19  # characters; of a longer text the end
 BLOCK = 1 << 12  # characters between two places at which a text is cut

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.corpus.disk import is_read_only, locked, refused, write_whole
+from engine.corpus.reading.disk import is_read_only, locked, refused, write_whole
 from engine.memory.names import Names
 from engine.memory.segment import Entry, Segment
 

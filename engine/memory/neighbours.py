@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.compiling import compiled
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.memory.evidence import Source
 from engine.memory.segment import border_of
 from engine.memory.suffixes import LONGEST, match

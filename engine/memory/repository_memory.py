@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
+from engine.corpus.batches.documents import Document
 from engine.corpus.corpus import Corpus
-from engine.corpus.documents import Document
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.memory.files import MANIFEST, open_segment, save_segment, size_on_disk
 from engine.memory.names import Names, count_names
 from engine.memory.segment import Segment, build_segment

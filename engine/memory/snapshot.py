@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.memory.evidence import Source
 from engine.memory.names import Names, OtherNames
 from engine.memory.segment import Entry, Segment

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from engine.corpus.batches.documents import Document
+from engine.corpus.batches.held_out_parts import SHARED
 from engine.corpus.corpus import Corpus
-from engine.corpus.documents import Document
-from engine.corpus.held_out_parts import SHARED
 from engine.errors import CorpusError
 from engine.scorecard.fair_share import largest_share, most_of_one
 

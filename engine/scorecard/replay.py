@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from engine.corpus.corpus import Corpus
-from engine.corpus.git import ask_git
-from engine.corpus.kinds import Kind
-from engine.corpus.text import Decoded, decode
+from engine.corpus.reading.git import ask_git
+from engine.corpus.reading.kinds import Kind
+from engine.corpus.reading.text import Decoded, decode
 from engine.errors import CorpusError
 from engine.scorecard.material import Cursor, HeldOutText, Material, candidate_lines, capped, fair_choice
 

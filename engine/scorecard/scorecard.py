@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import InputError
 from engine.generate.completer import Completer
 from engine.generate.fits import fit_for

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.corpus.framing import Framing
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.batches.framing import Framing
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CodecoilError
 from engine.memory.evidence import Counter
 from engine.memory.fitting import losses, observe

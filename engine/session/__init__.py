@@ -2,7 +2,7 @@
 
     plan        what a session is about to do            bases      the checkpoint that it starts from
     session     one run, one thing at a time             origin     that checkpoint as a model, and the way back
-    changes     which files changed since a checkpoint   worth_learning  those that the model does not know yet
+    changes     which files changed since a checkpoint   changed_file_selection  those that the model does not know yet
     batches     windows of code, older code mixed in
     saving      what is written while a run goes on      results    what a run leaves in the store
 

@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 from engine.checkpoints.formats.importing import import_checkpoint
-from engine.checkpoints.store import CheckpointStore, Facts, Manifest
-from engine.corpus.tokenizer import Tokenizer
+from engine.checkpoints.store.store import CheckpointStore, Facts, Manifest
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CheckpointError, InputError
 from engine.model.config import preset as size_preset
 from engine.model.files import CONFIG_FILE

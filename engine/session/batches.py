@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from engine.corpus.batches.documents import Document
+from engine.corpus.batches.framing import Framing
+from engine.corpus.batches.windows import FRAME_TOKENS, Batch, HeldOutWindows, Windows
 from engine.corpus.corpus import Corpus
-from engine.corpus.documents import Document
-from engine.corpus.framing import Framing
-from engine.corpus.windows import FRAME_TOKENS, Batch, HeldOutWindows, Windows
 from engine.errors import InputError
 from engine.model.model import Model
 from engine.train.options import TrainingOptions

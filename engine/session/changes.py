@@ -10,9 +10,9 @@ import base64
 import hashlib
 from collections.abc import Collection
 
-from engine.checkpoints.store import Manifest
+from engine.checkpoints.store.store import Manifest
 from engine.corpus.corpus import Corpus
-from engine.corpus.verdict import FileVerdict
+from engine.corpus.reading.verdict import FileVerdict
 
 SEEN = "seen"  # the key in a checkpoint's data
 HASH_BYTES = 6

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.checkpoints.delta import Delta, DeltaPart, apply_delta, make_delta
-from engine.checkpoints.store import CheckpointStore, Manifest
+from engine.checkpoints.store.delta import Delta, DeltaPart, apply_delta, make_delta
+from engine.checkpoints.store.store import CheckpointStore, Manifest
 from engine.devices import Device
 from engine.model.config import ModelConfig
 from engine.model.model import Model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.checkpoints.safe_reading import check_name
+from engine.checkpoints.store.safe_reading import check_name
 from engine.errors import CheckpointError, ConfigError
 from engine.train.options import TrainingOptions
 

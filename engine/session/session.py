@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.store import CheckpointStore
 from engine.corpus.corpus import Corpus
-from engine.corpus.own_tokenizer import own_tokenizer
 from engine.corpus.repository import Repository
+from engine.corpus.tokens.own_tokenizer import own_tokenizer
 from engine.devices import Device
 from engine.errors import CheckpointError, CodecoilError, CorpusError, DeviceError, DeviceLostError
 from engine.session.bases import find_base, new_base, tokenizer_of
@@ -27,12 +27,12 @@ from engine.session.batches import (
     tokenizer_of_cursor,
     training_windows,
 )
+from engine.session.changed_file_selection import Selection, select_changed
 from engine.session.changes import changed_since
 from engine.session.origin import Origin
 from engine.session.plan import SessionPlan, repository_name
 from engine.session.results import Results, without_memory
 from engine.session.saving import BackgroundWriter
-from engine.session.worth_learning import Selection, select_changed
 from engine.train.events import CheckpointEvent, EvaluationEvent, Event, FinishedEvent, NoteEvent, PlanEvent
 from engine.train.options import TrainingOptions
 from engine.train.saved_run import SavedRun, forget_run, load_run, require_room, run_path, save_run

@@ -26,12 +26,12 @@ from engine.model.selection import ADAPTER_MODES
 from engine.model.step import AdamW, StepResult
 from engine.train.evaluation import Evaluation, Measured, TokenBatch
 from engine.train.events import EvaluationEvent, Event, FinishedEvent, LayerEvent, NoteEvent, PlanEvent, StepEvent
+from engine.train.fitted_step import OUT_OF_MEMORY, FittedStep
 from engine.train.health import Finding, Health
 from engine.train.options import TrainingOptions
 from engine.train.pace import Pace
 from engine.train.schedule import learning_rate
 from engine.train.trainer_state import KEPT_NUMBERS, OTHER_NUMBERS, TrainerState
-from engine.train.workbench import OUT_OF_MEMORY, Workbench
 
 TIME_IS_UP = "time is up"  # the reason of a run that the clock has ended
 MOST_FAILURES = 3  # skipped steps in a row after which a run rolls back
@@ -66,7 +66,7 @@ class Trainer:
             for batch in source:
                 model.losses(batch.tokens, batch.counted)
                 break
-        self._bench = Workbench(model, options, token_ids)
+        self._bench = FittedStep(model, options, token_ids)
         self.step = 0
         self.finished: FinishedEvent | None = None
         self._rate_factor = 1.0

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from numba.core.caching import UserWideCacheLocator
 
-from app.data_folder import data_folder
+from app.data.data_folder import data_folder
 
 FOLDER = "kernels"
 

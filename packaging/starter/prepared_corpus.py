@@ -23,10 +23,10 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.corpus.documents import Document
+from engine.corpus.batches.documents import Document
+from engine.corpus.reading.settings import ScanSettings
 from engine.corpus.repository import Repository
-from engine.corpus.settings import ScanSettings
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CorpusError
 from starter.package_lists import EVALUATION, TRAIN, TUNING, WATCH
 

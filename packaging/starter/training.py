@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
-from engine.corpus.disk import locked
-from engine.corpus.windows import HeldOutWindows, Windows
+from engine.corpus.batches.windows import HeldOutWindows, Windows
+from engine.corpus.reading.disk import locked
 from engine.model.config import ModelConfig, preset
 from engine.model.model import Model, create_model
 from engine.train.events import EvaluationEvent, Event, FinishedEvent, StepEvent

@@ -106,7 +106,7 @@ def fake_engine(monkeypatch):
 @pytest.fixture
 def open_window(qapp, qtbot, data_folder, monkeypatch):
     """Opens the desktop as the program does; closes what was opened."""
-    from app.data_folder import data_folder as usable_folder
+    from app.data.data_folder import data_folder as usable_folder
     from app.desktop import open_desktop
 
     monkeypatch.setattr("app.window.preloading.load", lambda name: None)

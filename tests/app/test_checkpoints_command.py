@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from app.command_line import FAILED, REFUSED, main
-from engine.checkpoints.delta import make_delta
-from engine.checkpoints.manifest import Facts
-from engine.checkpoints.store import CheckpointStore
-from engine.corpus.tokenizer import Tokenizer
+from engine.checkpoints.store.delta import make_delta
+from engine.checkpoints.store.manifest import Facts
+from engine.checkpoints.store.store import CheckpointStore
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.model.config import ModelConfig
 from engine.model.initialise import initial_parameters
 

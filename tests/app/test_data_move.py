@@ -9,9 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from app import data_move
-from app.data_folder import data_folder
-from app.data_move import COPIED, MOVED, copy_all, delete_old, finish_move, old_folder, plan_move, read_move, undo_copy
+from app.data import data_move
+from app.data.data_folder import data_folder
+from app.data.data_move import (
+    COPIED,
+    MOVED,
+    copy_all,
+    delete_old,
+    finish_move,
+    old_folder,
+    plan_move,
+    read_move,
+    undo_copy,
+)
 from engine.errors import ConfigError
 
 FILES = {
@@ -25,7 +35,7 @@ KILLED = 9
 SCRIPT = """
 import os, sys
 from pathlib import Path
-from app import data_move
+from app.data import data_move
 usual, target, where, when = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 calls = 0
 def dying(plain):
@@ -64,7 +74,7 @@ def usual(tmp_path, monkeypatch):
     folder = tmp_path / "usual"
     write(folder, FILES)
     monkeypatch.delenv("CODECOIL_DATA")
-    monkeypatch.setattr("app.data_folder.usual_folder", lambda: folder)
+    monkeypatch.setattr("app.data.data_folder.usual_folder", lambda: folder)
     return folder
 
 
@@ -205,7 +215,7 @@ def test_the_window_switches_over_at_its_start(usual, target, qapp, monkeypatch)
     for each in (second, third):
         each.release()
     assert _after_move(target, second) == (target, second)
-    monkeypatch.setattr("app.data_move.finish_move", broken)
+    monkeypatch.setattr("app.data.data_move.finish_move", broken)
     assert _after_move(usual, instance) == (usual, instance)
 
 

@@ -6,8 +6,8 @@ from dataclasses import fields
 
 import pytest
 
-from app.limits import COMPLETION_LIMITS, Number
-from app.settings import Settings
+from app.state.settings import Settings
+from app.values.limits import COMPLETION_LIMITS, Number
 from app.window.complete.options_card import CONTROLS
 from engine.generate.sampling import Sampling
 from engine.generate.stops import Stops

@@ -8,9 +8,9 @@ import threading
 
 import pytest
 
-from app import log_file
+from app.data import log_file
+from app.data.log_file import LogStream, close_log, discreet, open_log
 from app.defects import MOST_ALIKE, Defects
-from app.log_file import LogStream, close_log, discreet, open_log
 from app.workers.failures import failure_from
 from engine.errors import CorpusError
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from app.data_folder import data_folder as usable_folder
+from app.data.data_folder import data_folder as usable_folder
 from app.tour import adapting, completing, keeping, minding, reading
 from app.tour.camera import Camera
 from app.tour.guide import BRIEF, STATIONS, Tour
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.store import CheckpointStore
 
 PATIENCE = 60_000  # milliseconds
 
@@ -24,7 +24,7 @@ PATIENCE = 60_000  # milliseconds
 def tiny_starter(tmp_path, monkeypatch):
     """A very small model in place of the built-in one, with a tokenizer of the sample project."""
     import engine
-    from engine.corpus.tokenizer import Tokenizer
+    from engine.corpus.tokens.tokenizer import Tokenizer
 
     folder = tmp_path / "starter"
     sample = Path(str(importlib.resources.files("resources"))) / "sample_repository"

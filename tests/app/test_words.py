@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from app import words
+from app.values import words
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from measure import report
 
-from engine.checkpoints.store import CheckpointStore, Facts
+from engine.checkpoints.store.store import CheckpointStore, Facts
 from engine.corpus.repository import Repository
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.devices import open_device
 from engine.devices.single_kernel import warm_up
 from engine.model.config import ModelConfig

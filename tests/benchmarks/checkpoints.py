@@ -22,10 +22,10 @@ sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 import numpy as np  # noqa: E402
 from measure import in_turns, report, seconds  # noqa: E402
 
-from engine.checkpoints.compare import compare_parameters  # noqa: E402
-from engine.checkpoints.delta import make_delta  # noqa: E402
-from engine.checkpoints.manifest import WEIGHTS_FILE, Facts  # noqa: E402
-from engine.checkpoints.store import CheckpointStore  # noqa: E402
+from engine.checkpoints.combining.compare import compare_parameters  # noqa: E402
+from engine.checkpoints.store.delta import make_delta  # noqa: E402
+from engine.checkpoints.store.manifest import WEIGHTS_FILE, Facts  # noqa: E402
+from engine.checkpoints.store.store import CheckpointStore  # noqa: E402
 from engine.model.config import ModelConfig  # noqa: E402
 
 MAMBA_130M = ModelConfig(hidden_size=768, num_hidden_layers=24, vocab_size=50280)

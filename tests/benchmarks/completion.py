@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 from measure import CONFIG_S, report  # noqa: E402
 
 import engine  # noqa: E402
-from engine.corpus.tokenizer import Tokenizer  # noqa: E402
+from engine.corpus.tokens.tokenizer import Tokenizer  # noqa: E402
 from engine.generate.completer import Completer, CompletionRequest  # noqa: E402
 from engine.generate.stops import Stops  # noqa: E402
 

@@ -41,7 +41,7 @@ def warm_up() -> None:
     """Compile, or load from Numba's cache, what is compiled: that is paid once per installation."""
     from synthetic_repository import make
 
-    from engine.corpus.own_tokenizer import own_tokenizer
+    from engine.corpus.tokens.own_tokenizer import own_tokenizer
 
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "small"
@@ -57,7 +57,7 @@ def cold(root: Path, data: Path) -> None:
     """The first scan of a folder: list, tokenizer, tokens."""
     from measure import report, seconds
 
-    from engine.corpus.own_tokenizer import own_tokenizer
+    from engine.corpus.tokens.own_tokenizer import own_tokenizer
 
     warm_up()
     repository = opened(root, data)
@@ -84,8 +84,8 @@ def warm(root: Path, data: Path) -> None:
     """The next start of the program, with nothing changed."""
     from measure import report
 
-    from engine.corpus.own_tokenizer import own_tokenizer
     from engine.corpus.repository import Repository
+    from engine.corpus.tokens.own_tokenizer import own_tokenizer
 
     began = time.perf_counter()
     repository = opened(root, data)
@@ -104,8 +104,8 @@ def changes(root: Path, data: Path) -> None:
     """One file changed, created and deleted, many times."""
     from measure import report, seconds
 
-    from engine.corpus.own_tokenizer import own_tokenizer
     from engine.corpus.repository import Repository
+    from engine.corpus.tokens.own_tokenizer import own_tokenizer
 
     repository = Repository(root, data, own_tokenizer(opened(root, data)))
     learned = [each.path for each in repository.scan().files if each.learn and each.path != ".gitignore"]
@@ -138,9 +138,9 @@ def stops(root: Path, data: Path) -> None:
     """How long a first scan goes on after it was told to stop, at several moments."""
     from measure import report
 
-    from engine.corpus.own_tokenizer import own_tokenizer
+    from engine.corpus.reading.scan_progress import ScanCancelledError
     from engine.corpus.repository import Repository
-    from engine.corpus.scan_progress import ScanCancelledError
+    from engine.corpus.tokens.own_tokenizer import own_tokenizer
 
     tokenizer = own_tokenizer(opened(root, data))
     delays = []

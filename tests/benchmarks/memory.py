@@ -37,7 +37,7 @@ from memory_lines import Line, in_processes, open_bench, packages, summary
 from synthetic_repository import make
 
 from engine.corpus.repository import Repository
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.devices import open_device
 from engine.generate.fits import built_in_fit
 from engine.generate.fitting_in import Surroundings

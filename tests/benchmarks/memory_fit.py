@@ -16,8 +16,8 @@ import numpy as np
 from measure import report
 from memory_lines import Line, in_processes, open_bench, packages
 
+from engine.corpus.batches.framing import Framing
 from engine.corpus.corpus import Corpus
-from engine.corpus.framing import Framing
 from engine.generate import ranking
 from engine.generate.chance import Features, Judge, fit_judge
 from engine.generate.fits import AT_END, WITHIN, Chooser, Fit

@@ -17,7 +17,7 @@ import numpy as np
 
 from engine.corpus.corpus import Corpus
 from engine.corpus.repository import Repository
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.generate.completer import Completer, CompletionRequest
 from engine.generate.fits import Fit
 from engine.generate.fitting_in import Surroundings

@@ -28,9 +28,9 @@ from five_gram import FiveGram  # noqa: E402
 from measure import report, seconds  # noqa: E402
 from starter.prepared_corpus import PreparedCorpus  # noqa: E402
 
-from engine.corpus.framing import Framing  # noqa: E402
+from engine.corpus.batches.framing import Framing  # noqa: E402
 from engine.corpus.repository import Repository  # noqa: E402
-from engine.corpus.tokenizer import Tokenizer  # noqa: E402
+from engine.corpus.tokens.tokenizer import Tokenizer  # noqa: E402
 from engine.devices import open_device  # noqa: E402
 from engine.model.model import create_model, load_model  # noqa: E402
 from engine.model.starter import starter_place  # noqa: E402

@@ -35,9 +35,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from adapting import MODES, Bench, Run, spread, table, weights_digest
 from measure import report
 
-from engine.corpus import windows
+from engine.corpus.batches import windows
 from engine.corpus.repository import Repository
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.model import blueprint
 from engine.model.files import read_config
 from engine.model.model import load_model

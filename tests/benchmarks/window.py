@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def measure(place: Path, arguments: argparse.Namespace) -> None:
-    from app.data_folder import data_folder
+    from app.data.data_folder import data_folder
     from app.desktop import open_desktop
     from tests.app.state.program import make_tiny_base, write_repository
 

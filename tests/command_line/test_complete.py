@@ -13,10 +13,10 @@ import pytest
 from app.command_line import REFUSED, build_parser, main
 from app.command_line.complete import is_offer, offset_of, path_in
 from app.command_line.model_choice import newest_for
-from engine.checkpoints.delta import make_delta
-from engine.checkpoints.loading import load_checkpoint
-from engine.checkpoints.manifest import Facts
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.delta import make_delta
+from engine.checkpoints.store.loading import load_checkpoint
+from engine.checkpoints.store.manifest import Facts
+from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import CheckpointError, InputError
 from engine.generate.fits import built_in_fit
 from tests.devices.opened import *  # noqa: F403  (fixtures)

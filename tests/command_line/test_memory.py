@@ -8,7 +8,7 @@ import pytest
 
 from app.command_line import REFUSED, main
 from app.command_line.memory import lines
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from tests.session.small_repository import save_base
 
 LINE = "quota = brew_marmalade(kumquat, 9731)"

@@ -10,9 +10,9 @@ import pytest
 from app.command_line import main, model_choice
 from app.command_line.model_choice import STARTER, ChosenModel
 from app.command_line.score import default_choice, heading
-from engine.checkpoints.loading import load_checkpoint
-from engine.checkpoints.store import CheckpointStore, Facts
-from engine.corpus.tokenizer import Tokenizer
+from engine.checkpoints.store.loading import load_checkpoint
+from engine.checkpoints.store.store import CheckpointStore, Facts
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.model.config import ModelConfig
 from engine.model.initialise import initial_parameters
 

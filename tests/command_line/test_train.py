@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.command_line import main, train
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.store import CheckpointStore
 from engine.devices import open_device
 from engine.errors import DeviceError
 from engine.model.step import TrainingStep

@@ -6,7 +6,7 @@ import pytest
 
 from app.command_line import build_parser, main, train
 from app.command_line.train_options import ADVANCED, BASIC, OF_A_NEW_RUN
-from app.data_folder import VARIABLE
+from app.data.data_folder import VARIABLE
 from engine.train.options import OPTIONS, PRESETS
 
 QUICK = PRESETS["quick"].steps

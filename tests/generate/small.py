@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 
 import engine
-from engine.corpus.tokenizer import Tokenizer
-from engine.corpus.tokenizer_training import train_description
+from engine.corpus.tokens.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer_training import train_description
 from engine.devices import Device
 from engine.generate.completer import Completer
 from engine.generate.decoder import Snapshot

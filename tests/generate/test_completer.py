@@ -269,7 +269,7 @@ def test_progress_counts_what_is_left_to_read(small):
 
 def test_time_runs_out(small, monkeypatch):
     clock = itertools.count()  # a second goes by with every look at the clock
-    monkeypatch.setattr("engine.generate.answering.time.perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr("engine.generate.completion_run.time.perf_counter", lambda: float(next(clock)))
     request = CompletionRequest(SOURCE[:5], stops=Stops(max_tokens=500, milliseconds=20_000))
     completion = small.complete(request)
     assert completion.reason == reasons.TIME_LIMIT and 5 < completion.tokens <= 20

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.corpus.framing import Framing
+from engine.corpus.batches.framing import Framing
 from engine.errors import ConfigError
 from engine.generate.context import ContextChunk
 from engine.generate.prompt import NO_FIM, PromptBuilder, PromptLimits, first_characters, last_characters

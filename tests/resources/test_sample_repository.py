@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.corpus.reading.verdict import Reason
 from engine.corpus.repository import Repository
-from engine.corpus.tokenizer import Tokenizer
-from engine.corpus.verdict import Reason
+from engine.corpus.tokens.tokenizer import Tokenizer
 
 SAMPLE = Path(__file__).parents[2] / "resources" / "sample_repository"
 

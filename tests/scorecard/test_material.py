@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from engine.corpus.repository import Repository
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CorpusError
 from engine.scorecard.fair_share import largest_share, most_of_one
 from engine.scorecard.material import (

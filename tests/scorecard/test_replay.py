@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from engine.corpus.repository import Repository
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CorpusError
 from engine.scorecard.replay import replay_material
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.corpus.framing import Framing
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.batches.framing import Framing
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import InputError
 from engine.model.config import ModelConfig
 from engine.model.model import create_model

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from engine.corpus.repository import Repository
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import InputError
 from engine.generate.completer import Completer
 from engine.generate.fits import fit_for

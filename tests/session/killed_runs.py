@@ -14,8 +14,8 @@ import sys
 import time
 from pathlib import Path
 
-from engine.checkpoints.store import CheckpointStore
-from engine.corpus.tokenizer import Tokenizer
+from engine.checkpoints.store.store import CheckpointStore
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.devices import open_device
 from engine.session import Session, SessionPlan, bases, interrupted_runs, resume_session
 from engine.session import session as session_module

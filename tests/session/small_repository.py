@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.checkpoints.store import CheckpointStore, Facts, Manifest
-from engine.corpus.tokenizer import Tokenizer
+from engine.checkpoints.store.store import CheckpointStore, Facts, Manifest
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.model.config import ModelConfig
 from engine.model.initialise import initial_parameters
 from engine.session import bases

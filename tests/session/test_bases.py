@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import engine
-from engine.checkpoints.store import CheckpointStore
-from engine.corpus.tokenizer import Tokenizer
+from engine.checkpoints.store.store import CheckpointStore
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CheckpointError, InputError
 from engine.session import Session, SessionPlan, bases, starter_is_there
 from tests.session.small_repository import OPTIONS, save_base

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from engine.checkpoints.delta import Delta, DeltaPart
-from engine.checkpoints.store import CheckpointStore, Facts
+from engine.checkpoints.store.delta import Delta, DeltaPart
+from engine.checkpoints.store.store import CheckpointStore, Facts
 from engine.session import Session, SessionPlan
 from engine.train.events import CheckpointEvent, EvaluationEvent, FinishedEvent
 from tests.session.small_repository import OPTIONS

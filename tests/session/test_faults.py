@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.checkpoints import writing
-from engine.checkpoints.store import CheckpointStore
-from engine.corpus.tokenizer import Tokenizer
+from engine.checkpoints.store import writing
+from engine.checkpoints.store.store import CheckpointStore
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CheckpointError, CodecoilError, CorpusError, DeviceError, DeviceLostError, InputError
 from engine.model.step import TrainingStep
 from engine.session import Session, SessionPlan, interrupted_runs, resume_session

@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from engine.checkpoints.store import CheckpointStore
-from engine.corpus.framing import Framing
+from engine.checkpoints.store.store import CheckpointStore
+from engine.corpus.batches.framing import Framing
+from engine.corpus.batches.split import place_of
 from engine.corpus.repository import Repository
-from engine.corpus.split import place_of
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CorpusError
-from engine.session import Session, SessionPlan, changed_since, worth_learning
+from engine.session import Session, SessionPlan, changed_since
+from engine.session import changed_file_selection as changed_file_selection
 from engine.session.batches import MixedWindows, file_losses, training_windows
 from engine.train.events import CheckpointEvent, EvaluationEvent, FinishedEvent, NoteEvent, PlanEvent
 from engine.train.options import RATES
@@ -144,7 +145,7 @@ def test_new_code_is_held_against_held_out_code_alone(with_noise, repository, da
         losses = file_losses(session.model, corpus, [new, *noise, *code], OPTIONS.sequence_length)
         everything = sum(losses[d.path] * d.tokens for d in (*noise, *code)) / sum(d.tokens for d in (*noise, *code))
         assert losses["profit.py"] < OPTIONS.skip_below * everything, "as it was judged: nothing new to learn"
-        found = worth_learning.select_changed(session.model, corpus, ["profit.py"], ["profit.py"], OPTIONS)
+        found = changed_file_selection.select_changed(session.model, corpus, ["profit.py"], ["profit.py"], OPTIONS)
     finally:
         session.close()
     assert [d.path for d in found.learned] == ["profit.py"] and found.skipped == ()
@@ -161,7 +162,7 @@ def test_peers_are_of_the_kind_and_of_the_language_where_there_are_enough(reposi
 
     def peers(path, changed=()):
         document = next(d for d in (*corpus.learned_documents, *corpus.held_out_documents) if d.path == path)
-        return {d.path for d in worth_learning._peers(document, corpus, changed)}
+        return {d.path for d in changed_file_selection._peers(document, corpus, changed)}
 
     javascript = {path for path in validation if path.endswith(".js")}
     assert len(javascript) > 2
@@ -178,7 +179,7 @@ def test_nothing_new_ends_at_once_and_says_so(repository, data_folder, learned, 
     write_file(repository, "pace")
     path = corpus_of(repository, data_folder, learned).learned_documents[0].path
     monkeypatch.setattr(
-        worth_learning,
+        changed_file_selection,
         "file_losses",
         lambda model, corpus, docs, *more: {d.path: 0.1 if d.path == path else 2.0 for d in docs},
     )

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import CheckpointError, MemoryCeilingError
 from engine.model.step import TrainingStep
 from engine.session import Session, SessionPlan, interrupted_runs, resume_session

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.store import CheckpointStore
 from engine.corpus.repository import Repository
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.session import Session, SessionPlan
 from engine.session import session as session_module
 from engine.train.events import CheckpointEvent, EvaluationEvent, FinishedEvent, PlanEvent, StepEvent

@@ -9,8 +9,8 @@ import pytest
 from engine.train import trainer as trainer_module
 from engine.train.evaluation import Evaluation
 from engine.train.events import EvaluationEvent, FinishedEvent, PlanEvent
+from engine.train.fitted_step import FittedStep
 from engine.train.trainer import Trainer
-from engine.train.workbench import Workbench
 from tests.model.tiny import open_model
 from tests.train.test_trainer import OPTIONS, of, tokens
 
@@ -103,7 +103,7 @@ class PlayedClock:
 
     def __init__(self, monkeypatch, step, batch):
         self.now = self.rested = 0.0
-        plain_step, plain_batch = Workbench.run, Evaluation.advance
+        plain_step, plain_batch = FittedStep.run, Evaluation.advance
 
         def run(bench, *arguments):
             self.now += step
@@ -113,7 +113,7 @@ class PlayedClock:
             self.now += batch
             return plain_batch(evaluation)
 
-        monkeypatch.setattr(Workbench, "run", run)
+        monkeypatch.setattr(FittedStep, "run", run)
         monkeypatch.setattr(Evaluation, "advance", advance)
 
     def __call__(self):

@@ -4,8 +4,8 @@ import pytest
 
 from engine.model.step import StepResult
 from engine.train.events import EvaluationEvent, FinishedEvent, StepEvent
+from engine.train.fitted_step import FittedStep
 from engine.train.trainer import Trainer
-from engine.train.workbench import Workbench
 from tests.model.tiny import open_model
 from tests.train.test_trainer import OPTIONS, tokens
 
@@ -41,7 +41,7 @@ def played(cpu, monkeypatch):
             held_out = [tokens(model, seed) for seed in range(batches)]
             trainer = Trainer(model, lambda: tokens(model), held_out, options, clock=clock)
             with monkeypatch.context() as patch:
-                patch.setattr(Workbench, "run", step)
+                patch.setattr(FittedStep, "run", step)
                 patch.setattr(model, "losses", losses)
                 timed = []
                 while trainer.finished is None:

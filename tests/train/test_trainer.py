@@ -9,10 +9,10 @@ import pytest
 from engine.errors import InputError
 from engine.model.step import StepResult
 from engine.train.events import EvaluationEvent, FinishedEvent, NoteEvent, PlanEvent, StepEvent
+from engine.train.fitted_step import FittedStep
 from engine.train.options import TrainingOptions
 from engine.train.schedule import learning_rate
 from engine.train.trainer import Trainer
-from engine.train.workbench import Workbench
 from tests.model.tiny import open_model
 
 LENGTH, BATCH = 16, 2
@@ -110,14 +110,14 @@ def test_numbers_that_are_not_finite_are_skipped_then_roll_back(device):
 
 def skipping(monkeypatch, *numbers):
     """Let these steps come back with numbers that are not finite."""
-    plain = Workbench.run
+    plain = FittedStep.run
 
     def run(bench, batch, optimiser, number, insight):
         if number in numbers:
             return lambda: StepResult(np.nan, np.inf, False)
         return plain(bench, batch, optimiser, number, insight)
 
-    monkeypatch.setattr(Workbench, "run", run)
+    monkeypatch.setattr(FittedStep, "run", run)
 
 
 def test_each_step_that_is_skipped_halves_the_rate_and_one_that_is_not_begins_the_count_anew(cpu, monkeypatch):

@@ -6,7 +6,7 @@ import PySide6.QtCore  # noqa: F401 - loaded here so that the thread watch sees 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 
-from app.events import EngineFound, KernelLine
+from app.values.events import EngineFound, KernelLine
 from app.values.repository import (
     Amount,
     ChangesSince,

@@ -6,9 +6,9 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
-from app.events import Failure
 from app.values.completion import ModelChoice
 from app.values.engine import MemoryState
+from app.values.events import Failure
 from app.values.training import FinishedView, ResumableRun
 from app.window import closing, pages
 from app.window.main_window import MainWindow

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.events import Failure
+from app.values.events import Failure
 from app.window.parts import (
     Choice,
     ElidedLabel,

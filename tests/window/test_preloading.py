@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QObject, Qt
 
-from app.events import Failure
 from app.single_instance import SingleInstance
+from app.values.events import Failure
 from app.window import preloading
 from app.window.preloading import Preloading, load, when_loaded
 from tests.window.stage import find_devices, press

@@ -10,8 +10,8 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QColor, QFontInfo
 from PySide6.QtWidgets import QLabel
 
-from app.settings import Settings
 from app.state.application import Application
+from app.state.settings import Settings
 from app.theme import DARK, LIGHT
 from app.theme.fonts import FILES, code_font, interface_font, load_fonts
 from app.theme.tokens import contrast

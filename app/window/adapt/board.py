@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from app.state.run_history import RunHistory
 from app.theme import Theme, Tokens
 from app.theme.plots import MEMORY_TOKENS, PlotStyle
+from app.values.words import nbytes
 from app.window.adapt.layer_map import LayerMap
 from app.window.adapt.notes import NotesCard
 from app.window.adapt.plots import loss, rates, speed
@@ -27,7 +28,6 @@ from app.window.adapt.plots.rates import RatesChart
 from app.window.adapt.plots.speed import SpeedChart
 from app.window.adapt.plots.timeline import Timeline
 from app.window.parts import GAP, Card, Segmented, tip
-from app.words import nbytes
 
 TICK = 80  # milliseconds
 ORDER = (0, 1, 0, 2, 0, 3)  # of the plots: every second tick is the loss's

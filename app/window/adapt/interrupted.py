@@ -26,10 +26,10 @@ class InterruptedRun(InlineMessage):
         self.discard_button.clicked.connect(self.on_discard_clicked)
         self.resume_button.clicked.connect(self.on_resume_clicked)
 
-    def show_runs(self, runs: tuple[ResumableRun, ...], startable: bool) -> None:
-        """All that were found; `startable` is False while another run goes on."""
+    def show_runs(self, runs: tuple[ResumableRun, ...], can_start: bool) -> None:
+        """All that were found; `can_start` is False while another run goes on."""
         self.run = max(runs, key=lambda run: run.saved, default=None)
-        if self.run is None or not startable:
+        if self.run is None or not can_start:
             self.put_away()
             return
         run = self.run

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import Theme
 from app.theme.plots import MEMORY_TOKENS, PlotStyle
-from app.words import nbytes
+from app.values.words import nbytes
 
 HEIGHT = 12
 KINDS_HELP = (

@@ -9,9 +9,9 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.values.training import PlanView
+from app.values.words import nbytes
 from app.window.adapt.words import about_minutes
 from app.window.parts import GAP, ElidedLabel, LayoutButton, label, set_tone, tip
-from app.words import nbytes
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from PySide6.QtCore import QByteArray, QTimer, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
-from app.events import Failure
 from app.state.application import Application
 from app.values.checkpoints import TrashRow
+from app.values.events import Failure
+from app.values.words import counted, thousands
 from app.window.adapt.interrupted import InterruptedRun
 from app.window.adapt.mode_cards import MODES
 from app.window.adapt.result_card import ResultCard
@@ -22,7 +23,6 @@ from app.window.adapt.run_header import RunHeader
 from app.window.adapt.setup import Setup
 from app.window.parts import EmptyState, ErrorCard, InlineMessage, Page, PageColumn, PageTitle
 from app.window.preloading import when_loaded
-from app.words import counted, thousands
 
 COMPLETE = "Complete"
 FOLD, SCALE = "adapt options", "adapt loss axis"  # of the settings' places
@@ -132,7 +132,7 @@ class AdaptPage(Page):
         nothing = not repository.root and not active and phase != "finished" and not training.resumable
         self.stack.setCurrentWidget(self.empty if nothing else self.view)
         self.heading.say(self._subtitle())
-        self.interrupted.show_runs(training.resumable, startable=phase == "idle")
+        self.interrupted.show_runs(training.resumable, can_start=phase == "idle")
         self.run_header.setVisible(active)
         self.result.setVisible(phase == "finished" and training.finished is not None)
         board = active or phase == "finished" or (phase == "failed" and has_steps)

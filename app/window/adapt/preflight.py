@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QHBoxLayout
 from app.theme.plots import MEMORY_TOKENS
 from app.values.repository import ChangesSince
 from app.values.training import PlanView
+from app.values.words import about, counted, nbytes, thousands
 from app.window.adapt.memory_bar import KINDS_HELP, MemoryBar, in_order
 from app.window.adapt.plots.legend import Legend
 from app.window.parts import NOTHING, Card, FigureLabel, PlainButton, PrimaryButton, label, set_tone, tip
-from app.words import about, counted, nbytes, thousands
 
 WORKING_OUT = "Working out what this will take…"
 START_KEYS, CHANGES_KEYS = "Ctrl+Shift+A", "Ctrl+Shift+C"  # of the window's menu
@@ -70,10 +70,10 @@ class PreflightCard(Card):
         self.words.setText(words)
         set_tone(self.words, tone)
 
-    def show_changes(self, changes: ChangesSince, startable: bool) -> None:
+    def show_changes(self, changes: ChangesSince, can_start: bool) -> None:
         """Offer the short run, where something changed since the last one."""
         self.changes_button.setVisible(changes.any)
-        self.changes_button.setEnabled(startable)
+        self.changes_button.setEnabled(can_start)
         if changes.any:
             amount = f"{counted(changes.files, 'file')}, {counted(changes.lines, 'line')}"
             time = f", about {about(changes.seconds)}" if changes.seconds else ""

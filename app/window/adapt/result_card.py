@@ -10,9 +10,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.values.training import FinishedView, ScoreView
+from app.values.words import counted
 from app.window.adapt.words import change, clock
 from app.window.parts import NOTHING, Card, PlainButton, PrimaryButton, label, set_tone, tip
-from app.words import counted
 
 SAME = 0.0015  # a difference of held-out losses that nobody would see
 LARGEST_LOSS = 50.0  # whose perplexity can be shown

@@ -9,8 +9,8 @@ from app.state.application import Application
 from app.theme import Theme, Tokens
 from app.theme.icons import icon
 from app.window.adapt.advanced_drawer import AdvancedDrawer
-from app.window.adapt.earlier import EarlierCard, earlier_runs
 from app.window.adapt.mode_cards import ModeCards
+from app.window.adapt.past_runs import PastRunsCard, past_runs_of
 from app.window.adapt.preflight import PreflightCard
 from app.window.adapt.preset_row import PresetRow
 from app.window.parts import GAP, tip
@@ -43,7 +43,7 @@ class Setup(QWidget):
         self.fold.toggled.connect(self.on_fold_toggled)
         tip(self.fold, "Every option of a run")
         self.drawer: AdvancedDrawer | None = None  # made when it is first opened
-        self.earlier = EarlierCard()
+        self.past_runs = PastRunsCard()
         row = QHBoxLayout()
         row.setContentsMargins(6, 0, 0, 0)
         row.addWidget(self.fold)
@@ -51,7 +51,7 @@ class Setup(QWidget):
         for widget in (self.modes, self.presets, self.preflight):
             column.addWidget(widget)
         column.addLayout(row)
-        column.addWidget(self.earlier, 1)
+        column.addWidget(self.past_runs, 1)
         self._column = column
         self._root = ""  # whose earlier runs are listed
         training.changed.connect(self.refresh)
@@ -71,7 +71,7 @@ class Setup(QWidget):
         training = self._training
         self.modes.show_mode(training.mode, training.mode_plans)
         self.presets.show_choice(training.preset, training.base, training.bases)
-        problem = training.startable
+        problem = training.start_problem
         corpus = self._application.repository.corpus
         code = corpus.totals.learned.tokens - corpus.totals.held_out.tokens if corpus is not None else 0
         self.preflight.show_plan(training.plan, training.planning, problem, code)
@@ -87,7 +87,7 @@ class Setup(QWidget):
     def on_checkpoints_changed(self) -> None:
         application = self._application
         self._root = application.repository.root
-        self.earlier.show_rows(earlier_runs(application.checkpoints.rows, self._root))
+        self.past_runs.show_rows(past_runs_of(application.checkpoints.rows, self._root))
 
     @Slot(str)
     def on_mode_chosen(self, mode: str) -> None:
@@ -103,7 +103,7 @@ class Setup(QWidget):
     def on_fold_toggled(self, is_open: bool) -> None:
         if is_open and self.drawer is None:
             self.drawer = AdvancedDrawer(self._training)
-            self._column.insertWidget(self._column.indexOf(self.earlier), self.drawer)
+            self._column.insertWidget(self._column.indexOf(self.past_runs), self.drawer)
         if self.drawer is not None:
             if not is_open and self.drawer.isAncestorOf(QApplication.focusWidget() or self):
                 self.setFocus()  # and not whatever comes next in the window

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from app.words import about, counted
+from app.values.words import about, counted
 
 
 def about_minutes(minutes: float) -> str:

@@ -6,11 +6,11 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
-from app import base_models
-from app.base_model_fetching import Agreement, agreement_for
-from app.base_models import BaseModel
-from app.events import Failure
+from app.network import base_models
+from app.network.base_model_fetching import Agreement, agreement_for
+from app.network.base_models import BaseModel
 from app.state.application import Application
+from app.values.events import Failure
 from app.window.base_models.model_card import ModelCard
 from app.window.parts import GAP, ErrorCard, InlineMessage, PageTitle, PlainButton, ProgressLine, label
 

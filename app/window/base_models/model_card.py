@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from app.base_models import BaseModel
+from app.network.base_models import BaseModel
+from app.values.words import nbytes
 from app.window.parts import Card, PlainButton, label, set_tone, tip
-from app.words import nbytes
 
 MODE_WORDS = {"wsla": "WSLA", "lora": "LoRA", "vocabulary": "Vocabulary", "full": "Full"}
 

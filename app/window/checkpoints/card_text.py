@@ -16,9 +16,9 @@ from PySide6.QtWidgets import QFrame, QTextBrowser, QToolButton
 from app.theme import Theme, Tokens
 from app.theme.icons import icon
 from app.values.checkpoints import CheckpointDetails
+from app.values.words import nbytes
 from app.window.checkpoints.words import exact_when, field_words
 from app.window.parts import Card, LinkButton
-from app.words import nbytes
 
 MOST_CHARACTERS = 200  # of one value
 

@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QHBoxLayout
 
 from app.theme import Theme, Tokens
 from app.values.checkpoints import CheckpointRow, ComparisonView
+from app.values.words import percent
 from app.window.checkpoints.card_text import CardText
 from app.window.checkpoints.drift_map import MEASURES, ColourScale, DriftMap
 from app.window.checkpoints.words import field_words
 from app.window.parts import Card, ElidedLabel, LinkButton, Segmented, label
-from app.words import percent
 
 
 class DriftCard(Card):

@@ -17,8 +17,8 @@ from app.theme import Theme, Tokens
 from app.theme.fonts import interface_font
 from app.theme.plots import AXIS_FONT, mixed
 from app.values.checkpoints import HeatMapView
+from app.values.words import percent
 from app.window.checkpoints.words import OUTSIDE, TENSOR_NAMES, TENSORS
-from app.words import percent
 
 GUTTER, FOOT, BETWEEN = 52, 20, 8
 TALLEST, LEAST, WANTED = 24, 6, 230  # a cell's height, and the height of all layers

@@ -7,10 +7,10 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit
 
 from app.values.checkpoints import CheckpointDetails, CheckpointRow
+from app.values.words import mode_words, nbytes, thousands
 from app.window.adapt.words import change
 from app.window.checkpoints.words import NOTHING, counted_names, exact_when, loss_words
 from app.window.parts import Card, ElidedLabel, FigureLabel, InlineMessage, Line, label, set_style, tip
-from app.words import mode_words, nbytes, thousands
 
 FACTS = ("Made", "Base", "Weights", "Learned from", "Needed by")
 NOTE_HEIGHT = 58

@@ -10,8 +10,8 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.values.checkpoints import CheckpointRow
+from app.values.words import MODES, mode_words
 from app.window.parts import Choice, SearchField, tip
-from app.words import MODES, mode_words
 
 RESULTS, EVERYTHING, PINNED, HERE = "", "+all", "+pinned", "+here"
 

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from app.theme import Theme
 from app.theme.fonts import BODY, LABEL, interface_font
 from app.values.checkpoints import LineageNode
+from app.values.words import mode_words
 from app.window.checkpoints.cells import selection
 from app.window.checkpoints.family import Line, family
 from app.window.checkpoints.words import loss_words
 from app.window.parts import Card, label, tip, tip_words
-from app.words import mode_words
 
 HEIGHT, INDENT, DOT = 28, 18, 4
 EDGE = 8

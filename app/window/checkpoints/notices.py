@@ -11,12 +11,12 @@ from PySide6.QtCore import QTimer, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.events import Failure
 from app.state.checkpoints import CheckpointController
 from app.values.checkpoints import CheckpointRow, ExportView, MergeView, TrashRow, VerifyView
+from app.values.events import Failure
+from app.values.words import nbytes
 from app.window.checkpoints.words import loss_words
 from app.window.parts import Card, InlineMessage, ProgressLine
-from app.words import nbytes
 
 PATIENCE = 400  # milliseconds before progress is shown: most of it is over sooner
 CANCELLED = "Cancelled"

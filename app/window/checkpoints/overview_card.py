@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QHBoxLayout
 
 from app.values.checkpoints import CheckpointRow, DiskUseView
+from app.values.words import nbytes
 from app.window.checkpoints.words import loss_words
 from app.window.parts import Card, FigureLabel, label
-from app.words import nbytes
 
 
 class OverviewCard(Card):

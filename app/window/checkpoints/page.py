@@ -10,9 +10,9 @@ from PySide6.QtCore import QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
-from app.events import Failure
 from app.state.application import Application
 from app.values.checkpoints import CheckpointRow, DiskUseView, MergeView, PrecisionLine
+from app.values.events import Failure
 from app.window.checkpoints.actions import CheckpointActions
 from app.window.checkpoints.commands import Commands
 from app.window.checkpoints.detail_pane import EDGE, DetailPane

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from app.theme import Theme, Tokens
 from app.values.checkpoints import PrecisionLine
+from app.values.words import nbytes, percent, small_number
 from app.window.checkpoints.cells import CellDelegate, paint_badge, plain_table
 from app.window.checkpoints.table_model import LEFT, RIGHT, Index
 from app.window.checkpoints.words import NOTHING, loss_words
 from app.window.parts import Card, PlainButton, label, tip
-from app.words import nbytes, percent, small_number
 
 STORED, SIZE, ERROR, LOSS = range(4)
 HEADINGS = ("Stored as", "Size", "Error", "Held-out")

@@ -15,9 +15,9 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 
 from app.values.checkpoints import CheckpointRow
+from app.values.words import mode_words, nbytes
 from app.window.checkpoints.words import NOTHING, exact_when, loss_words, origin_words, when_words
 from app.window.parts import tip_words
-from app.words import mode_words, nbytes
 
 PINNED, NAME, WHEN, BASE, MODE, STEPS, LOSS, SIZE, TAGS = range(9)
 HEADINGS = ("", "Name", "When", "Base", "Mode", "Steps", "Held-out", "Size", "Tags")

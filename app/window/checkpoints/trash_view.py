@@ -18,11 +18,11 @@ from PySide6.QtWidgets import (
 
 from app.theme import Theme, Tokens
 from app.values.checkpoints import TrashRow
+from app.values.words import counted, nbytes
 from app.window.checkpoints.cells import CellDelegate, plain_table
 from app.window.checkpoints.table_model import LEFT, Index
 from app.window.checkpoints.words import exact_when, when_words
 from app.window.parts import EmptyState, PlainButton, label
-from app.words import counted, nbytes
 
 NAME, DELETED = range(2)
 HEADINGS = ("Name", "Deleted")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from app.values.checkpoints import CheckpointRow
-from app.words import counted, nbytes
+from app.values.words import counted, nbytes
 
 NOTHING = "–"
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.events import Failure
 from app.state.completion import CompletionController
 from app.values.completion import CompletionView
+from app.values.events import Failure
 from app.window.complete.suggester import CursorText
 
 NONE, ASKING, DONE, FAILED = "none", "asking", "done", "failed"

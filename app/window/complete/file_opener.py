@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 from app.theme import Theme
 from app.theme.fonts import code_font
 from app.values.repository import FileRow
+from app.values.words import counted
 from app.window.parts import label
-from app.words import counted
 
 MOST = 200  # shown at once
 WIDTH, HEIGHT, ROW = 620, 380, 30  # pixels

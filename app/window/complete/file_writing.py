@@ -12,10 +12,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
 
-from app.atomic_file import replace_file
-from app.events import Failure
+from app.values.events import Failure
 from app.window.complete.file_text import FileForm, FileText, decode, digest_of, encode
 from app.workers.failures import failure_of
+from engine.atomic_file import replace_file
 from engine.errors import ConfigError
 
 SAVED, CHANGED, GONE, FAILED = "saved", "changed", "gone", "failed"
@@ -89,7 +89,7 @@ def save(request: SaveRequest) -> SaveOutcome:
         if request.digest and digest_of(content) != request.digest:
             return SaveOutcome(request, CHANGED)
         new = _encoded(request, decode(content) if content is not None else None, name)
-        replace_file(target, new, mode)
+        replace_file(target, new, mode=mode)
         return SaveOutcome(request, SAVED, digest_of(new))
     except ConfigError as error:
         return SaveOutcome(request, FAILED, failure=failure_of(error))

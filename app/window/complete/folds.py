@@ -8,7 +8,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
-from app.settings import Settings
+from app.state.settings import Settings
 from app.theme import Theme, Tokens
 from app.theme.icons import icon
 from app.window.parts import tip

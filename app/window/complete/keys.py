@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
 
-from app.settings import Settings
+from app.state.settings import Settings
 
 ALL, WORD, LINE, DISMISS = "key_accept", "key_accept_word", "key_accept_line", "key_dismiss"
 NEXT, PREVIOUS = "key_next", "key_previous"  # other suggestions for the same place

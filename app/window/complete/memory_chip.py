@@ -6,8 +6,8 @@ from PySide6.QtCore import Slot
 
 from app.state.memory import MemoryController
 from app.values.memory import READING
+from app.values.words import counted, nbytes, thousands
 from app.window.parts import PlainButton, tip
-from app.words import counted, nbytes, thousands
 
 HELP = "Suggestions also use what the repository says elsewhere"
 

@@ -8,8 +8,8 @@ from typing import Any
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
-from app.settings import USUAL_LEAST_CHANCE, Settings
 from app.state.completion import CompletionController
+from app.state.settings import USUAL_LEAST_CHANCE, Settings
 from app.values.completion import SamplingSettings, StopSettings
 from app.window.complete.sure_slider import SureSlider
 from app.window.parts import Card, FieldRow, LinkButton, Number, Switch, WholeNumber, rule

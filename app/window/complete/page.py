@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from app.events import Failure
 from app.state.application import Application
 from app.values.completion import CompletionView
+from app.values.events import Failure
 from app.window.complete.drawer import Drawer
 from app.window.complete.editor_card import EditorCard
 from app.window.complete.file_opener import FileOpener

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QGridLayout
 
 from app.state.application import Application
 from app.values.training import ScoreView
+from app.values.words import counted
 from app.window.parts import NOTHING, Card, label, rule, tip
-from app.words import counted
 
 ROWS = (
     (

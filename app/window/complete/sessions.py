@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.atomic_file import replace_file
+from engine.atomic_file import replace_file
 
 FOLDER = "editor"
 MOST_BYTES = 64 << 20

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.events import Failure
-from app.settings import Settings
 from app.state.completion import CompletionController
+from app.state.settings import Settings
 from app.values.completion import GHOST, CompletionView
+from app.values.events import Failure
 from app.window.complete.editor import CodeEditor
 from app.window.complete.ghost import Ghost
 from app.window.complete.keys import ALL

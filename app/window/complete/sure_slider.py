@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QSlider, QVBoxLayout, QWidget
 
-from app.settings import Settings
+from app.state.settings import Settings
 from app.window.parts import SectionTitle, label, tip
 
 FULL = 100  # per cent

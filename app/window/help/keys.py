@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractButton, QDialog, QMenu, QWidget
 
-from app.settings import Settings
+from app.state.settings import Settings
 
 GHOST_KEYS = {
     "key_accept": "Take the suggestion",

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.settings import Settings
+from app.state.settings import Settings
 from app.theme import Theme, Tokens
 from app.window.help.dressing import dress
 from app.window.help.keys import ghost_keys, keys_of, table

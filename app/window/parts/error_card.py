@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QSizePolicy, QToolButton, QVBoxLayout
 
-from app.events import Failure
 from app.theme import Theme, Tokens
 from app.theme.icons import icon, pixmap
+from app.values.events import Failure
 from app.window.parts.buttons import PlainButton
 from app.window.parts.labels import label
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Signal, Slot
 
 from app.values.repository import ChangesSince
+from app.values.words import about, counted
 from app.window.parts import InlineMessage
-from app.words import about, counted
 
 
 class ChangesBanner(InlineMessage):

@@ -8,9 +8,9 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.values.repository import CorpusView, ReasonCount
+from app.values.words import counted, thousands
 from app.window.parts import GAP, NOTHING, FigureLabel, LayoutButton, tip
 from app.window.repository.filters import HELD_OUT, LEARNED, LEFT_OUT
-from app.words import counted, thousands
 
 SECRETS = "secrets"
 

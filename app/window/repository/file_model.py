@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
+from app.values.words import language_words, nbytes
 from app.window.parts.tool_tips import tip_words
 from app.window.repository.file_tree import (
     LANGUAGE,
@@ -18,7 +19,6 @@ from app.window.repository.file_tree import (
     FileTree,
     Node,
 )
-from app.words import language_words, nbytes
 
 HEADINGS = ("File", "Language", "Size", "Tokens", "Verdict", "Model's loss")
 TIPS = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from app.values.repository import FileRow
-from app.words import counted
+from app.values.words import counted
 
 NAME, LANGUAGE, SIZE, TOKENS, VERDICT, LOSS = range(6)
 LEARN, LEAVE, MIXED = "learn", "leave", "mixed"

@@ -9,8 +9,8 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.values.repository import ChangesSince, CorpusView, FileRow
+from app.values.words import language_words
 from app.window.parts import Choice, SearchField, tip
-from app.words import language_words
 
 ALL, LEARNED, HELD_OUT, LEFT_OUT, BY_YOU, MASKED, CHANGED = (
     "",

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSizePolicy, QWid
 from app.theme import Theme, Tokens
 from app.theme.icons import pixmap
 from app.values.repository import CorpusView
+from app.values.words import counted, language_words, thousands
 from app.window.parts import Card, LayoutButton, label, tip
-from app.words import counted, language_words, thousands
 
 MOST = 6  # languages with a place of their own; the rest are one
 OTHER = "other"

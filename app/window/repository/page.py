@@ -5,9 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import QByteArray, Qt, QTimer, Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget
 
-from app.events import Failure
 from app.state.application import Application
+from app.values.events import Failure
 from app.values.repository import ChangesSince, CorpusView
+from app.values.words import duration, percent
 from app.window.pages import ADAPT
 from app.window.parts import (
     Card,
@@ -30,7 +31,6 @@ from app.window.repository.filters import CHANGED, FileFilter, FilterRow
 from app.window.repository.language_bar import LanguageBar
 from app.window.repository.secrets_view import SecretsView
 from app.window.repository.start_pane import StartPane
-from app.words import duration, percent
 
 FILES = "files"
 PATIENCE = 350  # milliseconds before reading shows its progress: most of it is over sooner

@@ -7,10 +7,10 @@ import time
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout
 
-from app.events import CheckEnded, KernelChecked
 from app.state.engine import EngineController
+from app.values.events import CheckEnded, KernelChecked
+from app.values.words import duration, percent, share
 from app.window.parts import NOTHING, FigureLabel, label, set_tone
-from app.words import duration, percent, share
 
 TICK = 100  # milliseconds between two readings of the clock
 

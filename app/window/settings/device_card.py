@@ -6,10 +6,10 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QGridLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from app.events import CheckEnded
 from app.state.engine import EngineController
+from app.values.events import CheckEnded
+from app.values.words import kind_words, limit_words
 from app.window.parts import LayoutButton, keyboard_focus, label, set_tone
-from app.words import kind_words, limit_words
 
 CARD_WIDTH = 248  # the least; a row takes as many as fit
 GAP = 14

@@ -5,15 +5,15 @@ from __future__ import annotations
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout
 
-from app.events import CheckEnded, Failure, KernelChecked
-from app.settings import AUTOMATIC
 from app.state.application import Application
+from app.state.settings import AUTOMATIC
+from app.values.events import CheckEnded, Failure, KernelChecked
+from app.values.words import small_number
 from app.window.parts import Card, ErrorCard, PageColumn, PlainButton, Switch, label, tip
 from app.window.settings.check_card import CheckCard
 from app.window.settings.device_card import DeviceCards
 from app.window.settings.kernel_table import KernelView
 from app.window.settings.race_card import RaceCard
-from app.words import small_number
 
 TABLE_HEIGHT = 230  # the least; it takes all the height that is left
 

@@ -9,11 +9,11 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor, QFont, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
-from app.events import KernelLine
 from app.theme import Theme, Tokens
 from app.theme.fonts import BODY, LABEL, code_font, interface_font
+from app.values.events import KernelLine
+from app.values.words import milliseconds, percent, share, small_number
 from app.window.parts import steady_scroll_bar
-from app.words import milliseconds, percent, share, small_number
 
 KERNEL, MEANING, ERROR, LIMIT, SHARE, TIME, VERDICT = range(7)
 HEADINGS = ("Kernel", "What it computes", "Largest error", "Limit", "Of its limit", "Time", "Verdict")

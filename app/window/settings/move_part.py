@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
-from app.events import Failure
 from app.state.storage import StorageController
+from app.values.events import Failure
+from app.values.words import counted, nbytes
 from app.window.parts import ErrorCard, InlineMessage, PlainButton, ProgressLine, label
-from app.words import counted, nbytes
 
 HERE = "Everything that Codecoil keeps is here, and nothing in your repository."
 WORKING = {

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
-from app.settings import Settings
+from app.state.settings import Settings
 from app.window.parts import Choice, FieldRow, Segmented
 
 

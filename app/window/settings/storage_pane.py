@@ -8,12 +8,12 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel
 
 from app.state.application import Application
 from app.values.checkpoints import DiskUseView
+from app.values.words import nbytes
 from app.window.actions import THEMES
 from app.window.parts import Card, ElidedLabel, InlineMessage, PageColumn, PlainButton, Segmented, label, rule
 from app.window.settings.kept_part import KeptPart
 from app.window.settings.move_part import MovePart
 from app.window.settings.setting_row import SettingRow
-from app.words import nbytes
 
 LOG = "codecoil.log"
 KINDS = (

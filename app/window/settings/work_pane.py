@@ -5,12 +5,12 @@ from __future__ import annotations
 import psutil
 from PySide6.QtCore import Slot
 
-from app.settings import GIB
 from app.state.application import Application
+from app.state.settings import GIB
+from app.values.words import nbytes
 from app.window.parts import Card, InlineMessage, Number, PageColumn, Segmented, Switch, WholeNumber, rule
 from app.window.repository.secrets_view import POLICIES
 from app.window.settings.setting_row import SettingRow
-from app.words import nbytes
 
 LEAST_CEILING = 0.125  # GiB
 

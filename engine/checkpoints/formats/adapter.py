@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from engine.checkpoints.delta import EMBEDDING, Delta, DeltaPart
 from engine.checkpoints.formats.output import export_folder, json_bytes
-from engine.checkpoints.manifest import BaseReference
+from engine.checkpoints.store.delta import EMBEDDING, Delta, DeltaPart
+from engine.checkpoints.store.manifest import BaseReference
 from engine.errors import CheckpointError
 
 WEIGHTS_FILE, CONFIG_FILE, CARD_FILE = "adapter_model.safetensors", "adapter_config.json", "README.md"

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from engine.checkpoints.formats.output import export_file
 from engine.checkpoints.formats.zip_entries import CHUNK, ZipEntries, plain_name
-from engine.checkpoints.manifest import MANIFEST_FILE, MAX_BYTES, RESUME_FOLDER, Manifest, read_manifest
-from engine.checkpoints.progress import Report, Tally
-from engine.checkpoints.safe_reading import DAMAGED, open_plain
-from engine.checkpoints.writing import Disk, hold, in_words, need_space, remove_tree
+from engine.checkpoints.store.manifest import MANIFEST_FILE, MAX_BYTES, RESUME_FOLDER, Manifest, read_manifest
+from engine.checkpoints.store.progress import Report, Tally
+from engine.checkpoints.store.safe_reading import DAMAGED, open_plain
+from engine.checkpoints.store.writing import Disk, hold, in_words, need_space, remove_tree
 from engine.errors import CheckpointError
 
 SUFFIX = ".coil"

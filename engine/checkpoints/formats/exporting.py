@@ -8,12 +8,12 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.checkpoints.card import model_card
 from engine.checkpoints.formats import adapter, bundle, gguf_export, hugging_face
-from engine.checkpoints.manifest import Facts, Manifest
-from engine.checkpoints.progress import Counted, Report, Tally
-from engine.checkpoints.store import CheckpointStore
-from engine.checkpoints.writing import in_words
+from engine.checkpoints.store.card import model_card
+from engine.checkpoints.store.manifest import Facts, Manifest
+from engine.checkpoints.store.progress import Counted, Report, Tally
+from engine.checkpoints.store.store import CheckpointStore
+from engine.checkpoints.store.writing import in_words
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
 

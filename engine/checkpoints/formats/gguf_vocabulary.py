@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.corpus.tokenizer import Tokenizer
-from engine.corpus.tokenizer_files import QWEN_PATTERN, read_description
-from engine.corpus.tokenizer_training import CODE_PATTERN
+from engine.corpus.tokens.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer_files import QWEN_PATTERN, read_description
+from engine.corpus.tokens.tokenizer_training import CODE_PATTERN
 from engine.errors import CheckpointError
 
 NORMAL, CONTROL, USER_DEFINED, UNUSED = 1, 3, 4, 5

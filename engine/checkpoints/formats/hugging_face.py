@@ -15,8 +15,8 @@ import numpy as np
 
 from engine.checkpoints.formats.imported import Imported, check_finite, tokenizer_content
 from engine.checkpoints.formats.output import export_folder, json_bytes
-from engine.checkpoints.safe_reading import TensorFile, config_from_keys, read_json
-from engine.corpus.tokenizer import Tokenizer
+from engine.checkpoints.store.safe_reading import TensorFile, config_from_keys, read_json
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig, decays
 from engine.model.files import CONFIG_FILE, EMBEDDING, HEAD, INDEX_FILE, OTHER_SPELLINGS, WEIGHTS_FILE

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.checkpoints.safe_reading import read_plain
-from engine.corpus.tokenizer import Tokenizer
-from engine.corpus.tokenizer_files import MAX_FILE_BYTES, read_description
+from engine.checkpoints.store.safe_reading import read_plain
+from engine.corpus.tokens.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer_files import MAX_FILE_BYTES, read_description
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
 

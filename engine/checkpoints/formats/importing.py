@@ -11,12 +11,12 @@ from pathlib import Path
 
 from engine.checkpoints.formats import bundle, hugging_face, mbjs
 from engine.checkpoints.formats.imported import Imported
-from engine.checkpoints.manifest import MANIFEST_FILE, MAX_BYTES, Facts, Manifest, read_manifest
-from engine.checkpoints.progress import Report, Tally
-from engine.checkpoints.safe_reading import check_name, open_plain, read_plain
-from engine.checkpoints.store import CheckpointStore
-from engine.checkpoints.store_contents import WORK
-from engine.checkpoints.writing import in_words
+from engine.checkpoints.store.contents import WORK
+from engine.checkpoints.store.manifest import MANIFEST_FILE, MAX_BYTES, Facts, Manifest, read_manifest
+from engine.checkpoints.store.progress import Report, Tally
+from engine.checkpoints.store.safe_reading import check_name, open_plain, read_plain
+from engine.checkpoints.store.store import CheckpointStore
+from engine.checkpoints.store.writing import in_words
 from engine.errors import CheckpointError
 from engine.model.files import CONFIG_FILE, INDEX_FILE
 

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.checkpoints.formats.imported import Imported, check_finite, tokenizer_content
-from engine.checkpoints.safe_reading import MAX_LAYERS, open_plain
+from engine.checkpoints.store.safe_reading import MAX_LAYERS, open_plain
 from engine.errors import CheckpointError, ConfigError
 from engine.model.config import ModelConfig
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from engine.checkpoints.writing import Disk, FolderWriter, in_words, new_folder, remove_tree
+from engine.checkpoints.store.writing import Disk, FolderWriter, in_words, new_folder, remove_tree
 from engine.errors import CheckpointError
 
 

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from engine.checkpoints.safe_reading import DAMAGED, check_file_name
+from engine.checkpoints.store.safe_reading import DAMAGED, check_file_name
 from engine.errors import CheckpointError
 
 MOST_ENTRIES, MOST_DIRECTORY = 300, 128 << 10

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.base_models import BASE_MODELS
+from app.network.base_models import BASE_MODELS
 from engine.checkpoints.formats.exporting import export_checkpoint
-from engine.checkpoints.store import CheckpointStore
-from engine.corpus.tokenizer import Tokenizer
+from engine.checkpoints.store.store import CheckpointStore
+from engine.corpus.tokens.tokenizer import Tokenizer
 from tests.app.base_models.hub import Hub, serve
 from tests.session.small_repository import save_base
 
@@ -29,7 +29,7 @@ def tiny(monkeypatch, folder):
     """The list with one more entry: that model."""
     size = (folder / "model.safetensors").stat().st_size
     model = replace(BASE_MODELS[0], name="tiny-1m", repository="somebody/tiny-1m-hf", parameters=-(-size // 4))
-    monkeypatch.setattr("app.base_models.BASE_MODELS", (*BASE_MODELS, model))
+    monkeypatch.setattr("app.network.base_models.BASE_MODELS", (*BASE_MODELS, model))
     return model
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app import base_model_fetching
-from app.base_models import BASE_MODELS
+from app.network import base_model_fetching
+from app.network.base_models import BASE_MODELS
 from app.window.base_models.dialog import BaseModelDialog
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.store import CheckpointStore
 from tests.window.stage import application, one_theme, press, theme  # noqa: F401  (fixtures)
 
 

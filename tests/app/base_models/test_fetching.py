@@ -8,11 +8,11 @@ import json
 import psutil
 import pytest
 
-from app import base_model_fetching, connections
-from app.base_model_fetching import FetchError, agreement_for, fetch
-from app.base_models import BASE_MODELS, BATCH, LENGTH, MODES, VOCABULARY_TOKENS, base_model
 from app.command_line import main
-from engine.checkpoints.store import CheckpointStore
+from app.network import base_model_fetching, connections
+from app.network.base_model_fetching import FetchError, agreement_for, fetch
+from app.network.base_models import BASE_MODELS, BATCH, LENGTH, MODES, VOCABULARY_TOKENS, base_model
+from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import ConfigError
 
 

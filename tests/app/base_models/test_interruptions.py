@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from app import base_model_fetching, connections
-from app.base_model_fetching import FetchError, agreement_for, fetch
-from engine.checkpoints.store import CheckpointStore
+from app.network import base_model_fetching, connections
+from app.network.base_model_fetching import FetchError, agreement_for, fetch
+from engine.checkpoints.store.store import CheckpointStore
 from tests.app.base_models.hub import Hub, serve
 
 

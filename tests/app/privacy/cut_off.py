@@ -85,8 +85,8 @@ def counter(file: Path, group: str, name: str) -> int:
 def main(report: str, mode: str, commands: str) -> None:
     namespace = not os.environ.get("GUARD_ONLY") and cut_off()
     before = tried_to_leave() if namespace else 0
-    from app import connections
     from app.command_line import main as codecoil
+    from app.network import connections
 
     guard = connections.install(record=mode == "record")
     import engine.devices.single_kernel
@@ -124,7 +124,7 @@ def shorten_tour() -> None:
 
 
 def plant(host: str) -> None:
-    from app.connection_errors import ConnectionNotAllowed
+    from app.network.connection_errors import ConnectionNotAllowed
 
     with contextlib.suppress(OSError, ConnectionNotAllowed):
         socket.create_connection((host, 443), timeout=0.1)

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.connection_errors import ConnectionNotAllowed
-from app.connections import KEPT, Guard, is_this_machine
+from app.network.connection_errors import ConnectionNotAllowed
+from app.network.connections import KEPT, Guard, is_this_machine
 
 ROOT = Path(__file__).parents[3]
 INTERNET, INTERNET_6 = SimpleNamespace(family=socket.AF_INET), SimpleNamespace(family=socket.AF_INET6)
@@ -123,7 +123,7 @@ try:
 except SystemExit:
     pass
 assert "numpy" not in sys.modules and "PySide6" not in sys.modules
-import app.connections
+import app.network.connections
 told = []
 def tell(do):
     try:
@@ -140,7 +140,7 @@ tell(lambda: udp.connect(("192.0.2.1", 53)))
 tell(lambda: socket.create_server(("", 0)))
 server = socket.create_server(("127.0.0.1", 0))
 tell(lambda: socket.create_connection(server.getsockname()))
-print(json.dumps([told, app.connections.install() is app.connections.install(record=True)]))
+print(json.dumps([told, app.network.connections.install() is app.network.connections.install(record=True)]))
 """
 
 

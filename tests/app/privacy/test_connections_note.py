@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from app import connections
-from app.connection_errors import ConnectionNotAllowed
-from app.connections import Guard
+from app.network import connections
+from app.network.connection_errors import ConnectionNotAllowed
+from app.network.connections import Guard
 from app.window.connections_note import ConnectionsNote
 from tests.window.stage import one_theme, press, theme  # noqa: F401  (fixtures)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.store import CheckpointStore
 
 ROOT = Path(__file__).parents[3]
 FAULTS = {  # what the guard sees of each

@@ -42,8 +42,8 @@ def write_repository(root: Path, files: int = 10) -> Path:
 
 def make_tiny_base(data_folder: Path, tokenizer_from: Path, name: str = "tiny") -> str:
     """A checkpoint of a very small model whose tokenizer was trained on the repository; gives its id."""
-    from engine.checkpoints.store import CheckpointStore, Facts
-    from engine.corpus.tokenizer import Tokenizer
+    from engine.checkpoints.store.store import CheckpointStore, Facts
+    from engine.corpus.tokens.tokenizer import Tokenizer
     from engine.model.config import ModelConfig
     from engine.model.initialise import initial_parameters
 
@@ -118,7 +118,7 @@ def no_starter(monkeypatch, tmp_path):
 def with_starter(no_starter, tmp_path, repository):
     """A tiny model in place of the built-in one."""
     import engine
-    from engine.corpus.tokenizer import Tokenizer
+    from engine.corpus.tokens.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.train([path.read_text() for path in sorted(repository.glob("*.py"))], 400)
     config = {"hidden_size": 16, "num_hidden_layers": 2, "vocab_size": tokenizer.vocab_size, "state_size": 4}

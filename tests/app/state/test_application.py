@@ -106,7 +106,7 @@ def test_a_run_that_is_given_up_while_it_is_prepared_leaves_nothing(program, rep
 
 
 def test_stopping_the_program_saves_the_run(program, repository, tiny, folder):
-    from engine.checkpoints.store import CheckpointStore
+    from engine.checkpoints.store.store import CheckpointStore
 
     one = program()
     one.open(repository)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app.settings import USUAL_LEAST_CHANCE, Settings
 from app.state.choices import base_choices, model_choices, timelines
 from app.state.completion import CompletionController
 from app.state.engine import EngineController
 from app.state.memory import MemoryController
 from app.state.run_history import RunHistory
+from app.state.settings import USUAL_LEAST_CHANCE, Settings
 from app.state.training import TrainingController
 from app.values.checkpoints import CheckpointRow
 from app.values.completion import IN_TRAINING, STARTER, CompletionView, ModelChoice, SamplingSettings, StopSettings
@@ -113,7 +113,7 @@ def test_nothing_starts_without_a_folder(settings):
     asked = []
     training.start_wanted.connect(asked.append)
     training.start()
-    assert training.startable == "Choose a folder first." and training.phase == "idle" and asked == []
+    assert training.start_problem == "Choose a folder first." and training.phase == "idle" and asked == []
 
 
 def test_the_duty_cycle_of_the_settings_reaches_a_run(settings):
@@ -270,7 +270,7 @@ def test_choices_leave_out_what_cannot_be_chosen():
 
 
 def test_the_winner_of_a_race_is_used_and_remembered(settings):
-    from app.events import EngineFound
+    from app.values.events import EngineFound
     from engine.devices import Choice, DeviceInfo
 
     devices = (DeviceInfo("cpu", "A processor", "", "cpu"), DeviceInfo("webgpu:0", "A card", "", "discrete"))

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QEvent, QObject
 
-from app.settings import Settings
 from app.state import idle
 from app.state.idle import IdleRules
+from app.state.settings import Settings
 from app.values.repository import ChangesSince
 
 CHANGES = ChangesSince("c", "shop #1", 5, 100, ("a.py",), 30.0)
@@ -79,7 +79,7 @@ def test_the_load_is_asked_for_at_every_look(rules, monkeypatch):
 )
 def test_who_comes_back_is_told_once_and_only_during_such_a_run(rules, touch):
     told = []
-    rules.came_back.connect(lambda: told.append(True))
+    rules.user_active.connect(lambda: told.append(True))
     rules.eventFilter(QObject(), QEvent(QEvent.Type.KeyPress))
     assert told == []
     rules.on_began()
@@ -112,7 +112,7 @@ def endless_runs(monkeypatch):
 def test_a_run_that_began_by_itself_stops_and_is_kept(program, repository, tiny, endless_runs):
     one = changed(program, repository, tiny)
     training = one.state.training
-    one.until(lambda: not training.startable)
+    one.until(lambda: not training.start_problem)
     one.state.idle.may_adapt.emit()
     one.until(lambda: training.phase == "running" and training.step > 2)
     assert training.automatic
@@ -124,7 +124,7 @@ def test_a_run_that_began_by_itself_stops_and_is_kept(program, repository, tiny,
 def test_a_run_of_the_user_goes_on_when_he_moves_the_mouse(program, repository, tiny, endless_runs):
     one = changed(program, repository, tiny)
     training = one.state.training
-    one.until(lambda: not training.startable)
+    one.until(lambda: not training.start_problem)
     training.adapt_to_changes()
     one.state.idle.may_adapt.emit()  # refused: one goes on
     assert not training.automatic

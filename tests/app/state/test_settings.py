@@ -7,7 +7,7 @@ import json
 import pytest
 from PySide6.QtCore import QByteArray
 
-from app.settings import FIELDS, Settings
+from app.state.settings import FIELDS, Settings
 from engine.errors import ConfigError
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.values.completion import STARTER
 from app.workers.changes import since_checkpoint
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.store import CheckpointStore
 from engine.session.changes import SEEN
 
 

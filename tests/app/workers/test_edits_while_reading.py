@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from app.watching import QUIET
+from app.workers.watching import QUIET
 
 
 def test_what_is_edited_while_the_folder_is_read_is_noticed(program, repository, monkeypatch):
@@ -25,7 +25,7 @@ def test_what_is_edited_while_the_folder_is_read_is_noticed(program, repository,
 
 def test_an_edit_does_not_begin_a_reading_that_was_stopped(program, repository, monkeypatch):
     from app.workers.repository import RepositoryWorker
-    from engine.corpus.scan_progress import ScanCancelledError
+    from engine.corpus.reading.scan_progress import ScanCancelledError
 
     begun = []
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from app.values.completion import IN_TRAINING, STARTER
-from app.workers.workbench import MOST_MODELS, Workbench
+from app.workers.open_device import MOST_MODELS, OpenDevice
 from engine.errors import CodecoilError
 from tests.app.state.program import PATIENCE, make_tiny_base
 
 
 @pytest.fixture
 def bench(folder, no_starter):
-    one = Workbench(folder)
+    one = OpenDevice(folder)
     one.choose("cpu", 1 << 30)
     yield one
     one.close()

@@ -10,7 +10,7 @@ from tests.app.state.program import PATIENCE, make_tiny_base
 
 @pytest.fixture
 def store(folder):
-    from engine.checkpoints.store import CheckpointStore
+    from engine.checkpoints.store.store import CheckpointStore
 
     return CheckpointStore(folder / "checkpoints")
 
@@ -18,7 +18,7 @@ def store(folder):
 @pytest.fixture
 def child(store, tiny):
     """A whole checkpoint made of the tiny one, with other weights, a history and a parent."""
-    from engine.checkpoints.store import Facts
+    from engine.checkpoints.store.store import Facts
 
     with store.load_parameters(tiny) as loaded:
         moved = {name: array + 0.01 for name, array in loaded.items()}

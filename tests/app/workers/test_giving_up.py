@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from app.workers.failures import Cancelled
-from app.workers.workbench import Workbench
+from app.workers.open_device import OpenDevice
 from engine.session.session import Session
 
 
@@ -56,7 +56,7 @@ def hold_after(monkeypatch, gate: Gate, owner: type, name: str) -> None:
 @pytest.mark.parametrize(
     ("held", "owner", "name"),
     [
-        (hold_before, Workbench, "require_right_numbers"),
+        (hold_before, OpenDevice, "require_right_numbers"),
         (hold_before, Session, "__init__"),
         (hold_after, Session, "__init__"),
         (hold_before, Session, "advance"),
@@ -103,7 +103,7 @@ def test_a_run_that_was_quicker_than_the_cancel_is_stopped_and_kept(program, rep
 
 
 def test_the_check_of_a_device_can_be_left_part_way(folder, monkeypatch):
-    bench = Workbench(folder)
+    bench = OpenDevice(folder)
     bench.choose("cpu", 1 << 30)
     monkeypatch.setattr(bench.device, "name", "another")
     looks = []

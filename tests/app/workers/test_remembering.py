@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QObject
 
-from app.settings import USUAL_LEAST_CHANCE
+from app.state.settings import USUAL_LEAST_CHANCE
 from app.values.completion import IN_TRAINING, MODEL, MODEL_MEMORY, STARTER
 from app.values.memory import READING, READY
 from app.workers import remembering
@@ -226,7 +226,7 @@ def notes(qapp, tmp_path, monkeypatch):
 @pytest.fixture
 def corpus(repository, tmp_path):
     from engine.corpus.repository import Repository
-    from engine.corpus.tokenizer import Tokenizer
+    from engine.corpus.tokens.tokenizer import Tokenizer
 
     tokenizer = Tokenizer.train([path.read_text() for path in sorted(repository.glob("*.py"))], 400)
     return Repository(repository, tmp_path / "data", tokenizer).scan()

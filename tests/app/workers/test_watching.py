@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from app.watching import LONGEST, MOST_NAMED, QUIET, FolderWatch, Gathering
+from app.workers.watching import LONGEST, MOST_NAMED, QUIET, FolderWatch, Gathering
 from tests.app.state.program import write_repository
 
 
@@ -202,7 +202,7 @@ def unwatchable(monkeypatch, reading) -> list[int]:
 
 def test_a_reading_that_was_stopped_is_not_begun_again_by_itself(program, repository, monkeypatch):
     from app.workers.repository import RepositoryWorker
-    from engine.corpus.scan_progress import ScanCancelledError
+    from engine.corpus.reading.scan_progress import ScanCancelledError
 
     plain, stopped = RepositoryWorker._first_reading, threading.Event()
 
@@ -261,7 +261,7 @@ def test_a_folder_that_is_deleted_and_comes_back(program, repository, tmp_path, 
     shutil.move(repository, tmp_path / "away")
     one.until(lambda: controller.phase == "gone")
     assert "no longer there" in controller.failure.cause and controller.watcher == "off"
-    assert one.state.training.startable == "Choose a folder first."
+    assert one.state.training.start_problem == "Choose a folder first."
     shutil.move(tmp_path / "away", repository)
     one.until(lambda: controller.phase == "ready" and controller.watcher == "watching")
 
@@ -338,7 +338,7 @@ def test_another_folder_can_be_opened_while_one_is_read(program, repository, tmp
 
 def test_another_folder_ends_the_reading_of_the_one_before(program, repository, tmp_path, monkeypatch):
     from app.workers.repository import RepositoryWorker
-    from engine.corpus.scan_progress import ScanCancelledError
+    from engine.corpus.reading.scan_progress import ScanCancelledError
 
     plain, begun, ended = RepositoryWorker._first_reading, threading.Event(), []
 
@@ -358,7 +358,7 @@ def test_another_folder_ends_the_reading_of_the_one_before(program, repository, 
     one = program()
     controller = one.state.repository
     controller.open(repository)
-    assert one.state.training.startable == "The folder is being read."
+    assert one.state.training.start_problem == "The folder is being read."
     one.until(begun.is_set)
     phases = []
     controller.changed.connect(lambda: phases.append(controller.phase))

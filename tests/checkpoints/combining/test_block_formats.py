@@ -6,7 +6,7 @@ import pytest
 from gguf.constants import GGMLQuantizationType as Type
 from hypothesis import given
 
-from engine.checkpoints import block_formats as formats
+from engine.checkpoints.combining import block_formats as formats
 from tests.checkpoints.combining.samples import matrices, matrix
 
 BOTH = {

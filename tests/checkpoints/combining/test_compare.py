@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from engine.checkpoints import compare as module
-from engine.checkpoints.compare import MEASURES, Comparison, Drift, compare, compare_parameters, differences
-from engine.checkpoints.packed_models import pack_model
+from engine.checkpoints.combining import compare as module
+from engine.checkpoints.combining.compare import MEASURES, Comparison, Drift, compare, compare_parameters, differences
+from engine.checkpoints.combining.packed_models import pack_model
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
 from tests.checkpoints.combining.samples import CONFIG, LAYER, parameters, side

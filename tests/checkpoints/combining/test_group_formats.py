@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from engine.checkpoints import block_formats
-from engine.checkpoints.group_formats import BINARY, FP4, GROUP, INT4, TERNARY, pack_groups, unpack_groups
+from engine.checkpoints.combining import block_formats
+from engine.checkpoints.combining.group_formats import BINARY, FP4, GROUP, INT4, TERNARY, pack_groups, unpack_groups
 from tests.checkpoints.combining.samples import matrices, matrix
 
 ALL = {"int4": INT4, "fp4": FP4, "ternary": TERNARY, "binary": BINARY}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
-from engine.checkpoints.merge import Blend, fitness_weight, merge, search_blend, try_blend
+from engine.checkpoints.combining.merge import Blend, fitness_weight, merge, search_blend, try_blend
 from engine.devices import open_device
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig

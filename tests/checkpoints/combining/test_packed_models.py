@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.checkpoints.packed_models import (
+from engine.checkpoints.combining.packed_models import (
     METADATA_TENSORS,
     PRECISIONS,
     logical_shapes,
@@ -20,8 +20,8 @@ from engine.checkpoints.packed_models import (
     stays_float32,
     unpack,
 )
-from engine.checkpoints.safe_reading import TensorFile
-from engine.checkpoints.writing import Disk, write_tensors
+from engine.checkpoints.store.safe_reading import TensorFile
+from engine.checkpoints.store.writing import Disk, write_tensors
 from engine.errors import CheckpointError, CodecoilError
 from engine.model import files
 from engine.model.config import ModelConfig

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import engine
-from engine.checkpoints.packed_models import PRECISIONS, packed_bytes
-from engine.checkpoints.precision_table import precision_table
+from engine.checkpoints.combining.packed_models import PRECISIONS, packed_bytes
+from engine.checkpoints.combining.precision_table import precision_table
 from engine.devices import open_device
 from engine.model.step import AdamW
 from tests.checkpoints.combining.samples import CONFIG, LAYER, parameters

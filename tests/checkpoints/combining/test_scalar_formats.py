@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.checkpoints import scalar_formats as formats
+from engine.checkpoints.combining import scalar_formats as formats
 from tests.checkpoints.combining.samples import matrices, matrix
 
 

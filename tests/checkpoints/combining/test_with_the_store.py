@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from engine.checkpoints.compare import compare
-from engine.checkpoints.comparison_side import side_of
-from engine.checkpoints.delta import make_delta
-from engine.checkpoints.manifest import Facts
-from engine.checkpoints.merge import merge
-from engine.checkpoints.packed_models import PRECISIONS, pack_model
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.combining.compare import compare
+from engine.checkpoints.combining.comparison_side import side_of
+from engine.checkpoints.combining.merge import merge
+from engine.checkpoints.combining.packed_models import PRECISIONS, pack_model
+from engine.checkpoints.store.delta import make_delta
+from engine.checkpoints.store.manifest import Facts
+from engine.checkpoints.store.store import CheckpointStore
 from tests.checkpoints.combining.samples import CONFIG, LAYER, parameters
 
 

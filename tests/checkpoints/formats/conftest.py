@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.checkpoints.delta import make_delta
-from engine.checkpoints.manifest import Facts
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.delta import make_delta
+from engine.checkpoints.store.manifest import Facts
+from engine.checkpoints.store.store import CheckpointStore
 
 SCRIPT = Path(__file__).parents[2] / "fixtures" / "make_export_check.py"
 

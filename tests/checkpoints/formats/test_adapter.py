@@ -9,9 +9,9 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file
 
-from engine.checkpoints.delta import Delta, DeltaPart, apply_delta, make_delta
 from engine.checkpoints.formats.adapter import FILES, write_adapter
-from engine.checkpoints.manifest import BaseReference
+from engine.checkpoints.store.delta import Delta, DeltaPart, apply_delta, make_delta
+from engine.checkpoints.store.manifest import BaseReference
 from engine.errors import CheckpointError
 
 BASE = BaseReference("0" * 32, "12" * 32)

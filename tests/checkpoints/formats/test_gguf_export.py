@@ -12,7 +12,7 @@ from gguf.quants import dequantize
 
 from engine.checkpoints.formats.gguf_export import PRECISIONS, write_gguf
 from engine.checkpoints.formats.gguf_vocabulary import CONTROL, NORMAL, UNUSED, USER_DEFINED, read_vocabulary
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CheckpointError
 
 # The largest error of a number, as a share of the largest one in its block (f16: of itself). Scales are float16.
@@ -163,7 +163,7 @@ def test_the_file_is_replaced_at_once(tmp_path, config, parameters, tokenizer):
 
 def described(pre_tokenizer, added=()):
     """A tokenizer.json of single bytes."""
-    from engine.corpus.byte_alphabet import CHARACTER_OF_BYTE
+    from engine.corpus.tokens.byte_alphabet import CHARACTER_OF_BYTE
 
     vocab = {character: number for number, character in enumerate(CHARACTER_OF_BYTE)} | {"ab": 258, "cd": 259}
     return {

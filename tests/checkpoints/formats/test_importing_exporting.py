@@ -7,11 +7,11 @@ import os
 import numpy as np
 import pytest
 
-from engine.checkpoints.delta import Delta, DeltaPart
 from engine.checkpoints.formats.exporting import export_checkpoint
 from engine.checkpoints.formats.importing import import_checkpoint
-from engine.checkpoints.manifest import Facts
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.delta import Delta, DeltaPart
+from engine.checkpoints.store.manifest import Facts
+from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import CheckpointError, CodecoilError
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.checkpoints.formats.importing import import_checkpoint
 from engine.checkpoints.formats.mbjs import IN_A_BLOCK, read_mbjs
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import CheckpointError, CodecoilError
 
 M, D, N, K, R, V, LAYERS = 6, 12, 4, 3, 2, 11, 2

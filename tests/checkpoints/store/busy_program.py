@@ -6,8 +6,8 @@ import random
 import time
 from pathlib import Path
 
-from engine.checkpoints.manifest import Facts
-from engine.checkpoints.store import CheckpointStore, Retention
+from engine.checkpoints.store.manifest import Facts
+from engine.checkpoints.store.store import CheckpointStore, Retention
 from engine.errors import CheckpointError
 
 EXPECTED = (

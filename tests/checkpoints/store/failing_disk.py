@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from engine.checkpoints.writing import Disk
+from engine.checkpoints.store.writing import Disk
 
 OPERATIONS = (
     "make_folder", "create", "open_lock", "write", "flush", "flush_folder", "rename", "remove", "remove_folder",

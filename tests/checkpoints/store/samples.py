@@ -9,10 +9,10 @@ from functools import lru_cache
 import numpy as np
 
 import engine
-from engine.checkpoints.delta import Delta, make_delta
-from engine.checkpoints.manifest import Facts, Manifest
-from engine.checkpoints.store import CheckpointStore
-from engine.corpus.tokenizer import Tokenizer
+from engine.checkpoints.store.delta import Delta, make_delta
+from engine.checkpoints.store.manifest import Facts, Manifest
+from engine.checkpoints.store.store import CheckpointStore
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.model.config import ModelConfig
 from engine.model.model import Model
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engine.checkpoints.manifest import Facts
-from engine.checkpoints.store import CheckpointStore, Retention
+from engine.checkpoints.store.manifest import Facts
+from engine.checkpoints.store.store import CheckpointStore, Retention
 from engine.errors import CheckpointError
 from tests.checkpoints.store.failing_disk import (
     ArmedCountingDisk,

@@ -18,10 +18,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from engine.checkpoints import safe_reading
-from engine.checkpoints.delta import DeltaPart
-from engine.checkpoints.manifest import Manifest, read_manifest
-from engine.checkpoints.safe_reading import (
+from engine.checkpoints.store import safe_reading
+from engine.checkpoints.store.delta import DeltaPart
+from engine.checkpoints.store.manifest import Manifest, read_manifest
+from engine.checkpoints.store.safe_reading import (
     TensorFile,
     check_file_name,
     check_name,
@@ -31,7 +31,7 @@ from engine.checkpoints.safe_reading import (
     read_json,
     read_plain,
 )
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import CheckpointError, CodecoilError
 from tests.checkpoints.store.samples import TINY, save_base, save_wsla
 

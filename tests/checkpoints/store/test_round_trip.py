@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save
 
-from engine.checkpoints.delta import Delta, DeltaPart, apply_delta, difference, make_delta
-from engine.checkpoints.manifest import Facts, read_manifest
-from engine.checkpoints.store import CheckpointStore
+from engine.checkpoints.store.delta import Delta, DeltaPart, apply_delta, difference, make_delta
+from engine.checkpoints.store.manifest import Facts, read_manifest
+from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import CheckpointError, CodecoilError
 from engine.model.files import read_config, read_parameters
 from engine.model.model import load_model

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from engine.checkpoints.manifest import Facts
-from engine.checkpoints.store import CheckpointStore, Retention
+from engine.checkpoints.store.manifest import Facts
+from engine.checkpoints.store.store import CheckpointStore, Retention
 from engine.errors import CheckpointError
 from tests.checkpoints.store.samples import TINY, parameters, same, save_base, save_wsla, wsla_change
 
@@ -233,6 +233,6 @@ def test_a_base_that_goes_while_its_delta_is_written_is_noticed(store):
 
 
 def _delta():
-    from engine.checkpoints.delta import make_delta
+    from engine.checkpoints.store.delta import make_delta
 
     return make_delta("wsla", TINY, wsla_change())

@@ -8,9 +8,9 @@ import threading
 
 import pytest
 
-from engine.checkpoints import writing
-from engine.checkpoints.store import CheckpointStore
-from engine.checkpoints.writing import Disk, locked
+from engine.checkpoints.store import writing
+from engine.checkpoints.store.store import CheckpointStore
+from engine.checkpoints.store.writing import Disk, locked
 from engine.errors import CheckpointError
 from tests.checkpoints.store.busy_program import be_busy
 from tests.checkpoints.store.samples import save_base

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from engine.checkpoints.checking import hash_of
-from engine.checkpoints.delta import Delta, DeltaPart
-from engine.checkpoints.manifest import BaseReference, Facts, FileRecord
-from engine.checkpoints.store import CheckpointStore, Manifest
+from engine.checkpoints.store.checking import hash_of
+from engine.checkpoints.store.delta import Delta, DeltaPart
+from engine.checkpoints.store.manifest import BaseReference, Facts, FileRecord
+from engine.checkpoints.store.store import CheckpointStore, Manifest
 from tests.checkpoints.store.samples import TINY, parameters, save_base, save_wsla, tokenizer
 
 NORM = "backbone.norm_f.weight"

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save
 
-from engine.checkpoints import writing
-from engine.checkpoints.manifest import FileRecord
-from engine.checkpoints.safe_reading import DTYPES, TensorFile
-from engine.checkpoints.writing import Disk, new_folder, write_file, write_tensors
+from engine.checkpoints.store import writing
+from engine.checkpoints.store.manifest import FileRecord
+from engine.checkpoints.store.safe_reading import DTYPES, TensorFile
+from engine.checkpoints.store.writing import Disk, new_folder, write_file, write_tensors
 from engine.errors import CheckpointError
 
 

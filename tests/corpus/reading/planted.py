@@ -127,10 +127,10 @@ PLACES = [  # (path, how a value that is known by its shape stands in a file)
     ("main.go", "const value = `{}`"),
 ]
 ASSIGNMENTS = [  # (path, how a name is given a value)
-    ("app/settings.py", '{name} = "{value}"'),
-    ("app/settings.py", "    {name}: str = '{value}'"),
-    ("app/settings.py", 'os.environ["{NAME}"] = "{value}"'),
-    ("app/settings.py", "connect(host, {name}='{value}', timeout=3)"),
+    ("app/state/settings.py", '{name} = "{value}"'),
+    ("app/state/settings.py", "    {name}: str = '{value}'"),
+    ("app/state/settings.py", 'os.environ["{NAME}"] = "{value}"'),
+    ("app/state/settings.py", "connect(host, {name}='{value}', timeout=3)"),
     ("web/config.ts", "export const {name} = '{value}';"),
     ("web/config.ts", '  {name}: "{value}",'),
     ("config/app.json", '  "{name}": "{value}",'),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.corpus.git import ask_git
-from engine.corpus.split import newest_paths
+from engine.corpus.batches.split import newest_paths
+from engine.corpus.reading.git import ask_git
 from engine.scorecard.replay import SHOW
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the planted programs are shell scripts")

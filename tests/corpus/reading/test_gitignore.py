@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.corpus.gitignore import IgnoreFile, as_bytes_text
-from engine.corpus.walk import walk
+from engine.corpus.reading.gitignore import IgnoreFile, as_bytes_text
+from engine.corpus.reading.walk import walk
 
 NAMES = [
     "a",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from engine.corpus.kinds import Kind, kind_of
-from engine.corpus.languages import generated_name, generated_text, language_of
+from engine.corpus.reading.kinds import Kind, kind_of
+from engine.corpus.reading.languages import generated_name, generated_text, language_of
 
 
 def by_path(path: str, text: str = "") -> Kind:

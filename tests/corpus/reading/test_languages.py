@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.corpus import languages
+from engine.corpus.reading import languages
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.corpus.near_duplicates import SIGNATURE_BYTES, near_duplicates, signature, similarity
+from engine.corpus.reading.near_duplicates import SIGNATURE_BYTES, near_duplicates, signature, similarity
 
 WORDS = [f"name{i}" for i in range(2000)] + ["(", ")", "=", ".", "return", "self"]
 

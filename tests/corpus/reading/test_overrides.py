@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.corpus import overrides as module
-from engine.corpus.overrides import Choice, Overrides, load_overrides, repository_folder, save_overrides
+from engine.corpus.reading import overrides as module
+from engine.corpus.reading.overrides import Choice, Overrides, load_overrides, repository_folder, save_overrides
 from engine.errors import CorpusError
 
 LEARN, LEAVE = Choice.LEARN, Choice.LEAVE

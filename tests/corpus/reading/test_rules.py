@@ -7,12 +7,12 @@ import os
 
 import pytest
 
-from engine.corpus import rules
-from engine.corpus.kinds import Kind
-from engine.corpus.overrides import Choice, Overrides
-from engine.corpus.rules import Reading, ScanSettings, SecretPolicy, read, read_all, settle_duplicates
-from engine.corpus.verdict import Reason
-from engine.corpus.walk import Entry, walk
+from engine.corpus.reading import rules
+from engine.corpus.reading.kinds import Kind
+from engine.corpus.reading.overrides import Choice, Overrides
+from engine.corpus.reading.rules import Reading, ScanSettings, SecretPolicy, read, read_all, settle_duplicates
+from engine.corpus.reading.verdict import Reason
+from engine.corpus.reading.walk import Entry, walk
 from tests.corpus.reading.planted import Maker, token_formats
 
 AWS_KEY = token_formats(Maker(1))["AWS access key"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.corpus.secrets import find_secrets, mask_lines, scan, secret_file_name
+from engine.corpus.reading.secrets import find_secrets, mask_lines, scan, secret_file_name
 from tests.corpus.reading.planted import CODE, Maker, key_block, look_alikes, planted, token_formats
 
 RECALL = 0.95

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.corpus.text import Decoded, decode, notebook_code
-from engine.corpus.verdict import Reason
+from engine.corpus.reading.text import Decoded, decode, notebook_code
+from engine.corpus.reading.verdict import Reason
 
 TEXT = "naïve = 'größe'\r\n\tif x:\n"
 

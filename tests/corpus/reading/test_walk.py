@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from engine.corpus import walk as walking
-from engine.corpus.walk import walk, walk_some
+from engine.corpus.reading import walk as walking
+from engine.corpus.reading.walk import walk, walk_some
 from engine.errors import CorpusError
 
 

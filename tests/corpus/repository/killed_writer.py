@@ -16,7 +16,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from engine.corpus.token_cache import KEY_BYTES, TokenCache
+from engine.corpus.tokens.token_cache import KEY_BYTES, TokenCache
 
 TEXTS = 400
 VOCABULARY = 8192

@@ -11,9 +11,9 @@ sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))  # last: it has a
 
 from synthetic_repository import Writer
 
+from engine.corpus.reading.rules import ScanSettings
 from engine.corpus.repository import Repository
-from engine.corpus.rules import ScanSettings
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 
 
 @cache

@@ -113,7 +113,7 @@ def test_a_folder_that_is_not_there(root, capsys):
 
 
 def test_tokens_are_those_of_the_built_in_model(root, capsys):
-    from engine.corpus.tokenizer import Tokenizer
+    from engine.corpus.tokens.tokenizer import Tokenizer
     from engine.model.starter import starter_place
 
     text = source("one.py")

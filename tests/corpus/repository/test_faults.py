@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from sources import fill, opened, source, write
 
-from engine.corpus import disk
+from engine.corpus.reading import disk
 from engine.errors import CorpusError
 
 KILLS = 20
@@ -129,9 +129,9 @@ def test_a_full_disk_ends_a_scan_and_keeps_what_was_there(root, data, monkeypatc
 
     with monkeypatch.context() as patch:
         plain = disk.locked
-        for module in ("engine.corpus.token_cache.locked", "engine.corpus.verdict_cache.locked"):
+        for module in ("engine.corpus.tokens.token_cache.locked", "engine.corpus.reading.verdict_cache.locked"):
             patch.setattr(module, fails)
-        patch.setattr("engine.corpus.verdict_cache.write_whole", lambda *_: fails_to_write(number))
+        patch.setattr("engine.corpus.reading.verdict_cache.write_whole", lambda *_: fails_to_write(number))
         with pytest.raises(CorpusError) as raised:
             opened(root, data).scan()
     assert raised.value.remedy and str(data) in raised.value.message
@@ -195,7 +195,7 @@ def test_left_over_temporary_files_are_swept_away(root, data):
 
 
 def test_the_journal_does_not_grow_without_end(root, data, monkeypatch):
-    monkeypatch.setattr("engine.corpus.verdict_cache.MOST_STALE", 20)
+    monkeypatch.setattr("engine.corpus.reading.verdict_cache.MOST_STALE", 20)
     paths = fill(root, 10)
     repository = opened(root, data)
     repository.scan()

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources import fill, nearly, opened, source, write
 
-from engine.corpus.held_out_parts import LEAST_SHARE, MOST_COUNTED, HeldOutFile, choose_scoring
-from engine.corpus.overrides import Choice
+from engine.corpus.batches.held_out_parts import LEAST_SHARE, MOST_COUNTED, HeldOutFile, choose_scoring
+from engine.corpus.reading.overrides import Choice
 
 
 def files(count: int, size: int = 1000, is_code: bool = True) -> list[HeldOutFile]:

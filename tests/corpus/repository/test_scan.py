@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from sources import fill, nearly, opened, source, tokenizer, write
 
+from engine.corpus.batches.windows import HeldOutWindows, Windows
 from engine.corpus.corpus import Corpus
-from engine.corpus.overrides import Choice
+from engine.corpus.reading.overrides import Choice
+from engine.corpus.reading.rules import ScanSettings, SecretPolicy
+from engine.corpus.reading.scan_progress import ScanCancelledError
+from engine.corpus.reading.verdict import Reason
 from engine.corpus.repository import Repository
-from engine.corpus.rules import ScanSettings, SecretPolicy
-from engine.corpus.scan_progress import ScanCancelledError
-from engine.corpus.tokenizer import Tokenizer
-from engine.corpus.verdict import Reason
-from engine.corpus.windows import HeldOutWindows, Windows
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CorpusError
 
 SECRET = 'key = "AKIAQX7B2MZ3N5R4T6WD"'
@@ -127,14 +127,14 @@ def test_listing_first_reads_each_file_once(root, data, files_opened):
 
 
 def test_texts_that_are_not_kept_are_read_again(root, data, monkeypatch):
-    monkeypatch.setattr("engine.corpus.listing.KEPT_BYTES", 5000)
+    monkeypatch.setattr("engine.corpus.reading.listing.KEPT_BYTES", 5000)
     paths = fill(root, 20)
     corpus = opened(root, data).scan()
     assert all(corpus.tokenizer.decode(corpus.tokens(path)) == source(path) for path in paths)
 
 
 def test_files_that_change_or_vanish_between_listing_and_tokenising(root, data, monkeypatch):
-    monkeypatch.setattr("engine.corpus.listing.KEPT_BYTES", 0)
+    monkeypatch.setattr("engine.corpus.reading.listing.KEPT_BYTES", 0)
     paths = fill(root, 12)
     repository = Repository(root, data)
     repository.list_files()

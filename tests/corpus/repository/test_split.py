@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources import fill, nearly, opened, source, write
 
-from engine.corpus.overrides import Choice
-from engine.corpus.rules import HeldOutBy
-from engine.corpus.split import Candidate, Portion, line_to_split_at, place_of, split_by_commits, split_by_path
+from engine.corpus.batches.split import Candidate, Portion, line_to_split_at, place_of, split_by_commits, split_by_path
+from engine.corpus.reading.overrides import Choice
+from engine.corpus.reading.rules import HeldOutBy
 
 PORTION = Portion()
 

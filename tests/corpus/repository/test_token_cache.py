@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from killed_writer import TEXTS, VOCABULARY, key_of, tokens_of
 
-from engine.corpus import token_cache
-from engine.corpus.token_cache import RECORD, TokenCache
+from engine.corpus.tokens import token_cache
+from engine.corpus.tokens.token_cache import RECORD, TokenCache
 from engine.errors import CorpusError
 
 KILLS = 25

@@ -10,8 +10,8 @@ import pytest
 from sources import fill, nearly, opened, source, write
 
 from engine.corpus.corpus import Corpus
-from engine.corpus.overrides import Choice
-from engine.corpus.verdict import Reason
+from engine.corpus.reading.overrides import Choice
+from engine.corpus.reading.verdict import Reason
 
 
 def same(corpus: Corpus, root: Path, data: Path) -> None:
@@ -129,7 +129,7 @@ def test_copies_follow_the_file_that_they_copy(root, data):
 
 
 def test_a_large_family_of_near_copies(root, data, monkeypatch):
-    monkeypatch.setattr("engine.corpus.listing.LARGEST_CLUSTER", 8)
+    monkeypatch.setattr("engine.corpus.reading.listing.LARGEST_CLUSTER", 8)
     repository, _ = scanned(root, data, 10)
     names = [write(root, f"family/{number:02d}.py", nearly(source("family"), number)) for number in range(20)]
     corpus = repository.update(["family"])

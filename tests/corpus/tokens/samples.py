@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tokenizers import Regex, models, normalizers, pre_tokenizers, processors, trainers
 from tokenizers import Tokenizer as Library
 
-from engine.corpus.documents import Document
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.batches.documents import Document
+from engine.corpus.tokens.tokenizer import Tokenizer
 
 # All of Unicode, lone surrogates too, with what source code and tokenizers stumble over more often than by chance.
 every_text = st.text(

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from tokenizers import Tokenizer as Library
 
-from engine.corpus.code_merges import SHORT, CodeMerges
-from engine.corpus.special_tokens import exact_description, special_ids
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.code_merges import SHORT, CodeMerges
+from engine.corpus.tokens.special_tokens import exact_description, special_ids
+from engine.corpus.tokens.tokenizer import Tokenizer
 
 from . import samples
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.corpus.fim import cut, draw, sections
-from engine.corpus.framing import Framing
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.batches.fim import cut, draw, sections
+from engine.corpus.batches.framing import Framing
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import TokenizerError
 
 from . import samples

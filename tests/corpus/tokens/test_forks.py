@@ -11,7 +11,7 @@ import pytest
 CODE = """
 import os, subprocess, sys, tempfile
 from pathlib import Path
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from tests.corpus.tokens import samples
 
 with tempfile.TemporaryDirectory() as folder:

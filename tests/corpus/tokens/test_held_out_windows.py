@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.corpus.framing import Framing
-from engine.corpus.windows import HeldOutWindows
+from engine.corpus.batches.framing import Framing
+from engine.corpus.batches.windows import HeldOutWindows
 
 from . import samples
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 
-from engine.corpus.byte_alphabet import CHARACTER_OF_BYTE
-from engine.corpus.tokenizer import IncrementalDecoder, Tokenizer
+from engine.corpus.tokens.byte_alphabet import CHARACTER_OF_BYTE
+from engine.corpus.tokens.tokenizer import IncrementalDecoder, Tokenizer
 
 from . import samples
 

@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from engine.corpus.special_tokens import SpecialTokens
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.special_tokens import SpecialTokens
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import TokenizerError
 
 from . import samples

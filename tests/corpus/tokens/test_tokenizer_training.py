@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from engine.corpus.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import TokenizerError
 
 from . import samples

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.corpus import windows as module
-from engine.corpus.framing import Framing
-from engine.corpus.tokenizer import Tokenizer
-from engine.corpus.windows import Windows
+from engine.corpus.batches import windows as module
+from engine.corpus.batches.framing import Framing
+from engine.corpus.batches.windows import Windows
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import ConfigError, CorpusError, InputError, TokenizerError
 
 from . import samples

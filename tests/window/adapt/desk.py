@@ -16,11 +16,11 @@ class Desk(QObject):
     """The controllers of `app.state.application.Application`, and nothing that computes."""
 
     def __init__(self, folder) -> None:
-        from app.settings import Settings
         from app.state.checkpoints import CheckpointController
         from app.state.completion import CompletionController
         from app.state.engine import EngineController
         from app.state.repository import RepositoryController
+        from app.state.settings import Settings
         from app.state.training import TrainingController
 
         super().__init__()

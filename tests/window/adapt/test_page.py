@@ -11,8 +11,8 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPushButton
 
-from app.events import Failure
 from app.values.checkpoints import TrashRow
+from app.values.events import Failure
 from app.values.training import ResumableRun, ScoreView
 from tests.window.adapt.desk import events
 

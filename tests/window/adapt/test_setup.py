@@ -222,7 +222,7 @@ def test_a_preset_fills_the_drawer_anew(drawer, desk, page):
 
 def test_earlier_results_of_this_folder_are_listed_newest_first(page, desk):
     desk.open_folder()
-    earlier = page.setup.earlier
+    earlier = page.setup.past_runs
     assert earlier.nothing.isVisible()
     root = desk.repository.root
     own = {"run": "r", "mode": "lora", "step": 800, "held_out_before": 4.0, "held_out_loss": 3.0, "repository": root}
@@ -249,7 +249,7 @@ def test_tab_leads_out_of_the_earlier_results(page, desk, qapp, qtbot):
     desk.checkpoints.on_listed(Listing((CheckpointRow("a", "first", **own), CheckpointRow("b", "second", **own))))
     page.activateWindow()
     qtbot.waitUntil(page.isActiveWindow)
-    table = page.setup.earlier.table
+    table = page.setup.past_runs.table
     table.setFocus(Qt.FocusReason.TabFocusReason)
     qtbot.keyClick(table, Qt.Key.Key_Tab)
     assert qapp.focusWidget() is not table

@@ -14,7 +14,7 @@ class Story:
     """Ids by name, in the order in which they were made."""
 
     def __init__(self, data_folder: Path, base: str, root: str) -> None:
-        from engine.checkpoints.store import CheckpointStore
+        from engine.checkpoints.store.store import CheckpointStore
 
         self.store = CheckpointStore(data_folder / "checkpoints")
         self.base, self.root = base, root
@@ -25,7 +25,7 @@ class Story:
 
     def whole(self, name: str, seed: int, loss: float | None = 2.0, **more) -> str:
         """Every weight moved a little, as a full run would."""
-        from engine.checkpoints.store import Facts
+        from engine.checkpoints.store.store import Facts
 
         noise = np.random.default_rng(seed)
         moved = {
@@ -41,8 +41,8 @@ class Story:
 
     def delta(self, name: str, seed: int, loss: float | None = 2.0, **more) -> str:
         """The rows of B and C, as WSLA trains them."""
-        from engine.checkpoints.delta import make_delta
-        from engine.checkpoints.store import Facts
+        from engine.checkpoints.store.delta import make_delta
+        from engine.checkpoints.store.store import Facts
 
         noise = np.random.default_rng(seed)
         moved = {

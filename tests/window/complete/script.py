@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
-from app.events import Failure
 from app.values.checkpoints import CheckpointRow
 from app.values.completion import STARTER, CompletionQuery, CompletionView
+from app.values.events import Failure
 from app.window.complete import suggester as states
 
 ADAPTED, OTHER, RUN = "c7", "c8", "r7"

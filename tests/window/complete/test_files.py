@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from app.settings import Settings
+from app.state.settings import Settings
 from tests.window.complete.script import PATH, TEXT
 from tests.window.stage import open_repository, press
 

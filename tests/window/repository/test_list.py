@@ -54,11 +54,11 @@ def test_a_list_without_files_says_why(page, application):
 
 def test_a_folder_with_nothing_to_learn_is_not_adapted_to(page, application):
     open_repository(application, corpus(rows()[1:2]))
-    assert application.training.startable == "There is nothing to learn in this folder."
+    assert application.training.start_problem == "There is nothing to learn in this folder."
     open_repository(application, corpus(rows()[2:3]))  # a file to measure on, and none to learn from
-    assert application.training.startable == "There is nothing to learn in this folder."
+    assert application.training.start_problem == "There is nothing to learn in this folder."
     open_repository(application)
-    assert application.training.startable == ""
+    assert application.training.start_problem == ""
 
 
 def test_the_order_of_the_files_is_remembered(page, application, theme):

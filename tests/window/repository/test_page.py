@@ -8,7 +8,7 @@ from PySide6.QtCore import QAbstractItemModel, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.events import Failure
+from app.values.events import Failure
 from app.values.memory import READY, MemoryView
 from app.window.repository.file_tree import NAME, TOKENS, VERDICT
 from app.window.repository.filters import CHANGED, HELD_OUT, LEFT_OUT

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 
-from app.events import Failure
 from app.values.completion import ModelChoice
+from app.values.events import Failure
 from app.values.repository import FileLosses
 from app.window.repository.file_tree import LOSS
 from tests.window.stage import ROOT, corpus, open_repository, press, rows

@@ -14,7 +14,7 @@ def usual(tmp_path, monkeypatch):
     (folder / "checkpoints").mkdir(parents=True)
     (folder / "checkpoints" / "manifest.json").write_bytes(b"x" * 3000)
     monkeypatch.delenv("CODECOIL_DATA")
-    for place in ("app.data_folder.usual_folder", "app.state.storage.usual_folder"):
+    for place in ("app.data.data_folder.usual_folder", "app.state.storage.usual_folder"):
         monkeypatch.setattr(place, lambda: folder)
     return folder
 
@@ -80,8 +80,8 @@ def test_it_is_offered_copied_undone_and_copied_again(usual, started, part_of, t
 
 
 def test_after_the_next_start_the_old_one_can_be_deleted(usual, started, part_of, tmp_path, qtbot):
-    from app.data_folder import data_folder
-    from app.data_move import finish_move
+    from app.data.data_folder import data_folder
+    from app.data.data_move import finish_move
 
     first = started(usual)
     first.storage.consider(str(tmp_path / "new"))

@@ -14,13 +14,13 @@ from PySide6.QtCore import Slot
 
 from app.state.run_history import RunHistory
 from app.theme.plots import MEMORY_TOKENS, PlotStyle
+from app.values.words import nbytes
 from app.window.adapt.memory_bar import KINDS_HELP
 from app.window.adapt.plots.chart import Chart, Curve
 from app.window.adapt.plots.numbers import fitted, thinned
 from app.window.adapt.plots.read_out import Reading
 from app.window.adapt.plots.timeline import Timeline
 from app.window.adapt.plots.words import size
-from app.words import nbytes
 
 ROOM = 1.08  # above the ceiling, so that its line is not the edge
 NEAR = 0.3  # of the ceiling: below it the plot looks at what is used, and says in words that the ceiling is far above

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from app.words import nbytes
+from app.values.words import nbytes
 
 
 def decimals(spacing: float) -> int:

@@ -1,0 +1,357 @@
+"""Fetching a base model: the one connection that Codecoil makes, and only after the user agreed to host and size.
+
+    list what the repository holds ─▶ fetch each file ─▶ compare every hash ─▶ take it into the store
+
+The guard is open for the hosts of the hub, by name, and only inside `fetch`.  What is cut off is gone on with the next
+time; what does not have the hash that the hub states for it is thrown away.  No token of the user is sent.
+
+A line that says nothing is left after `WAIT` and tried again: between two tries `report` is asked, so that cancelling
+never waits longer than that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urljoin, urlsplit
+
+from app.network import connections
+from app.network.base_models import BaseModel
+from engine.errors import CodecoilError
+
+HUB = "https://huggingface.co"
+ENDPOINT_VARIABLE = "HF_ENDPOINT"  # the hub's own setting: a mirror inside a company, or a stand-in
+FILE_HOSTS = {"huggingface.co": ("hf.co",)}  # the hub passes large files on to hosts below these
+WANTED = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+WEIGHTS = ".safetensors"
+INDEX = ".safetensors.index.json"
+CHUNK = 256 * 1024  # bytes between two reports; cancelling waits for one
+WAIT, PAUSE, LOOK = 4.0, 1.0, 0.1  # seconds: for an answer or a block, between two tries, between two looks meanwhile
+TRIES = 6  # without a single new byte
+MOST_HOPS = 5  # from one host to another
+SLACK = 1.1  # a repository that holds more than this times what was agreed to is not what was agreed to
+NETWORK_MODULES = ("huggingface_hub", "httpx2", "httpx", "httpcore2", "httpcore")
+MOST_BESIDES = 64 << 20  # the sum of all that is not weights
+
+T = TypeVar("T")
+Report = Callable[[int, int, str], None]  # bytes, of bytes, what is being done
+
+
+class FetchError(CodecoilError):
+    """A base model could not be fetched."""
+
+
+@dataclass(frozen=True)
+class HubFile:
+    """A file as the hub states it.  Large ones have a SHA-256; small ones the hash by which git knows them."""
+
+    name: str
+    size: int
+    sha256: str
+    git_hash: str
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What the user is asked to agree to."""
+
+    model: BaseModel
+    hosts: tuple[str, ...]
+    nbytes: int
+
+    @property
+    def question(self) -> str:
+        """The same in the window and on the command line."""
+        from app.values.words import nbytes
+
+        hosts = " and ".join(self.hosts)
+        return (
+            f"Fetch {self.model.name} ({nbytes(self.nbytes)}, {self.model.licence}) from {hosts}? "
+            "The host sees your address and which files you ask for, and nothing of your code."
+        )
+
+
+def endpoint() -> str:
+    """Where the hub is."""
+    return os.environ.get(ENDPOINT_VARIABLE, "").rstrip("/") or HUB
+
+
+def agreement_for(model: BaseModel) -> Agreement:
+    """What fetching this model would mean.  Connects to nothing."""
+    address = urlsplit(endpoint())
+    host = address.hostname or ""
+    hosts = [host, *FILE_HOSTS.get(host, ())]
+    proxy = "" if connections.is_this_machine(host) else _proxy(address.scheme, hosts)
+    return Agreement(model, (*hosts, proxy) if proxy else tuple(hosts), model.nbytes)
+
+
+def _proxy(scheme: str, hosts: list[str]) -> str:
+    """The host that would stand between us and one of these, or an empty string."""
+    from urllib.request import getproxies, proxy_bypass  # slow to load; the list of models does not need it
+
+    proxies = getproxies()
+    address = proxies.get(scheme) or proxies.get("all") or ""
+    if all(proxy_bypass(host) for host in hosts):
+        return ""
+    return urlsplit(address if "://" in address else f"//{address}").hostname or ""
+
+
+def downloads_folder(data_folder: Path) -> Path:
+    """Where files lie until they are whole and checked."""
+    return data_folder / "downloads"
+
+
+def fetch(
+    agreement: Agreement, data_folder: Path, report: Report, guard: connections.Guard | None = None, name: str = ""
+) -> Any:
+    """Fetch, check and import; gives the checkpoint's manifest.  `report` may raise to cancel: what is there stays."""
+    with _in_words(agreement):
+        folder = downloads_folder(data_folder) / agreement.model.name
+        _need_room(agreement, data_folder, folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with (guard or connections.install()).allowing(agreement.hosts, f"Get {agreement.model.name}"):
+            files = _fetch_files(agreement, folder, report)
+        _check(files, folder, report)
+
+        from engine.checkpoints.formats.importing import import_checkpoint
+        from engine.checkpoints.store.store import CheckpointStore
+
+        report(agreement.nbytes, agreement.nbytes, "Taking it into the store")
+        store = CheckpointStore(data_folder / "checkpoints")
+        manifest = import_checkpoint(store, folder, name or agreement.model.name)
+        shutil.rmtree(folder)
+        return manifest
+
+
+def _fetch_files(agreement: Agreement, folder: Path, report: Report) -> list[HubFile]:
+    """All that is not there yet; gives what the hub states of each."""
+    asking = partial(report, 0, agreement.nbytes, f"Asking {agreement.hosts[0]}")
+    try:
+        commit, files = _with_tries(partial(_listing, agreement), asking)
+        _drop_stale(files, folder, report)
+        _download(agreement, commit, files, folder, report)
+    finally:
+        _hub().close_session()  # an idle connection would outlive what was agreed to
+    return files
+
+
+def _hub():
+    """The hub's library, loaded when it is needed, without the parts that the guard cannot see or nobody asked for."""
+    os.environ["HF_HUB_DISABLE_XET"] = "1"  # compiled: it would go around the guard
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+    os.environ["HF_HUB_DISABLE_IMPLICIT_TOKEN"] = "1"
+    import huggingface_hub
+    import huggingface_hub.constants as constants
+
+    constants.HF_HUB_DISABLE_XET = True  # in case that somebody loaded it before us
+    constants.HF_HUB_DISABLE_TELEMETRY = True
+    return huggingface_hub
+
+
+def _listing(agreement: Agreement) -> tuple[str, list[HubFile]]:
+    """The commit, and the files of it that we want; refused if that is not what was agreed to."""
+    hub, model = _hub(), agreement.model
+    info = hub.HfApi(endpoint=endpoint(), token=False).model_info(model.repository, files_metadata=True, timeout=WAIT)
+    files = [
+        HubFile(each.rfilename, each.size or 0, each.lfs.sha256 if each.lfs else "", each.blob_id or "")
+        for each in info.siblings or ()
+        if "/" not in each.rfilename and (each.rfilename in WANTED or each.rfilename.endswith((WEIGHTS, INDEX)))
+    ]
+    weights = sum(file.size for file in files if file.name.endswith(WEIGHTS))
+    others = sum(file.size for file in files) - weights
+    if not weights or not any(file.name == "config.json" for file in files):
+        raise FetchError(f"{model.repository} holds no weights that Codecoil reads.", "Choose another model.")
+    if weights > SLACK * agreement.nbytes or others > MOST_BESIDES:
+        raise FetchError(
+            f"{model.repository} now holds {weights + others:,} bytes; you agreed to about {agreement.nbytes:,}.",
+            "It is not what it was when this list was made. Nothing was fetched.",
+        )
+    if not all(file.sha256 or file.git_hash for file in files):
+        raise FetchError(f"{agreement.hosts[0]} states no hash for some files.", "They could not be checked.")
+    return info.sha or "main", files
+
+
+def _drop_stale(files: list[HubFile], folder: Path, report: Report) -> None:
+    """Throw away what an earlier try left and the hub does not state any more."""
+    wanted, parts = {file.name: file for file in files}, {_part(file, folder) for file in files}
+    for path in sorted(folder.iterdir()):
+        file = wanted.get(path.name)
+        if path not in parts and not (file and _has_its_hash(path, file, _checking(report, files, file))):
+            path.unlink()
+
+
+def _download(agreement: Agreement, commit: str, files: list[HubFile], folder: Path, report: Report) -> None:
+    """Fetch what is not there yet; a line that breaks or stays silent is taken up again."""
+    total, before = sum(file.size for file in files), 0
+    for file in files:
+        if not (folder / file.name).is_file():
+            address = _hub().hf_hub_url(agreement.model.repository, file.name, revision=commit, endpoint=endpoint())
+            progress = partial(_report_from, report, before, total, f"Fetching {file.name}")
+            kept = partial(_size, _part(file, folder))
+            _with_tries(
+                partial(_fetch_file, agreement, address, file, folder, progress), partial(_tell, progress, kept), kept
+            )
+        before += file.size
+
+
+def _tell(progress: Callable[[int], None], kept: Callable[[], int]) -> None:
+    progress(kept())
+
+
+def _report_from(report: Report, before: int, total: int, words: str, done: int) -> None:
+    report(before + done, total, words)
+
+
+def _with_tries(do: Callable[[], T], look: Callable[[], None], so_far: Callable[[], int] = lambda: 0) -> T:
+    """What `do` gives.  What is of the network is tried again until `TRIES` in a row have brought nothing new."""
+    tries, had = 0, so_far()
+    while True:
+        look()
+        try:
+            return do()
+        except Exception as error:
+            have = so_far()
+            tries, had = (1 if have > had else tries + 1), have
+            if tries == TRIES or getattr(error, "response", None) is not None or not _is_of_network(error):
+                raise
+        until = time.monotonic() + PAUSE
+        while (left := until - time.monotonic()) > 0:
+            look()
+            time.sleep(min(left, LOOK))
+
+
+def _part(file: HubFile, folder: Path) -> Path:
+    """Where a file grows: of this very content, so another commit's does not go on with it."""
+    return folder / f"{file.name}.{(file.sha256 or file.git_hash)[:16]}.part"
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
+
+
+def _fetch_file(agreement: Agreement, address: str, file: HubFile, folder: Path, report: Callable[[int], None]) -> None:
+    """One file, beginning where an earlier try ended.  The hub's own library would begin anew."""
+    part = _part(file, folder)
+    part.touch()
+    have = _size(part)
+    if have < file.size:
+        headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+        with _answer(agreement, address, headers) as response:
+            have = have if response.status_code == 206 else 0
+            with open(part, "ab" if have else "wb") as out:
+                for block in response.iter_bytes(CHUNK):
+                    have += len(block)
+                    if have > file.size:
+                        break  # longer than stated: the hash will tell
+                    out.write(block)
+                    report(have)
+    if have < file.size:
+        raise ConnectionResetError(f"{file.name} ended after {have:,} of {file.size:,} bytes")
+    os.replace(part, folder / file.name)
+
+
+@contextlib.contextmanager
+def _answer(agreement: Agreement, address: str, headers: dict[str, str]) -> Iterator[Any]:
+    """The answer at an address, from whichever of the agreed hosts has it in the end."""
+    from huggingface_hub.utils import get_session, hf_raise_for_status
+
+    for _ in range(MOST_HOPS):
+        with get_session().stream("GET", address, headers=headers, timeout=WAIT, follow_redirects=False) as response:
+            if not response.has_redirect_location:
+                hf_raise_for_status(response)
+                yield response
+                return
+            address = urljoin(address, response.headers["location"])
+        _need_agreed(agreement, urlsplit(address).hostname or "")
+    raise FetchError(f"{agreement.hosts[0]} passes on to one address after the other.", "Try again later.")
+
+
+def _need_agreed(agreement: Agreement, host: str) -> None:
+    """A stand-in on this machine may pass on to another one there; the hub may not."""
+    own = connections.is_this_machine(agreement.hosts[0]) and connections.is_this_machine(host)
+    if not own and not connections.Permission(agreement.hosts, "").covers(host):
+        raise FetchError(
+            f"{agreement.hosts[0]} wants to pass on to {host}, which you did not agree to.",
+            "Nothing was asked of that host. Fetch the model by other means and import its folder.",
+        )
+
+
+def _check(files: list[HubFile], folder: Path, report: Report) -> None:
+    """Every file against its hash; one that differs is thrown away."""
+    for file in files:
+        path = folder / file.name
+        if not _has_its_hash(path, file, _checking(report, files, file)):
+            path.unlink()
+            raise FetchError(
+                f"{file.name} does not have the hash that the hub states for it. It was thrown away.",
+                "Try again; if it happens again, something between here and the hub changes files.",
+            )
+
+
+def _checking(report: Report, files: list[HubFile], file: HubFile) -> Callable[[int], None]:
+    """What tells how far the check of one of the files is."""
+    sizes = [each.size for each in files]
+    return partial(_report_from, report, sum(sizes[: files.index(file)]), sum(sizes), f"Checking {file.name}")
+
+
+def _has_its_hash(path: Path, file: HubFile, report: Callable[[int], None]) -> bool:
+    digest = hashlib.sha256() if file.sha256 else hashlib.sha1(f"blob {path.stat().st_size}\0".encode())
+    done = 0
+    with open(path, "rb") as opened:
+        while block := opened.read(1 << 20):
+            digest.update(block)
+            done += len(block)
+            report(done)
+    return digest.hexdigest() == (file.sha256 or file.git_hash)
+
+
+def _need_room(agreement: Agreement, data_folder: Path, folder: Path) -> None:
+    """Once fetched, once in the store; what is fetched already is there."""
+    data_folder.mkdir(parents=True, exist_ok=True)
+    kept = sum(_size(path) for path in folder.glob("*"))
+    needed, free = 2 * agreement.nbytes - kept, shutil.disk_usage(data_folder).free
+    if needed > free:
+        raise FetchError(
+            f"There are {free / 1e9:.1f} GB free in {data_folder}; to fetch and to keep it takes {needed / 1e9:.1f}.",
+            "Make room, or choose another data folder with --data-dir.",
+        )
+
+
+@contextlib.contextmanager
+def _in_words(agreement: Agreement) -> Iterator[None]:
+    """Errors of the hub's library, of the network and of the disk as words for people."""
+    try:
+        yield
+    except CodecoilError:
+        raise
+    except Exception as error:
+        if _is_of_network(error):
+            remedy = "Try again later: what was fetched is kept. A folder on disk can be imported instead."
+            raise FetchError(_cause(error, agreement), remedy) from error
+        if isinstance(error, OSError):
+            cause = f"{error.filename or 'The data folder'} cannot be written: {error.strerror or error}."
+            raise FetchError(cause, "Make room or mend that, and try again: what was fetched is kept.") from error
+        raise
+
+
+def _is_of_network(error: Exception) -> bool:
+    kinds = (ConnectionError, TimeoutError, socket.gaierror)
+    return isinstance(error, kinds) or type(error).__module__.partition(".")[0] in NETWORK_MODULES
+
+
+def _cause(error: Exception, agreement: Agreement) -> str:
+    host, status = agreement.hosts[0], getattr(getattr(error, "response", None), "status_code", None)
+    if status in (401, 404):
+        return f"{host} has no model {agreement.model.repository} that everybody may have."
+    if status is not None:
+        return f"{host} answered with an error ({status})."
+    return f"{host} cannot be reached: {(str(error) or type(error).__name__).splitlines()[0]}."

@@ -1,0 +1,199 @@
+"""The open device with the models on it.  Belongs to the engine's thread; every worker there uses this one.
+
+Models are loaded when they are first asked for and stay until the memory is needed: what was used longest ago goes
+first, and a model in training never does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from app.values.completion import IN_TRAINING, STARTER
+from app.values.engine import MemoryState
+from app.workers.loaded_model import LoadedModel, load_blend, load_one
+from engine.errors import CodecoilError, MemoryCeilingError
+
+MOST_MODELS = 5  # the two that are compared, their blend, and two points of a timeline
+
+
+class OpenDevice:
+    """What there is to compute with."""
+
+    def __init__(self, data_folder: Path) -> None:
+        self.data_folder = data_folder
+        self.tell: Callable[[str, float], None] = lambda words, tokens_per_second: None  # what is being done now
+        self.session = None  # the run that is going on
+        self.corpus = None  # the repository that is open, as it was read last
+        self.remembered = None  # the engine's MemorySnapshot of that repository
+        self.run_corpus = None  # what the last run has learned, until its scorecard is measured
+        self._wanted, self._ceiling = "auto", 3 << 30
+        self._device = None
+        self._opened = ""  # the name that the device was opened by
+        self._models: OrderedDict[tuple[str, ...], LoadedModel] = OrderedDict()
+        self._store = None
+        self._trusted: set[str] = set()  # descriptions of devices that were checked
+        self._training_model: LoadedModel | None = None
+        self._held: list[LoadedModel] = []
+
+    # ---- the device
+
+    @property
+    def store(self):
+        if self._store is None:
+            from engine.checkpoints.store.store import CheckpointStore
+
+            self._store = CheckpointStore(self.data_folder / "checkpoints")
+        return self._store
+
+    def choose(self, name: str, ceiling: int) -> None:
+        """Compute on this device from now on; during a run, from its end on."""
+        self._wanted, self._ceiling = name, ceiling
+        if self._device is None:
+            return
+        self._device.ledger.ceiling = ceiling
+        if self._opened != name and self.session is None:
+            self.close()
+
+    @property
+    def device(self):
+        """The device, opened when it is first needed."""
+        if self._device is not None and self._opened != self._wanted and self.session is None:
+            self.close()
+        if self._device is None:
+            from engine.devices import open_device
+
+            self._device = open_device(self._wanted, ceiling=self._ceiling)
+            self._opened = self._wanted
+        return self._device
+
+    @property
+    def is_open(self) -> bool:
+        return self._device is not None
+
+    def memory(self) -> MemoryState:
+        """The ledger as it stands."""
+        if self._device is None:
+            return MemoryState(ceiling=self._ceiling)
+        use = self._device.ledger.snapshot()
+        return MemoryState({str(kind): count for kind, count in use.by_kind.items()}, use.total, use.peak, use.ceiling)
+
+    def require_right_numbers(self, look: Callable[[], None]) -> None:
+        """Check a device once before the first training on it; the CPU device is the measure itself.
+
+        `look` is called after each kernel and may raise.
+        """
+        device = self.device
+        if device.name == "cpu" or device.description in self._trusted:
+            return
+        from engine import selftest
+
+        selftest.require(device, lambda check: look())
+        self._trusted.add(device.description)
+
+    # ---- models
+
+    def model(self, id: str, second: str = "", blend: float = 0.0) -> LoadedModel:
+        """A model ready to be asked: STARTER, IN_TRAINING, a checkpoint's id, or the blend of two."""
+        if id == IN_TRAINING:
+            return self._in_training()
+        blended = bool(second) and blend > 0 and second != id and second != IN_TRAINING
+        key = (id, second) if blended else (id,)
+        loaded = self._models.get(key)
+        if loaded is None:
+            self._make_room(MOST_MODELS - 1)
+            loaded = self._models[key] = self._loaded(key)
+        self._models.move_to_end(key)
+        if blended:
+            loaded.blend(blend)
+        return loaded
+
+    @contextlib.contextmanager
+    def held(self, id: str) -> Iterator[LoadedModel]:
+        """A model that stays while it is used, whatever else is asked for meanwhile."""
+        loaded = self.model(id)
+        self._held.append(loaded)
+        try:
+            yield loaded
+        finally:
+            self._held.remove(loaded)
+
+    def remember(self, snapshot) -> None:
+        """The open repository's memory as it is now; with None, every model lets go of it."""
+        self.remembered = snapshot
+        if snapshot is None:
+            for loaded in (*self._models.values(), *self._held, self._training_model):
+                if loaded is not None:
+                    loaded.remember(None)
+
+    def release_models(self) -> None:
+        """Give the memory of all models back but that of the one in training."""
+        self._make_room(0)
+
+    def forget(self, id: str) -> None:
+        """A checkpoint was deleted or changed: do not keep it loaded."""
+        for key in [key for key in self._models if id in key]:
+            self._models.pop(key).close()
+
+    def training_began(self, session) -> None:
+        self.session = session
+
+    def training_ended(self) -> None:
+        """The run's model is closed by the run itself."""
+        if self._training_model is not None:
+            self._training_model.completer_gone()
+            self._training_model = None
+        self.session = None
+
+    def weights_moved(self) -> None:
+        """A training step was taken."""
+        if self._training_model is not None:
+            self._training_model.stale = True
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.release_models()
+        device, self._device = self._device, None
+        if device is not None:
+            device.close()
+
+    # ---- inside
+
+    def _in_training(self) -> LoadedModel:
+        if self.session is None:
+            raise CodecoilError("No model is in training now.", "Choose another model.")
+        if self._training_model is None:
+            self._training_model = LoadedModel(self.session.model, self.session.corpus.tokenizer, owned=False)
+        return self._training_model
+
+    def _loaded(self, key: tuple[str, ...]) -> LoadedModel:
+        """Load, making room as long as there is something to let go of."""
+        while True:
+            try:
+                if len(key) == 2:
+                    return load_blend(self.store, self.device, *(self._resolve(id) for id in key))
+                return load_one(self.store, self.device, self._resolve(key[0]))
+            except MemoryCeilingError:
+                before = len(self._models)
+                self._make_room(before - 1)
+                if len(self._models) == before:
+                    raise
+
+    def _resolve(self, id: str) -> str:
+        """The starter where there is none: the newest checkpoint takes its place."""
+        from engine.model.starter import starter_folder
+
+        if id != STARTER or starter_folder() is not None:
+            return id
+        found = self.store.list()
+        if not found:
+            raise CodecoilError("There is no model yet.", "Adapt one to a repository, or import one.")
+        return found[0].id
+
+    def _make_room(self, most: int) -> None:
+        for key in [key for key, loaded in self._models.items() if loaded not in self._held]:
+            if len(self._models) <= most:
+                break
+            self._models.pop(key).close()

@@ -1,0 +1,1 @@
+"""Two checkpoints compared or merged, and one packed into fewer bits."""

@@ -1,0 +1,224 @@
+"""Packed models: parameters in few bits that give float32 back.  `number_formats` has the precisions themselves.
+
+A packed model is a set of plain tensors: the parameter's own name holds its codes, `<name>.scale` its scales, and the
+file's metadata say which precision each parameter has. float32, float16 and bfloat16 need neither, so transformers
+reads such files. Packing what was unpacked gives the same bytes, in every precision.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from engine.checkpoints.combining.number_formats import (
+    PRECISIONS,
+    Parts,
+    Precision,
+    Shape,
+    packed_bytes,
+    precision_named,
+    precision_of,
+    stays_float32,
+)
+from engine.checkpoints.store.safe_reading import DAMAGED, TensorFile, parse_json
+from engine.checkpoints.store.writing import as_float32
+from engine.errors import CheckpointError
+
+__all__ = [
+    "PRECISIONS",
+    "PackedModel",
+    "PackedTensor",
+    "logical_shapes",
+    "open_packed",
+    "pack",
+    "pack_model",
+    "pack_tensor",
+    "packed_bytes",
+    "precision_named",
+    "precision_of",
+    "stays_float32",
+    "unpack",
+]
+
+METADATA_PRECISION, METADATA_TENSORS = "codecoil.precision", "codecoil.tensors"
+MAX_METADATA_BYTES = 8 << 20
+SAFELY_SMALL = 60000.0  # no precision overflows below this: float16 holds it
+
+
+@dataclass(frozen=True)
+class PackedTensor:
+    """One parameter: its precision, the shape it unpacks to, and its parts."""
+
+    precision: str
+    shape: Shape
+    parts: Parts = field(repr=False)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(part.nbytes for part in self.parts.values())
+
+    def unpack(self) -> np.ndarray:
+        """float32; for float32 the stored array itself."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return PRECISIONS[self.precision].unpack(self.parts)
+
+
+def pack_tensor(name: str, array: np.ndarray, wanted: str) -> PackedTensor:
+    """A parameter in the precision that it gets; refused by name if it holds what that cannot hold."""
+    array = as_float32(array)
+    shape = tuple(array.shape)
+    precision = PRECISIONS[precision_of(name, shape, wanted)]
+    if precision.name == "float32":
+        return PackedTensor("float32", shape, {"": array})
+    array = np.ascontiguousarray(array)
+    largest = max(float(array.max()), -float(array.min()))
+    if not math.isfinite(largest):
+        raise CheckpointError(f"{name} holds values that are not finite.", "The model is damaged: choose another one.")
+    packed = PackedTensor(precision.name, shape, precision.pack(array))
+    if largest > SAFELY_SMALL and not np.isfinite(packed.unpack()).all():
+        raise CheckpointError(
+            f"{name} holds {largest:.3g}, which {precision.name} cannot hold.", "Choose bfloat16 or float32."
+        )
+    return packed
+
+
+class PackedModel(Mapping[str, np.ndarray]):
+    """Packed parameters by name; `model[name]` unpacks one to float32 (for float32: a view, not to be written to)."""
+
+    def __init__(self, precision: str, packed: dict[str, PackedTensor]) -> None:
+        self.precision, self.packed = precision, packed
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        array = self.packed[name].unpack()
+        if self.packed[name].precision != "float32" and not np.isfinite(array).all():
+            raise CheckpointError(f"{name} holds codes or scales that stand for nothing.", DAMAGED)
+        return array
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.packed)
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all tensors: `packed_bytes` of their shapes."""
+        return sum(tensor.nbytes for tensor in self.packed.values())
+
+    @property
+    def tensors(self) -> dict[str, np.ndarray]:
+        """What goes into a safetensors file."""
+        return {_key(name, part): array for name, tensor in self.packed.items() for part, array in tensor.parts.items()}
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What goes into its header."""
+        described = {name: [tensor.precision, list(tensor.shape)] for name, tensor in self.packed.items()}
+        return {
+            "format": "pt",  # transformers asks for it
+            METADATA_PRECISION: self.precision,
+            METADATA_TENSORS: json.dumps(described, ensure_ascii=False, separators=(",", ":")),
+        }
+
+
+def pack_model(parameters: Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]], wanted: str) -> PackedModel:
+    """Every parameter in the precision that it gets in a model of precision `wanted`."""
+    precision_named(wanted)
+    pairs = parameters.items() if isinstance(parameters, Mapping) else parameters
+    return PackedModel(wanted, {name: pack_tensor(name, array, wanted) for name, array in pairs})
+
+
+def pack(parameters: Mapping[str, np.ndarray], wanted: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Tensors and metadata of a safetensors file that holds `parameters` in precision `wanted`."""
+    model = pack_model(parameters, wanted)
+    return model.tensors, model.metadata
+
+
+# ---- reading
+
+
+def open_packed(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str], where: str) -> PackedModel:
+    """A packed model from the tensors and metadata of a file; everything is checked, nothing is unpacked yet.
+
+    A file without our metadata may hold float32, float16 and bfloat16.
+    """
+    if METADATA_TENSORS not in metadata:
+        return PackedModel("float32", {name: _as_found(name, array, where) for name, array in tensors.items()})
+    wanted = precision_named(metadata.get(METADATA_PRECISION)).name
+    described = _described(metadata[METADATA_TENSORS], where)
+    packed = {name: _packed(tensors, name, *described[name], where) for name in described}
+    used = {_key(name, part) for name, tensor in packed.items() for part in tensor.parts}
+    extra = sorted(tensors.keys() - used)
+    if extra:
+        raise CheckpointError(f"{where} holds tensors that belong to no parameter: {extra[:3]!a}.", DAMAGED)
+    return PackedModel(wanted, packed)
+
+
+def logical_shapes(file: TensorFile) -> dict[str, Shape]:
+    """The shapes that the parameters of a packed file unpack to."""
+    return {name: tensor.shape for name, tensor in open_packed(file, file.metadata, str(file.path)).packed.items()}
+
+
+def unpack(file: TensorFile, name: str) -> np.ndarray:
+    """One parameter of a packed file, float32."""
+    described = _described(file.metadata.get(METADATA_TENSORS, "{}"), str(file.path))
+    if name not in described:
+        raise CheckpointError(f"{file.path} holds no {ascii(name)[:80]}.", DAMAGED)
+    tensor = _packed(file, name, *described[name], str(file.path))
+    return PackedModel(tensor.precision, {name: tensor})[name]
+
+
+@lru_cache(maxsize=8)  # a model is read one parameter at a time
+def _described(text: str, where: str) -> dict[str, tuple[Precision, Shape]]:
+    """Precision and shape by name, from the metadata."""
+    described = parse_json(text.encode("utf-8", "replace"), f"The metadata of {where}", MAX_METADATA_BYTES, 4)
+    if not isinstance(described, dict):
+        raise CheckpointError(f"The metadata of {where} do not list its tensors.", DAMAGED)
+    return {name: _description(name, description, where) for name, description in described.items()}
+
+
+def _description(name: str, description: Any, where: str) -> tuple[Precision, Shape]:
+    if not isinstance(description, list) or len(description) != 2 or not isinstance(description[1], list):
+        raise CheckpointError(f"The metadata of {where} do not describe {ascii(name)[:80]}.", DAMAGED)
+    precision, shape = precision_named(description[0]), tuple(description[1])
+    whole = all(type(size) is int and 0 <= size < 1 << 46 for size in shape) and len(shape) <= 8
+    if not whole or (precision.name != "float32" and (len(shape) != 2 or 0 in shape or shape[1] % precision.block)):
+        raise CheckpointError(f"The metadata of {where} give {ascii(name)[:80]} a shape that cannot be.", DAMAGED)
+    return precision, shape
+
+
+def _packed(
+    tensors: Mapping[str, np.ndarray], name: str, precision: Precision, shape: Shape, where: str
+) -> PackedTensor:
+    """The parts of one parameter, each of the type and shape that its precision wants."""
+    parts = {}
+    for part, (dtype, stored) in precision.stored(shape).items():
+        key = _key(name, part)
+        array = tensors.get(key)
+        if array is None or array.dtype != dtype or tuple(array.shape) != stored:
+            found = "is missing" if array is None else f"is {array.dtype} {tuple(array.shape)}"
+            raise CheckpointError(
+                f"{where}: {key!a} {found}; {np.dtype(dtype)} {stored} is expected for {precision.name}.", DAMAGED
+            )
+        parts[part] = array
+    return PackedTensor(precision.name, shape, parts)
+
+
+def _key(name: str, part: str) -> str:
+    return f"{name}.{part}" if part else name
+
+
+_FOUND = {np.dtype(np.float32): "float32", np.dtype(np.float16): "float16", np.dtype(ml_dtypes.bfloat16): "bfloat16"}
+
+
+def _as_found(name: str, array: np.ndarray, where: str) -> PackedTensor:
+    if array.dtype not in _FOUND:
+        raise CheckpointError(f"{where}: {name!a} is stored as {array.dtype}.", "It is not a packed model.")
+    return PackedTensor(_FOUND[array.dtype], tuple(array.shape), {"": array})

@@ -1,0 +1,81 @@
+"""The model card: what is known about a checkpoint, as a page for a person.
+
+Only facts from the manifest and the configuration: the base, the data by language and size (never what is in a file,
+nor its name), options, scores. Names, notes and tags can change later, so an export writes its card anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.checkpoints.store.manifest import Manifest
+from engine.model.config import ModelConfig
+
+MODE_WORDS = {
+    "base": "a base model",
+    "full": "all parameters trained",
+    "wsla": "the rows of B and C trained (WSLA)",
+    "lora": "low-rank pairs trained on the projections (LoRA)",
+    "vocabulary": "low-rank pairs and the embedding rows of the repository's tokens trained",
+    "merge": "a merge of other checkpoints",
+    "import": "imported",
+}
+MAX_VALUE = 200
+
+
+def model_card(manifest: Manifest, config: ModelConfig, base: Manifest | None = None) -> str:
+    """The card of a checkpoint in markdown; `base` is what it stands on, where that is known."""
+    rows = [
+        ("kind", f"{manifest.kind}, {MODE_WORDS[manifest.mode]}"),
+        ("created", manifest.created),
+        ("precision", manifest.precision),
+        ("architecture", "Mamba-1 (selective state space), causal language model"),
+        ("parameters", f"{config.parameter_count:,}"),
+        ("layers × width", f"{config.num_hidden_layers} × {config.hidden_size}"),
+        ("vocabulary", f"{config.vocab_size:,}"),
+        ("run", manifest.run),
+        ("step", str(manifest.step) if manifest.step else ""),
+        ("id", manifest.id),
+    ]
+    if manifest.base is not None:
+        rows.append(("base", f"{base.name if base else manifest.base.id} (weights sha256 {manifest.base.sha256})"))
+    if manifest.parents:
+        rows.append(("parents", ", ".join(manifest.parents)))
+    sections = [f"# {escaped(manifest.name)}", "Made with Codecoil, on the user's own machine.", _table("", rows)]
+    sections += [f"> {line}" for line in [escaped(manifest.note).replace("\n", " ")] if line]
+    sections += [
+        _table("Scores", [(key, f"{value:.6g}") for key, value in sorted(manifest.metrics.items())]),
+        _table("Data", _flat(manifest.data)),
+        _table("Options", _flat(manifest.options)),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _flat(content: Any, prefix: str = "") -> list[tuple[str, str]]:
+    """Nested values as rows: "languages / python / bytes"."""
+    rows: list[tuple[str, str]] = []
+    for key, value in content.items():
+        name = f"{prefix} / {key}" if prefix else str(key)
+        if isinstance(value, dict):
+            rows += _flat(value, name)
+        elif isinstance(value, bool) or not isinstance(value, int | float):
+            rows.append((name, str(value)))
+        else:
+            rows.append((name, f"{value:,}" if isinstance(value, int) else f"{value:.6g}"))
+    return rows
+
+
+def _table(title: str, rows: list[tuple[str, str]]) -> str:
+    rows = [(key, value) for key, value in rows if value]
+    if not rows:
+        return ""
+    lines = ["| | |", "|---|---|", *(f"| {escaped(key)} | {escaped(value)} |" for key, value in rows)]
+    return "\n".join([f"## {title}\n", *lines] if title else lines)
+
+
+def escaped(text: str) -> str:
+    """Text that stays text: no markup, no table cell and no line of its own."""
+    text = text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
+    for character in "\\`*_[]<>|#":
+        text = text.replace(character, f"\\{character}")
+    return text.replace("\r", " ").replace("\n", " ")

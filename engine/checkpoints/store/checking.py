@@ -1,0 +1,255 @@
+"""Verifying a checkpoint: everything that is wrong with it, in words.  Nothing is changed and nothing is raised."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from engine.checkpoints.store.contents import Survey
+from engine.checkpoints.store.delta import check_part
+from engine.checkpoints.store.loading import PLAIN_TYPES, is_plain, read_parameter, shape_complaints
+from engine.checkpoints.store.manifest import (
+    CONFIG_FILE,
+    HISTORY_FILE,
+    MANIFEST_FILE,
+    RESUME_FOLDER,
+    TOKENIZER_FILE,
+    FileRecord,
+    Manifest,
+)
+from engine.checkpoints.store.progress import Report, Tally
+from engine.checkpoints.store.safe_reading import TensorFile, open_plain, parse_json, read_config, read_plain
+from engine.errors import CheckpointError, CodecoilError
+from engine.model.config import ModelConfig
+
+CHUNK = 4 << 20
+AT_ONCE = 1 << 20  # numbers that are looked at together
+MAX_HISTORY_BYTES, MAX_TOKENIZER_BYTES = 256 << 20, 128 << 20
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with a checkpoint, in words; `file` is "" where it is not one file's fault."""
+
+    file: str
+    words: str
+
+
+def verify(which: Manifest, store: Survey, folder: Path, report: Report | None = None) -> list[Finding]:
+    """What is wrong with a checkpoint and with the bases it stands on; `folder` is the store's."""
+    tally = Tally(sum(record.size for one in _chain(which, store) for record in one.files.values()), report)
+    findings = list(_own_findings(which, folder, tally))
+    config = _config(which, folder)
+    if config is not None:
+        findings += _tensor_findings(which, config, folder)
+    try:
+        chain = store.lineage(which)
+    except CheckpointError as error:
+        return [*findings, Finding("", error.message), *_tokenizer_findings([which], config, folder)]
+    for base in chain[1:]:
+        findings += [Finding(f.file, f"Its base {base.name}: {f.words}") for f in _own_findings(base, folder, tally)]
+        base_config = _config(base, folder)
+        if config is not None and base_config is not None and _sizes(base_config) != _sizes(config):
+            findings.append(
+                Finding(CONFIG_FILE, f"It does not describe the same model as that of its base {base.name}.")
+            )
+    return findings + _tokenizer_findings(chain, config, folder)
+
+
+def unreadable_manifest(reason: str) -> Finding:
+    return Finding(MANIFEST_FILE, reason)
+
+
+def _chain(which: Manifest, store: Survey) -> list[Manifest]:
+    """The checkpoint and its bases, as far as they are there."""
+    try:
+        return store.lineage(which)
+    except CheckpointError:
+        return [which]
+
+
+def hash_of(path: Path, tally: Tally | None = None) -> FileRecord:
+    """Hash and size of a regular file."""
+    digest, size = hashlib.sha256(), 0
+    descriptor = open_plain(path)
+    try:
+        while chunk := os.read(descriptor, CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+            if tally is not None:
+                tally.add(len(chunk))
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
+    finally:
+        os.close(descriptor)
+    return FileRecord(digest.hexdigest(), size)
+
+
+def read_history(path: Path) -> list[dict]:
+    """The lines of a `history.jsonl`."""
+    lines = []
+    for number, line in enumerate(read_plain(path, MAX_HISTORY_BYTES).splitlines(), start=1):
+        content = parse_json(line, f"Line {number} of {path}", 1 << 20, 16)
+        if not isinstance(content, dict):
+            raise CheckpointError(f"Line {number} of {path} is no object.")
+        lines.append(content)
+    return lines
+
+
+def _own_findings(manifest: Manifest, folder: Path, tally: Tally) -> Iterator[Finding]:
+    """Files, hashes, and what can be read without looking at a tensor."""
+    own = folder / manifest.id
+    for name, record in manifest.files.items():
+        path = own / name
+        if not path.is_symlink() and not path.exists():
+            yield Finding(name, "The file is missing.")
+            continue
+        try:
+            found = hash_of(path, tally)
+        except CheckpointError as error:
+            yield Finding(name, error.message)
+            continue
+        if found.size != record.size:
+            yield Finding(name, f"It has {found.size} bytes; {record.size} were written.")
+        elif found.sha256 != record.sha256:
+            yield Finding(name, "Its content is not what was written (the hash differs).")
+    for name, read in ((CONFIG_FILE, read_config), (HISTORY_FILE, read_history)):
+        if (own / name).exists():
+            try:
+                read(own / name)
+            except CheckpointError as error:
+                yield Finding(name, error.message)
+    if CONFIG_FILE not in manifest.files:
+        yield Finding(CONFIG_FILE, "The manifest lists no configuration.")
+    for name in manifest.files:
+        if name.startswith(f"{RESUME_FOLDER}/") and name.endswith(".safetensors") and (own / name).exists():
+            yield from _opened(own / name, name)[1]
+
+
+def _opened(path: Path, name: str) -> tuple[TensorFile | None, list[Finding]]:
+    try:
+        return TensorFile(path), []
+    except CheckpointError as error:
+        return None, [Finding(name, error.message)]
+
+
+def _config(manifest: Manifest, folder: Path) -> ModelConfig | None:
+    try:
+        return read_config(folder / manifest.id / CONFIG_FILE)
+    except CheckpointError:
+        return None  # found and told by `_own_findings`
+
+
+def _sizes(config: ModelConfig) -> tuple:
+    return tuple(config.parameter_shapes().items())
+
+
+def _tensor_findings(manifest: Manifest, config: ModelConfig, folder: Path) -> list[Finding]:
+    """Names, shapes, types and finiteness of the weights."""
+    name = manifest.weights_file
+    if not (folder / manifest.id / name).exists():
+        return []
+    file, findings = _opened(folder / manifest.id / name, name)
+    if file is None:
+        return findings
+    try:
+        words = _delta_words(manifest, config, file) if manifest.kind == "delta" else _whole_words(config, file)
+        return [Finding(name, text) for text in words]
+    except CodecoilError as error:
+        return [Finding(name, error.message)]
+    finally:
+        file.close()
+
+
+def _whole_words(config: ModelConfig, file: TensorFile) -> Iterator[str]:
+    complaints = shape_complaints(file, config)
+    yield from complaints
+    plain = is_plain(file)
+    for name in file.entries if plain or complaints else config.parameter_shapes():
+        if plain or not complaints:
+            yield from _finite_words(name, read_parameter(file, name) if not plain else file[name])
+            if name in file.entries:
+                file.forget(name)
+
+
+def _delta_words(manifest: Manifest, config: ModelConfig, file: TensorFile) -> Iterator[str]:
+    shapes = config.parameter_shapes()
+    found = {key: entry.shape for key, entry in file.entries.items()}
+    used: set[str] = set()
+    for part in manifest.delta:
+        used.update(part.keys)
+        if part.parameter not in shapes:
+            yield f"The delta changes {part.parameter}, which the model does not have."
+            continue
+        try:
+            check_part(part, shapes[part.parameter], found)
+        except CheckpointError as error:
+            yield error.message
+            continue
+        if part.kind == "indexed_rows":
+            yield from _index_words(part.index, file, shapes[part.parameter][0])
+    for key, entry in file.entries.items():
+        if key not in used:
+            yield f"The tensor {key} belongs to no part of the delta."
+        elif not any(key == part.index for part in manifest.delta):
+            if entry.dtype not in PLAIN_TYPES:
+                yield f"{key} is stored as {entry.dtype}; a delta holds floats."
+            else:
+                yield from _finite_words(key, file[key])
+
+
+def _index_words(key: str, file: TensorFile, rows: int) -> Iterator[str]:
+    if file.entries[key].dtype not in ("I32", "I64"):
+        yield f"{key} is stored as {file.entries[key].dtype}; rows are named by whole numbers."
+    elif (index := file[key]).size and not (index.min() >= 0 and index.max() < rows):
+        yield f"{key} names a row beyond the {rows} that there are."
+    elif np.unique(index).size != index.size:
+        yield f"{key} names a row twice."
+
+
+def _finite_words(name: str, array: np.ndarray) -> Iterator[str]:
+    flat = array.reshape(-1)
+    count = 0
+    for start in range(0, flat.size, AT_ONCE):
+        part = flat[start : start + AT_ONCE]
+        count += part.size - int(np.count_nonzero(np.isfinite(part)))
+    if count:
+        yield f"{name} holds {count} values that are not finite (NaN or infinity)."
+
+
+def _tokenizer_findings(chain: list[Manifest], config: ModelConfig | None, folder: Path) -> list[Finding]:
+    """Whether the tokenizer, which may be that of a base, can be read and fits the model."""
+    owner = next((manifest for manifest in chain if TOKENIZER_FILE in manifest.files), None)
+    if owner is None or not (folder / owner.id / TOKENIZER_FILE).exists():
+        return []
+    from engine.corpus.tokens.tokenizer import Tokenizer  # slow to import, and only verifying needs it
+
+    try:
+        data = read_plain(folder / owner.id / TOKENIZER_FILE, MAX_TOKENIZER_BYTES)
+        content = parse_json(data, TOKENIZER_FILE, MAX_TOKENIZER_BYTES, 64)
+        if not isinstance(content, dict):
+            return [Finding(TOKENIZER_FILE, "It does not hold an object.")]
+        tokenizer = Tokenizer(content, TOKENIZER_FILE)
+    except CodecoilError as error:
+        return [Finding(TOKENIZER_FILE, error.message)]
+    if config is not None and not tokenizer.fits(config.vocab_size):
+        words = f"The tokenizer has {tokenizer.vocab_size} entries, more than the model's {config.vocab_size}."
+        return [Finding(TOKENIZER_FILE, words)]
+    return []
+
+
+def history_lines(history: Iterable[dict]) -> bytes:
+    """The content of a `history.jsonl`."""
+    try:
+        lines = [json.dumps(line, ensure_ascii=False, allow_nan=False) for line in history]
+        return "".join(f"{line}\n" for line in lines).encode()
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"The history cannot be written: {error}.", "It must hold plain, finite numbers."
+        ) from error

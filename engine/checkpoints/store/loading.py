@@ -1,0 +1,174 @@
+"""Parameters from mapped files: a whole checkpoint, or a chain of deltas on one, read a tensor at a time."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.checkpoints.store.delta import DeltaPart, apply_parts, check_part, parts_by_parameter
+from engine.checkpoints.store.manifest import CONFIG_FILE, Manifest
+from engine.checkpoints.store.safe_reading import TensorFile, read_config
+from engine.errors import CheckpointError
+from engine.model.config import ModelConfig
+
+if TYPE_CHECKING:
+    from engine.checkpoints.store.reading import StoreReader
+    from engine.corpus.tokens.tokenizer import Tokenizer
+    from engine.devices import Device
+    from engine.model.model import Model
+
+PLAIN_TYPES = ("F32", "F16", "BF16", "F64")
+
+
+class LoadedParameters(Mapping[str, np.ndarray]):
+    """float32 parameters by Hugging Face name, in the order of `config.parameter_shapes()`.
+
+    A float32 tensor that no delta changes is a read-only view of the file: copy it before writing. `items()` lets go of
+    a tensor's pages once the next one is asked for, so that a pass over a model needs the memory of one tensor.
+    """
+
+    def __init__(self, config: ModelConfig, base: TensorFile, deltas: list[tuple[tuple[DeltaPart, ...], TensorFile]]):
+        """`deltas` in the order in which they are applied."""
+        self.config, self.base = config, base
+        self._shapes = checked_shapes(base, config)
+        self._layers = [(parts_by_parameter(parts), file) for parts, file in deltas]
+        for by_name, file in self._layers:
+            for part in (part for parts in by_name.values() for part in parts):
+                if part.parameter not in self._shapes:
+                    raise CheckpointError(f"{file.path} changes {part.parameter}, which the model does not have.")
+                shapes = {key: file.entries[key].shape for key in part.keys if key in file.entries}
+                check_part(part, self._shapes[part.parameter], shapes)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        array = read_parameter(self.base, name) if name in self._shapes else self._shapes[name]
+        for by_name, file in self._layers:
+            if name in by_name:
+                array = apply_parts(array, by_name[name], file)
+        return array
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._shapes)
+
+    def __len__(self) -> int:
+        return len(self._shapes)
+
+    def items(self) -> ItemsView[str, np.ndarray]:
+        return _PassingItems(self)
+
+    def forget(self, name: str) -> None:
+        """Give back the pages of a tensor that has been used."""
+        if name in self.base.entries:
+            self.base.forget(name)
+
+    def close(self) -> None:
+        """Unmap the files, as soon as no view is left."""
+        self.base.close()
+        for _, file in self._layers:
+            file.close()
+
+    def __enter__(self) -> LoadedParameters:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _PassingItems(ItemsView[str, np.ndarray]):
+    def __iter__(self) -> Iterator[tuple[str, np.ndarray]]:
+        parameters = self._mapping
+        for name in parameters:
+            yield name, parameters[name]
+            parameters.forget(name)
+
+
+def load(chain: list[Manifest], folder: Path) -> LoadedParameters:
+    """The parameters of `chain`: a checkpoint, its base, and so on; `folder` is the store's."""
+    config = read_config(folder / chain[0].id / CONFIG_FILE)
+    files = []
+    for manifest in chain:
+        file = TensorFile(folder / manifest.id / manifest.weights_file)
+        if file.size != manifest.files[manifest.weights_file].size:
+            raise CheckpointError(
+                f"{file.path} does not have the size that it was written with.", "Verify the checkpoint."
+            )
+        files.append(file)
+    deltas = [(manifest.delta, file) for manifest, file in zip(chain, files, strict=True)][:-1]
+    return LoadedParameters(config, files[-1], deltas[::-1])
+
+
+def load_checkpoint(store: StoreReader, which: str, device: Device) -> tuple[Model, Tokenizer]:
+    """A checkpoint as a model on `device`, deltas applied, and its tokenizer.  The model is the caller's to close."""
+    from engine.corpus.tokens.tokenizer import (
+        Tokenizer,  # with the kernels, what takes longest: a listing needs none of it
+    )
+    from engine.model.model import Model
+
+    manifest = store.get(which)
+    path = store.tokenizer_path(manifest.id)
+    if path is None:
+        raise CheckpointError(f"The checkpoint {manifest.name} has no tokenizer.", "Choose another one.")
+    tokenizer = Tokenizer.load(path)
+    with store.load_parameters(manifest.id) as parameters:
+        if not tokenizer.fits(parameters.config.vocab_size):
+            raise CheckpointError(
+                f"The tokenizer of {manifest.name} has {tokenizer.vocab_size} entries; its model was made for "
+                f"{parameters.config.vocab_size}.",
+                "Choose another checkpoint.",
+            )
+        model = Model(parameters.config, device)
+        try:
+            for name, array in parameters.items():
+                model.parameters[name] = array
+        except BaseException:
+            model.close()
+            raise
+    return model, tokenizer
+
+
+def is_plain(file: TensorFile) -> bool:
+    """Whether every tensor is stored under its parameter's name in a float type that needs no unpacking."""
+    return all(entry.dtype in PLAIN_TYPES for entry in file.entries.values())
+
+
+def stored_shapes(file: TensorFile) -> dict[str, tuple[int, ...]]:
+    """Shapes by parameter name, packed or not."""
+    if is_plain(file):
+        return {name: entry.shape for name, entry in file.entries.items()}
+    from engine.checkpoints.combining import packed_models  # packing is heavy and seldom needed
+
+    return packed_models.logical_shapes(file)
+
+
+def read_parameter(file: TensorFile, name: str) -> np.ndarray:
+    """One parameter as float32: a view where it is stored so."""
+    entry = file.entries.get(name)
+    if entry is not None and entry.dtype in PLAIN_TYPES:
+        array = file[name]
+        return array if array.dtype == np.float32 else array.astype(np.float32)
+    from engine.checkpoints.combining import packed_models
+
+    return packed_models.unpack(file, name)
+
+
+def checked_shapes(file: TensorFile, config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """The shapes of `config`, if the file has every one of them and nothing else."""
+    expected, complaints = config.parameter_shapes(), shape_complaints(file, config)
+    if complaints:
+        raise CheckpointError(f"{file.path}: {complaints[0]}", "The weights do not belong to this config.json.")
+    return expected
+
+
+def shape_complaints(file: TensorFile, config: ModelConfig) -> list[str]:
+    """Where the tensors of a file are not those of a configuration, in words."""
+    expected, found = config.parameter_shapes(), stored_shapes(file)
+    words = [f"The tensor {name} is missing." for name in expected if name not in found]
+    words += [f"There is a tensor {name} that the model does not have." for name in found if name not in expected]
+    words += [
+        f"{name} has shape {tuple(found[name])}; the configuration wants {shape}."
+        for name, shape in expected.items()
+        if name in found and tuple(found[name]) != shape
+    ]
+    return words

@@ -1,0 +1,113 @@
+"""Where a store is changed: the lock, the folder `work`, and the few moves that everything is made of.
+
+Whatever is being written lies under `work` until a single rename gives it its place. A folder there has a lock file
+beside it that its writer holds, so that another program's clean-up can tell a living writer from a killed one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from engine.checkpoints.store.contents import LOCK, WORK, size_of
+from engine.checkpoints.store.manifest import MANIFEST_FILE, Manifest
+from engine.checkpoints.store.writing import (
+    Disk,
+    FolderWriter,
+    hold,
+    in_words,
+    is_held,
+    locked,
+    remove_tree,
+    write_file,
+)
+from engine.errors import CheckpointError
+
+
+class StoreMoves:
+    """The changes that can be made to a store's folder."""
+
+    def __init__(self, folder: Path, disk: Disk) -> None:
+        self.folder, self._disk = folder, disk
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only one who changes the store."""
+        self.ensure(self.folder)
+        with locked(self._disk, self.folder / LOCK):
+            yield
+
+    def ensure(self, folder: Path) -> None:
+        """Make a folder and those above it, where they are not there."""
+        if folder.is_dir():
+            return
+        if folder.parent != folder:
+            self.ensure(folder.parent)
+        try:
+            self._disk.make_folder(folder)
+        except FileExistsError:
+            if not folder.is_dir():
+                raise
+        else:
+            self._disk.flush_folder(folder.parent)
+
+    @contextlib.contextmanager
+    def writing(self, manifest: Manifest) -> Iterator[FolderWriter]:
+        """A new folder under `work`, marked as alive for as long as this lasts."""
+        place = self.folder / WORK / manifest.id
+        with in_words(f"{manifest.name} cannot be saved"), contextlib.ExitStack() as stack:
+            with self.locked():  # so that no clean-up comes between the making of the lock and the holding of it
+                self.ensure(self.folder / WORK)
+                stack.callback(os.close, hold(self._disk, _lock_of(place)))
+            try:
+                yield FolderWriter(self._disk, place)
+            finally:
+                remove_tree(self._disk, place)  # after a commit it is no longer there
+                remove_tree(self._disk, _lock_of(place))
+
+    def commit(self, writer: FolderWriter, manifest: Manifest, check: Callable[[], None]) -> None:
+        """Give a written folder its place in the store; `check` may still refuse, under the lock."""
+        write_file(self._disk, writer.folder / MANIFEST_FILE, manifest.to_json())
+        writer.flush()
+        with self.locked():
+            check()
+            if (self.folder / manifest.id).exists():
+                raise CheckpointError(f"There is a checkpoint {manifest.id} already.")
+            self.move(writer.folder, self.folder / manifest.id)
+
+    def replace_manifest(self, new: Manifest) -> None:
+        """Put a manifest in the place of the one that is there.  To be called with the lock held."""
+        self.ensure(self.folder / WORK)
+        temporary = self.folder / WORK / uuid.uuid4().hex
+        try:
+            write_file(self._disk, temporary, new.to_json())
+            self._disk.rename(temporary, self.folder / new.id / MANIFEST_FILE)
+        except BaseException:
+            remove_tree(self._disk, temporary)
+            raise
+        self._disk.flush_folder(self.folder / new.id)
+
+    def move(self, source: Path, target: Path) -> None:
+        """A rename that lasts.  To be called with the lock held."""
+        self._disk.rename(source, target)
+        self._disk.flush_folder(target.parent)
+        self._disk.flush_folder(source.parent)
+
+    def leftovers(self) -> list[Path]:
+        """What killed writers left behind.  To be called with the lock held."""
+        work = self.folder / WORK
+        found = [work / name for name in sorted(os.listdir(work))] if work.is_dir() else []
+        return [path for path in found if not is_held(_lock_of(path))]
+
+    def discard(self, path: Path) -> int:
+        """Remove a file or a folder that nothing refers to; gives the bytes freed."""
+        size = size_of(path)
+        remove_tree(self._disk, path)
+        return size - size_of(path)
+
+
+def _lock_of(path: Path) -> Path:
+    return path if path.suffix == ".lock" else path.with_name(f"{path.name}.lock")

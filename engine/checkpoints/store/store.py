@@ -1,0 +1,324 @@
+"""The checkpoint store: a folder of checkpoints that loses nothing.
+
+    store/
+        <id>/                one checkpoint: manifest.json and the files that it lists
+        trash/<time>-<id>/   what was deleted, until the trash is emptied
+        work/                what is being written; after a kill, leftovers that `gc` removes
+        lock                 held by whoever changes something, for the length of a rename
+
+Files are never changed once they have their name, but for `manifest.json`, which is replaced as a whole. So whoever
+reads needs no lock, and a kill at any instant leaves the old or the new.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.checkpoints.store import contents as store_contents
+from engine.checkpoints.store.card import model_card
+from engine.checkpoints.store.checking import Finding, history_lines
+from engine.checkpoints.store.contents import TRASH, WORK, Retention, Trashed, Unreadable, pick
+from engine.checkpoints.store.delta import Delta, check_part
+from engine.checkpoints.store.manifest import (
+    CARD_FILE,
+    CONFIG_FILE,
+    DELTA_FILE,
+    HISTORY_FILE,
+    RESUME_FOLDER,
+    TOKENIZER_FILE,
+    WEIGHTS_FILE,
+    BaseReference,
+    Facts,
+    FileRecord,
+    Manifest,
+    now,
+    plain_value,
+)
+from engine.checkpoints.store.moves import StoreMoves
+from engine.checkpoints.store.reading import DiskUse, StoreReader
+from engine.checkpoints.store.safe_reading import MAX_NAME, MAX_NAME_BYTES
+from engine.checkpoints.store.writing import Disk, FolderWriter, in_words, need_space
+from engine.errors import CheckpointError
+from engine.model.config import ModelConfig
+
+__all__ = ["CheckpointStore", "DiskUse", "Facts", "Finding", "Manifest", "Retention", "Trashed", "Unreadable"]
+
+Resume = Mapping[str, bytes | Mapping[str, np.ndarray]]
+METADATA = {"format": "pt"}  # transformers reads no file without it
+PLACEHOLDER = FileRecord("0" * 64, 0)
+
+
+class CheckpointStore(StoreReader):
+    """All checkpoints in one folder.  Any number of programs may use it at once."""
+
+    def __init__(self, folder: Path | str, disk: Disk | None = None) -> None:
+        super().__init__(folder)
+        self._work = StoreMoves(self.folder, disk or Disk())
+
+    # ---- writing
+
+    def save(
+        self,
+        facts: Facts,
+        *,
+        config: ModelConfig,
+        parameters: Mapping[str, np.ndarray],
+        tokenizer: bytes | Path | None = None,
+        precision: str = "float32",
+        history: Iterable[dict[str, Any]] = (),
+        resume: Resume | None = None,
+    ) -> Manifest:
+        """Write a whole checkpoint.  Parameters are read one at a time, in any float type.
+
+        `tokenizer`: content or path of a tokenizer.json.  `resume`: files by name, as bytes or as tensors.
+        """
+        shapes = config.parameter_shapes()
+        if missing := [name for name in shapes if name not in parameters]:
+            raise CheckpointError(f"The parameter {missing[0]} is missing, so the model cannot be saved.")
+
+        def weights(writer: FolderWriter) -> None:
+            if precision == "float32":
+                writer.write_tensors(WEIGHTS_FILE, parameters, METADATA, shapes)
+            else:
+                from engine.checkpoints.combining.packed_models import pack  # heavy, and seldom needed
+
+                writer.write_tensors(WEIGHTS_FILE, *pack(parameters, precision))
+
+        draft = self._draft(facts, "whole", precision=precision)
+        if precision == "float32" and self.folder.is_dir():
+            need_space(self.folder, 4 * config.parameter_count, f"{facts.name} cannot be saved")
+        return self._write(draft, config, weights, tokenizer, history, resume)
+
+    def save_delta(
+        self,
+        facts: Facts,
+        *,
+        base: str,
+        delta: Delta,
+        tokenizer: bytes | Path | None = None,
+        history: Iterable[dict[str, Any]] = (),
+        resume: Resume | None = None,
+    ) -> Manifest:
+        """Write a delta on `base`.  Its configuration is the base's, and so is its tokenizer unless one is given."""
+        below = self.get(base)
+        config = self.config(below.id)
+        shapes, found = config.parameter_shapes(), {key: array.shape for key, array in delta.tensors.items()}
+        for part in delta.parts:
+            if part.parameter not in shapes:
+                raise CheckpointError(f"The delta changes {part.parameter}, which {below.name} does not have.")
+            check_part(part, shapes[part.parameter], found)
+        reference = BaseReference(below.id, below.weights_sha256)
+        draft = self._draft(facts, "delta", base=reference, delta=delta.parts)
+        return self._write(
+            draft,
+            config,
+            lambda writer: writer.write_tensors(DELTA_FILE, delta.tensors, METADATA),
+            tokenizer,
+            history,
+            resume,
+        )
+
+    def adopt(self, folder: Path, manifest: Manifest) -> Manifest:
+        """Take the files of `manifest` in `folder` (an unpacked bundle, say) into the store, every hash checked.
+
+        Safe to repeat: a checkpoint with this id and these weights that is here already is given back. Where the id is
+        taken by something else, the newcomer gets another one.
+        """
+        known = self.survey().checkpoints.get(manifest.id)
+        if known is not None and known.weights_sha256 == manifest.weights_sha256:
+            return known
+        if (self.folder / manifest.id).exists():
+            manifest = dataclasses.replace(manifest, id=uuid.uuid4().hex)
+        return self._copy(folder, manifest)
+
+    # ---- changing
+
+    def rename(self, which: str, name: str) -> Manifest:
+        return self._change(which, lambda manifest: dataclasses.replace(manifest, name=name))
+
+    def annotate(
+        self, which: str, *, note: str | None = None, tags: Iterable[str] | None = None, pinned: bool | None = None
+    ) -> Manifest:
+        """Replace what is given; the rest stays."""
+        given = {"note": note, "tags": None if tags is None else tuple(dict.fromkeys(tags)), "pinned": pinned}
+        given = {key: value for key, value in given.items() if value is not None}
+        return self._change(which, lambda manifest: dataclasses.replace(manifest, **given))
+
+    def duplicate(self, which: str, name: str) -> Manifest:
+        """A copy with another name; its parent is what it was copied from."""
+        source = self.get(which)
+        new = {"id": uuid.uuid4().hex, "name": name, "created": now(), "parents": (source.id,), "pinned": False}
+        return self._copy(self.folder / source.id, dataclasses.replace(source, **new))
+
+    def materialise(self, which: str, name: str | None = None) -> Manifest:
+        """A whole checkpoint with the parameters of a delta on its base; what is whole already is given back."""
+        source = self.get(which)
+        if source.kind == "whole":
+            return source
+        names = {field.name for field in dataclasses.fields(Facts)} - {"name", "parents", "pinned"}
+        known = {key: getattr(source, key) for key in names}
+        facts = Facts(name=name or with_suffix(source.name, " (whole)"), parents=(source.id,), **known)
+        tokenizer = self.tokenizer_path(source.id)
+        with self.load_parameters(source.id) as parameters:
+            history = self.history(source.id)
+            return self.save(
+                facts, config=parameters.config, parameters=parameters, tokenizer=tokenizer, history=history
+            )
+
+    def delete(self, which: str, force: bool = False) -> Trashed:
+        """Move to the trash.  Refused while others depend on it, unless `force`."""
+        with in_words("The checkpoint cannot be deleted"), self._work.locked():
+            found = self.survey()
+            damaged = any(other.id == which and not other.newer for other in found.unreadable)
+            manifest = None if damaged else self.get(which)
+            id = manifest.id if manifest else which
+            lost = [] if force or manifest is None else found.orphans_without({id})
+            if manifest is not None and lost:
+                raise CheckpointError(
+                    f"{manifest.name} is the base of {len(lost)} other checkpoint(s), which cannot be used without it: "
+                    f"{', '.join(lost[:5])}.",
+                    "Delete those first, or copy them whole (codecoil checkpoints whole), or delete it all the same.",
+                )
+            return self._to_trash(id, manifest)
+
+    def trash(self) -> list[Trashed]:
+        """What was deleted, the latest first."""
+        return store_contents.trashed(self.folder)
+
+    def restore(self, which: str) -> Manifest:
+        """Back from the trash, by key, id, name or the beginning of one."""
+        with in_words("The checkpoint cannot be restored"), self._work.locked():
+            item = self._find_trashed(which)
+            if (self.folder / item.id).exists():
+                raise CheckpointError(f"{item.name} is in the store already.", "Delete that one first.")
+            if item.manifest is None:
+                raise CheckpointError(f"{item.id} in the trash is damaged or of a newer version; it stays there.")
+            self._work.move(self.folder / TRASH / item.key, self.folder / item.id)
+            return item.manifest
+
+    def empty_trash(self, which: Iterable[str] | None = None, force: bool = False) -> int:
+        """Delete for good, all or some; a base that others still need stays, unless `force`.  Gives the bytes freed."""
+        gone: list[Path] = []
+        with in_words("The trash cannot be emptied"), self._work.locked():
+            items = self.trash() if which is None else [self._find_trashed(word) for word in which]
+            for item in items if force else store_contents.not_needed(items, self.survey(), self.trash()):
+                self._work.ensure(self.folder / WORK)
+                gone.append(self.folder / WORK / uuid.uuid4().hex)
+                self._work.move(self.folder / TRASH / item.key, gone[-1])
+        return sum(map(self._work.discard, gone))
+
+    def apply_retention(self, rule: Retention, run: str | None = None, dry_run: bool = False) -> list[Manifest]:
+        """Move to the trash what the rule does not keep, run by run; what has no run stays.  Gives what was moved."""
+        if dry_run:
+            return store_contents.beyond(rule, self.survey(), run)
+        with in_words("Old checkpoints cannot be deleted"), self._work.locked():
+            going = store_contents.beyond(rule, self.survey(), run)
+            for manifest in going:
+                self._to_trash(manifest.id, manifest)
+        return going
+
+    def gc(self) -> int:
+        """Remove what killed writers left behind; what a living one is writing stays.  Gives the bytes freed."""
+        if not self.folder.is_dir():
+            return 0
+        with in_words("What is left over cannot be removed"), self._work.locked():
+            return sum(map(self._work.discard, self._work.leftovers()))
+
+    # ---- inside
+
+    def _find_trashed(self, which: str) -> Trashed:
+        items = self.trash()
+        for item in items:
+            if which in (item.key, item.id):
+                return item
+        chosen = pick(which, [item.manifest for item in items if item.manifest], "the trash")
+        return next(item for item in items if item.manifest is chosen)
+
+    def _draft(self, facts: Facts, kind: str, **more: Any) -> Manifest:
+        """A manifest whose files are still to be written; also checks all that the caller said."""
+        known = {field.name: getattr(facts, field.name) for field in dataclasses.fields(facts)}
+        known |= {key: plain_value(known[key]) for key in ("metrics", "options", "data")}
+        known |= {key: tuple(known[key]) for key in ("parents", "tags")}
+        files = {WEIGHTS_FILE if kind == "whole" else DELTA_FILE: PLACEHOLDER}
+        return Manifest(id=uuid.uuid4().hex, created=now(), kind=kind, files=files, **known, **more)
+
+    def _write(
+        self,
+        draft: Manifest,
+        config: ModelConfig,
+        weights: Callable[[FolderWriter], object],
+        tokenizer: bytes | Path | None,
+        history: Iterable[dict[str, Any]],
+        resume: Resume | None,
+    ) -> Manifest:
+        base = self.get(draft.base.id) if draft.base else None
+        keys = {**config.to_hugging_face(), "dtype": "float32"}
+        keys.pop("torch_dtype", None)
+        with self._work.writing(draft) as writer:
+            weights(writer)
+            writer.write_file(CONFIG_FILE, (json.dumps(keys, indent=2, sort_keys=True) + "\n").encode())
+            if isinstance(tokenizer, bytes):
+                writer.write_file(TOKENIZER_FILE, tokenizer)
+            elif tokenizer is not None:
+                writer.copy_file(TOKENIZER_FILE, Path(tokenizer))
+            if lines := history_lines(history):
+                writer.write_file(HISTORY_FILE, lines)
+            for name, content in (resume or {}).items():
+                if isinstance(content, bytes):
+                    writer.write_file(f"{RESUME_FOLDER}/{name}", content)
+                else:
+                    writer.write_tensors(f"{RESUME_FOLDER}/{name}", content)
+            writer.write_file(CARD_FILE, model_card(draft, config, base).encode())
+            return self._commit(writer, dataclasses.replace(draft, files=dict(writer.records)), base)
+
+    def _copy(self, folder: Path, manifest: Manifest) -> Manifest:
+        """A checkpoint with the files of `manifest`, copied from `folder` and compared with their hashes on the way."""
+        with self._work.writing(manifest) as writer:
+            if (folder / RESUME_FOLDER).is_symlink():
+                raise CheckpointError(f"{folder / RESUME_FOLDER} is a link; links are not followed.")
+            for name, record in manifest.files.items():
+                if writer.copy_file(name, folder / name) != record:
+                    raise CheckpointError(f"{folder / name} is not what its manifest says.", "It is damaged.")
+            return self._commit(writer, manifest)
+
+    def _commit(self, writer: FolderWriter, manifest: Manifest, base: Manifest | None = None) -> Manifest:
+        """Give a written folder its place in the store, if the base that it needs is still there."""
+
+        def check() -> None:
+            if base is not None and not self.has_base(BaseReference(base.id, base.weights_sha256)):
+                raise CheckpointError(
+                    f"The base of {manifest.name}, {base.name}, was deleted meanwhile.", "Restore it."
+                )
+
+        self._work.commit(writer, manifest, check)
+        return manifest
+
+    def _change(self, which: str, change: Callable[[Manifest], Manifest]) -> Manifest:
+        """Replace a manifest by a changed one."""
+        with in_words("The checkpoint cannot be changed"), self._work.locked():
+            old = self.get(which)
+            new = change(old)
+            if new != old:
+                self._work.replace_manifest(new)
+            return new
+
+    def _to_trash(self, id: str, manifest: Manifest | None) -> Trashed:
+        self._work.ensure(self.folder / TRASH)
+        moment = now()
+        key = f"{moment.rstrip('Z').replace('-', '').replace(':', '')}-{id}"
+        self._work.move(self.folder / id, self.folder / TRASH / key)
+        return Trashed(key, id, manifest.name if manifest else id, manifest, moment)
+
+
+def with_suffix(name: str, suffix: str) -> str:
+    """A name with something after it, shortened where it would be too long."""
+    while len(name) + len(suffix) > MAX_NAME or len(f"{name}{suffix}".encode()) > MAX_NAME_BYTES:
+        name = name[:-1].rstrip()
+    return f"{name}{suffix}"

@@ -1,0 +1,374 @@
+"""How checkpoints reach the disk: to a temporary place, flushed, then renamed.
+
+At any instant a kill leaves the old or the new, never a half. Every call that changes the disk goes through `Disk`, so
+that a test can let any one of them fail. A disk that refuses is told in words (`CheckpointError`).
+
+Files are hashed while they are written, by a second thread: hashing costs as much as writing, and neither needs Python.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import shutil
+import time
+import uuid
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from engine.checkpoints.store.manifest import FileRecord
+from engine.checkpoints.store.safe_reading import DTYPES, check_file_name, open_plain
+from engine.errors import CheckpointError
+
+CHUNK = 1 << 20
+ALONE = 1 << 20  # files up to this size are hashed without a second thread
+PENDING = 64  # chunks that may wait to be hashed
+EARLY = 16 << 20  # bytes after which the disk is told to begin
+PATIENCE = 30.0  # seconds to wait for another program's lock, which is held for a rename
+NO_SPACE = tuple(getattr(errno, name) for name in ("ENOSPC", "EDQUOT") if hasattr(errno, name))
+NOT_ALLOWED = (errno.EROFS, errno.EACCES, errno.EPERM)
+NO_LOCKS_HERE = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+# The order in which the safetensors library lays out types: the widest first, so that every tensor is aligned.
+_ORDER = "U64 I64 F64 F32 U32 I32 BF16 F16 U16 I16 F8_E4M3 F8_E5M2 I8 U8 BOOL"
+_RANK = {name: rank for rank, name in enumerate(_ORDER.split())}
+_NAME_OF_DTYPE = {dtype: name for name, dtype in DTYPES.items()}
+
+if os.name == "nt":  # pragma: no cover
+    import msvcrt
+
+    def _try_lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class Disk:
+    """The calls that change the disk, one method each.  Tests replace it to fail at any of them."""
+
+    def make_folder(self, path: Path) -> None:
+        os.mkdir(path)
+
+    def create(self, path: Path) -> int:
+        """A descriptor of a new file; one that is there already is not opened."""
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
+
+    def open_lock(self, path: Path) -> int:
+        return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+
+    def write(self, descriptor: int, data: memoryview) -> int:
+        return os.write(descriptor, data)
+
+    def flush(self, descriptor: int) -> None:
+        os.fsync(descriptor)
+
+    def begin_flush(self, descriptor: int, start: int, length: int) -> None:
+        """Let the disk begin with what was just written, so that the flush at the end finds little left to do."""
+        if hasattr(os, "posix_fadvise"):  # on Linux this starts writing back and waits for nothing
+            with contextlib.suppress(OSError):
+                os.posix_fadvise(descriptor, start, length, os.POSIX_FADV_DONTNEED)
+
+    def flush_folder(self, path: Path) -> None:
+        if os.name == "nt":  # pragma: no cover  (folders cannot be flushed there)
+            return
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def rename(self, source: Path, target: Path) -> None:
+        """In place of a file that is there; a folder that is there is not replaced."""
+        os.replace(source, target)
+
+    def remove(self, path: Path) -> None:
+        os.unlink(path)
+
+    def remove_folder(self, path: Path) -> None:
+        os.rmdir(path)
+
+
+# ---- words
+
+
+@contextlib.contextmanager
+def in_words(what: str) -> Iterator[None]:
+    """Turn what the system says into what a person can act on; `what`: "The checkpoint cannot be saved"."""
+    try:
+        yield
+    except OSError as error:
+        place = f" ({error.filename})" if error.filename else ""
+        if error.errno in NO_SPACE:
+            raise CheckpointError(
+                f"{what}: the disk is full{place}.",
+                "Make room (empty the trash, delete checkpoints) and try again; nothing that was stored is lost.",
+            ) from error
+        if error.errno in NOT_ALLOWED:
+            raise CheckpointError(
+                f"{what}: the folder may not be written{place}.",
+                "Allow writing there or choose another data folder; nothing that was stored is lost.",
+            ) from error
+        words = f"{what}: {error.strerror or error}{place}."
+        raise CheckpointError(words, "Nothing that was stored is lost.") from error
+
+
+def need_space(folder: Path, nbytes: int, what: str) -> None:
+    """Refuse to begin what cannot end."""
+    with contextlib.suppress(OSError):
+        free = shutil.disk_usage(folder).free
+        if free < nbytes:
+            raise CheckpointError(
+                f"{what}: it needs {nbytes / 1e6:.1f} MB, and {folder} has {free / 1e6:.1f} MB left.",
+                "Make room (empty the trash, delete checkpoints) and try again.",
+            )
+
+
+# ---- locks
+
+
+@contextlib.contextmanager
+def locked(disk: Disk, path: Path) -> Iterator[None]:
+    """Hold a lock file.  It belongs to the process and is given back by the system when that is killed."""
+    descriptor = disk.open_lock(path)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not _held(descriptor):
+            if time.monotonic() > deadline:
+                raise CheckpointError(
+                    f"Another program holds {path} and does not let go.", "Close other copies of Codecoil."
+                )
+            time.sleep(0.002)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def hold(disk: Disk, path: Path) -> int:
+    """A lock file of one's own, held until the descriptor is closed."""
+    descriptor = disk.open_lock(path)
+    _held(descriptor)
+    return descriptor
+
+
+def is_held(path: Path) -> bool:
+    """Whether a living program holds a lock file."""
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        return not _held(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _held(descriptor: int) -> bool:
+    """Take the lock if it is free; a file system without locks counts as free."""
+    try:
+        _try_lock(descriptor)
+    except OSError as error:
+        return error.errno in NO_LOCKS_HERE
+    return True
+
+
+# ---- files
+
+
+class FolderWriter:
+    """Files into one new folder, each flushed and hashed.  `records` is what a manifest says of them."""
+
+    def __init__(self, disk: Disk, folder: Path) -> None:
+        self.disk, self.folder = disk, folder
+        self.records: dict[str, FileRecord] = {}
+        self._folders: list[Path] = []
+        disk.make_folder(folder)
+
+    def write_file(self, name: str, data: bytes) -> FileRecord:
+        self.records[name] = write_file(self.disk, self._place(name), data)
+        return self.records[name]
+
+    def write_tensors(
+        self,
+        name: str,
+        tensors: Mapping[str, np.ndarray],
+        metadata: Mapping[str, str] | None = None,
+        shapes: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> FileRecord:
+        self.records[name] = write_tensors(self.disk, self._place(name), tensors, metadata, shapes)
+        return self.records[name]
+
+    def copy_file(self, name: str, source: Path) -> FileRecord:
+        """Copy a regular file, hashed on its way."""
+        target = self._place(name)
+        descriptor = open_plain(source)
+        try:
+            size = os.fstat(descriptor).st_size
+            with _HashedFile(self.disk, target, size) as file:
+                while chunk := os.read(descriptor, CHUNK):
+                    file.write(chunk)
+        finally:
+            os.close(descriptor)
+        self.records[name] = file.record
+        return file.record
+
+    def flush(self) -> None:
+        """Make the names of all files last."""
+        for folder in (*self._folders, self.folder):
+            self.disk.flush_folder(folder)
+
+    def _place(self, name: str) -> Path:
+        """Where a file goes: into the folder, or one level down ("resume/optimiser.safetensors")."""
+        *above, last = name.split("/")
+        check_file_name(last, "A file of the checkpoint")
+        if len(above) > 1:
+            raise CheckpointError(f"{name} lies too deep for a file of a checkpoint.")
+        for part in above:
+            inner = self.folder / check_file_name(part, "A folder of the checkpoint")
+            if inner not in self._folders:
+                self.disk.make_folder(inner)
+                self._folders.append(inner)
+        return self.folder / name
+
+
+@contextlib.contextmanager
+def new_folder(target: Path, disk: Disk | None = None) -> Iterator[FolderWriter]:
+    """A folder that appears at `target` whole or not at all: for exports.  One that is there is not replaced."""
+    disk = disk or Disk()
+    if target.exists() or target.is_symlink():
+        raise CheckpointError(f"{target} is there already.", "Choose another name, or delete it first.")
+    with in_words(f"{target} cannot be written"):
+        temporary = target.with_name(f".{uuid.uuid4().hex}.part")
+        writer = FolderWriter(disk, temporary)
+        try:
+            yield writer
+            writer.flush()
+            disk.rename(temporary, target)
+            disk.flush_folder(target.parent)
+        except BaseException:
+            remove_tree(disk, temporary)
+            raise
+
+
+def write_file(disk: Disk, path: Path, data: bytes) -> FileRecord:
+    """A new file with `data`, flushed."""
+    with _HashedFile(disk, path, len(data)) as file:
+        file.write(data)
+    return file.record
+
+
+def write_tensors(
+    disk: Disk,
+    path: Path,
+    tensors: Mapping[str, np.ndarray],
+    metadata: Mapping[str, str] | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+) -> FileRecord:
+    """A new safetensors file, flushed: the same bytes as the safetensors library writes.
+
+    With `shapes`, tensors are fetched one at a time when their turn comes and written as float32.
+    """
+    if shapes is None:
+        described = {name: (_type_name(name, array), array.shape) for name, array in tensors.items()}
+    else:
+        described = {name: ("F32", tuple(shape)) for name, shape in shapes.items()}
+    order = sorted(described, key=lambda name: (_RANK[described[name][0]], name.encode()))
+    header: dict[str, object] = {"__metadata__": dict(sorted(metadata.items()))} if metadata else {}
+    place = 0
+    for name in order:
+        dtype, shape = described[name]
+        size = DTYPES[dtype].itemsize * int(np.prod(shape, dtype=np.int64))
+        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [place, place + size]}
+        place += size
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with _HashedFile(disk, path, 8 + len(text) + place) as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name in order:
+            array = tensors[name] if shapes is None else as_float32(tensors[name])
+            if tuple(array.shape) != described[name][1]:
+                raise CheckpointError(f"{name} has shape {tuple(array.shape)}; {described[name][1]} is needed.")
+            file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    return file.record
+
+
+def as_float32(array: np.ndarray) -> np.ndarray:
+    """Floats of any width, or bfloat16 as uint16 bits, as float32; no copy where it is that already."""
+    array = np.asarray(array)
+    if array.dtype == np.uint16:
+        array = array.view(DTYPES["BF16"])
+    return array if array.dtype == np.float32 else array.astype(np.float32)
+
+
+def remove_tree(disk: Disk, path: Path) -> None:
+    """Remove a file or a folder and all in it, as far as the disk lets; links are removed, not followed."""
+    with contextlib.suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            for name in os.listdir(path):
+                remove_tree(disk, path / name)
+            disk.remove_folder(path)
+        else:
+            disk.remove(path)
+
+
+class _HashedFile:
+    """A new file being written, and its hash being made; flushed and closed at the end of its `with`."""
+
+    def __init__(self, disk: Disk, path: Path, expected: int) -> None:
+        self._disk, self._path = disk, path
+        self._hash, self._size, self._begun = hashlib.sha256(), 0, 0
+        self._threads = ThreadPoolExecutor(1, "hashing") if expected > ALONE else None
+        self._pending: deque[Future[None]] = deque()
+        self.record = FileRecord("", 0)
+
+    def __enter__(self) -> _HashedFile:
+        self._descriptor = self._disk.create(self._path)
+        return self
+
+    def write(self, data: bytes | np.ndarray) -> None:
+        """All of `data`, which must not change until the file is closed."""
+        view = memoryview(data).cast("B") if len(data) else memoryview(b"")
+        for start in range(0, len(view), CHUNK):
+            chunk = view[start : start + CHUNK]
+            self._update(chunk)
+            self._size += len(chunk)
+            while chunk:
+                chunk = chunk[self._disk.write(self._descriptor, chunk) :]
+            if self._size - self._begun >= EARLY:
+                self._disk.begin_flush(self._descriptor, self._begun, self._size - self._begun)
+                self._begun = self._size
+
+    def _update(self, chunk: memoryview) -> None:
+        if self._threads is None:
+            self._hash.update(chunk)
+            return
+        while len(self._pending) >= PENDING:  # keeps few chunks alive when hashing is the slower of the two
+            self._pending.popleft().result()
+        self._pending.append(self._threads.submit(self._hash.update, chunk))
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._disk.flush(self._descriptor)
+        finally:
+            os.close(self._descriptor)
+            if self._threads is not None:
+                self._threads.shutdown()
+        while self._pending:
+            self._pending.popleft().result()
+        self.record = FileRecord(self._hash.hexdigest(), self._size)
+
+
+def _type_name(name: str, array: np.ndarray) -> str:
+    if array.dtype not in _NAME_OF_DTYPE:
+        raise CheckpointError(f"{name} has the type {array.dtype}, which safetensors cannot hold.")
+    return _NAME_OF_DTYPE[array.dtype]
