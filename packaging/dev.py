@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 
 import system_libraries as system
+from quiet_command import run_quietly
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -141,7 +142,7 @@ def usable() -> bool:
 
 
 def make_environment() -> None:
-    say("Setting up: making a virtual environment in .venv…")
+    say("Setting up: creating a virtual environment in .venv…")
     if VENV.is_symlink() or VENV.is_file():
         VENV.unlink()
     elif VENV.exists():
@@ -150,19 +151,22 @@ def make_environment() -> None:
     VENV.mkdir()
     STAMP.write_text(UNFINISHED, encoding="utf-8")
     base = getattr(sys, "_base_executable", None) or sys.executable  # not a Python inside the folder just deleted
-    if subprocess.run([base, "-m", "venv", str(VENV)], check=False).returncode:
-        stop("The virtual environment could not be made; the message above says why.")
+    if run_quietly([base, "-m", "venv", VENV]):
+        stop("The virtual environment could not be created; the output above says why.")
 
 
 def install_project() -> None:
     stamp = stamp_text()  # before installing: a pyproject.toml edited meanwhile counts as a change
     STAMP.write_text(UNFINISHED, encoding="utf-8")
-    say("Setting up: installing the program and its test tools (about a minute)…")
-    pip = [program("python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    for what in (["pip>=25.1"], ["--editable", ".", "--group", "test"]):  # 25.1 is the first to know --group
-        if subprocess.run([*pip, *what], cwd=ROOT, check=False).returncode:
-            STAMP.unlink()  # pip gave up in good order: the next call goes on from here
-            stop("pip could not install everything; its message is above. Mend that and run the same command again.")
+    pip = [program("python"), "-m", "pip", "install", "--disable-pip-version-check"]
+    for phase, what in (
+        ("updating pip…", ["pip>=25.1"]),  # the first version with --group
+        ("installing Codecoil and its test tools (about a minute)…", ["--editable", ".", "--group", "test"]),
+    ):
+        say(f"Setting up: {phase}")
+        if run_quietly([*pip, *what], cwd=ROOT):
+            STAMP.unlink()  # pip failed cleanly: the next call continues from here
+            stop("pip failed; its output is above. Fix the cause and run the same command again.")
     STAMP.write_text(stamp, encoding="utf-8")
 
 

@@ -15,6 +15,8 @@ import subprocess
 import sys
 from typing import NamedTuple
 
+from quiet_command import run_quietly
+
 BASE, X11, WAYLAND, VULKAN, VENV = "Qt", "Qt on X11", "Qt on Wayland", "Vulkan", "virtual environments"
 THREADS = "Numba's threads"
 MANAGERS = {  # in the order they are looked for
@@ -127,6 +129,6 @@ def install(missing: list[Library]) -> bool:
         return False
     print(f"Setting up: installing {len(missing)} system libraries…", flush=True)
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    quiet = {"env": environment, "stdout": subprocess.DEVNULL}
-    subprocess.run(["apt-get", "update"], **quiet, check=False)  # old lists may do: the next line decides
-    return subprocess.run(install_command(missing, "apt").split(), **quiet, check=False).returncode == 0
+    # If updating the lists fails, the old ones may still do: the install decides.
+    subprocess.run(["apt-get", "update"], env=environment, capture_output=True, check=False)
+    return run_quietly(install_command(missing, "apt").split(), env=environment) == 0

@@ -59,7 +59,10 @@ def commands(dev, monkeypatch):
         if " -c " in line and not dev.program("python").exists():
             raise FileNotFoundError(line)
         code = next((code for word, code in record.codes.items() if word in line), 0)
-        return SimpleNamespace(returncode=code, stdout=f"{sys.version_info[0]} {sys.version_info[1]} True\n")
+        output = f"{sys.version_info[0]} {sys.version_info[1]} True\n" if " -c " in line else f"output of {line}\n"
+        if "stdout" not in options and "capture_output" not in options:
+            print(output, end="")
+        return SimpleNamespace(returncode=code, stdout=output)
 
     monkeypatch.setattr(subprocess, "run", run)
     return record
@@ -83,7 +86,7 @@ def test_an_old_python_gets_a_clear_message_and_the_name_of_a_newer_one(dev):
     assert "python3.12 packaging/dev.py" in dev.version_message((3, 9, 6), "python3.12")
 
 
-@pytest.mark.parametrize("name", ["dev.py", "system_libraries.py"])
+@pytest.mark.parametrize("name", ["dev.py", "quiet_command.py", "system_libraries.py"])
 def test_an_old_python_can_read_the_script_as_far_as_that_message(name):
     ast.parse((PACKAGING / name).read_text(encoding="utf-8"), feature_version=(3, 8))
 
@@ -247,6 +250,22 @@ def test_a_failing_pip_stops_and_the_next_call_goes_on_from_there(dev, commands)
     assert work(commands) == ["pip", "project"]
 
 
+def test_a_set_up_prints_one_line_per_phase_and_nothing_of_pip(dev, commands, capsys):
+    dev.set_up("setup")
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) == len(work(commands)) == 3 and shown.err == ""
+    assert all(line.startswith("Setting up: ") for line in shown.out.splitlines())
+
+
+def test_what_pip_printed_is_shown_when_it_fails(dev, commands, capsys):
+    commands.codes["--group test"] = 1
+    with pytest.raises(SystemExit, match="2"):
+        dev.set_up("setup")
+    shown = capsys.readouterr()
+    assert "output of" in shown.err and "--group test" in shown.err
+    assert "pip>=25.1" not in shown.err  # that one succeeded
+
+
 # ---- the commands
 
 
@@ -255,7 +274,7 @@ def test_every_check_runs_and_the_first_failure_gives_the_exit_code(dev, command
     monkeypatch.setenv("CI", "true")
     assert dev.test(["-q", "tests/kernels"]) == 3
     assert len(commands.lines) == 4 and commands.lines[-1].endswith("-m pytest -q tests/kernels")
-    assert capsys.readouterr().out.endswith("Checking: pytest\n")  # nothing after pytest's own summary
+    assert capsys.readouterr().out.endswith("-m pytest -q tests/kernels\n")  # nothing after pytest's own output
 
 
 def test_without_arguments_all_tests_run_in_two_processes(dev, commands):
