@@ -20,6 +20,7 @@
     selftest      every kernel of a device against the CPU device
     shipped_fits  numbers that were fitted beforehand, as they are shipped
     compiling     functions compiled by Numba and kept on disk
+    option_info   what an option may be, for code, command line and window alike
     errors        what the engine raises on purpose
 
 A program that uses it:

@@ -12,49 +12,13 @@ from typing import Any
 
 from engine.errors import ConfigError
 from engine.model.selection import MODES
+from engine.option_info import OptionInfo
 
 SCHEDULES = ("constant", "linear", "cosine")
 RATES = {"wsla": 3e-3, "lora": 1e-2, "vocabulary": 1e-3, "full": 1e-3}
 """The learning rate that suits each mode: the best of one grid for all (`tests/benchmarks/starter_adaptation.py`)."""
 SHORT_RUN = 220 * 4 * 256  # tokens of the preset `quick`, for which these rates are; a longer run goes gentler
 TOKENS_A_MINUTE = 120_000  # roughly, to tell a long run from a short one where only its minutes are set
-
-
-@dataclass(frozen=True)
-class OptionInfo:
-    """An option for people: its label, what it may be, and what it does in a line.
-
-    A number has `low` and `high` (`whole` for counts), a choice has `choices`.  `zero` says what 0 means where that is
-    not a number like the others.  `advanced`: seldom touched, so that a form may fold it away.
-    """
-
-    label: str
-    low: float | None
-    high: float | None
-    default: Any
-    help: str
-    choices: tuple[str, ...] = ()
-    whole: bool = False
-    unit: str = ""
-    zero: str = ""
-    advanced: bool = True
-
-    def check(self, name: str, value: Any) -> None:
-        """Refuse a value that is not allowed, with its name, itself and what is."""
-        if self.choices:
-            if value not in self.choices:
-                raise ConfigError(f"{name} is {value!r}; it must be one of: {', '.join(self.choices)}.")
-            return
-        kind = int if self.whole else (int, float)
-        if isinstance(value, bool) or not isinstance(value, kind) or not self.low <= value <= self.high:
-            what = "a whole number" if self.whole else "a number"
-            raise ConfigError(f"{name} is {value!r}; it must be {what} from {self.range_in_words}.")
-
-    @property
-    def range_in_words(self) -> str:
-        """The allowed range, with digits that can be read: 0 to 10,000,000."""
-        low, high = (f"{bound:,}" if self.whole else f"{bound:,.10g}" for bound in (self.low, self.high))
-        return f"{low} to {high}"
 
 
 @dataclass(frozen=True)

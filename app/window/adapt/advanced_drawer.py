@@ -15,7 +15,7 @@ from app.window.parts import Card, Choice, FieldRow, Line, label
 
 if TYPE_CHECKING:
     from app.state.training import TrainingController
-    from engine.train.options import OptionInfo
+    from engine.option_info import OptionInfo
 
 FIELD = 132
 ELSEWHERE = ("mode",)  # chosen by the cards above
