@@ -1,1 +1,4 @@
-"""The data folder: where it is, how it moves, and the log in it."""
+"""The data folder.
+
+data_folder   where it is       data_move   moving it: copied, verified, switched      log_file   the log in it
+"""

@@ -6,6 +6,8 @@
     completion    which models can be asked, and what one answered
     checkpoints   rows, details, comparisons, merges
 
-(What a device check tells is in `app.values.events`, and so is `Failure`.)  Arrays in them belong to whoever receives
-them.
+    events        what a device check reports, and `Failure`
+    limits        what a setting may be            words    numbers and states for people
+
+Arrays in them belong to whoever receives them.
 """

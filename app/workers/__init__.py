@@ -1,11 +1,11 @@
 """Workers: QObjects in threads of their own, called by queued signals, answering with frozen values.
 
     thread "engine"       engine (devices, checks, race), training, completing, measuring: all on one `OpenDevice`
-    thread "repository"   repository: reads, tokenises, watches and counts changes; remembering: its memory
+    thread "repository"   repository: reads, tokenises and counts changes; remembering: its memory; watching
     thread "files"        files: everything in the checkpoint store that needs no device; moving: the data folder
     thread "downloads"    downloading: one base model, while it is being fetched
 
-    workbench         the open device and the models on it          loaded_model     one of these, or a blend of two
+    open_device       the open device and the models on it          loaded_model     one of these, or a blend of two
     planning          a run before it starts: memory and minutes    speeds           how fast runs were here
     expected_speed    how fast one would be, before the first       race             the same steps on every device
     corpus_view       a corpus as the Repository page shows it      checkpoint_rows  manifests as the table shows them

@@ -3,7 +3,7 @@
     options     what can be set, with its range and its words; presets
     schedule    the learning rate over a run
     trainer     one thing at a time: train, evaluate, guard, keep the best, roll back
-    workbench   what is trained, cut to fit into memory      memory_fitting  ways to cut a batch
+    fitted_step what is trained, cut to fit into memory      memory_fitting  ways to cut a batch
     evaluation  held-out loss, a batch at a time             pace            how fast, and how long still
     health      what the curves say, in words                moments         AdamW's state, by parameter
     events      what a trainer tells, as frozen values: the desktop, the command line and the tests read the same

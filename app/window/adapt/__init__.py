@@ -6,7 +6,7 @@
       preset_row       how long, and from which model
       preflight        what the run will take, with memory_bar
       advanced_drawer  every other option, folded away
-      earlier          what this repository was adapted with before
+      past_runs        what this repository was adapted with before
     run_header       where the run is, and the buttons that steer it
     board            the plots, layer_map and notes; the only part that loads pyqtgraph
     plots/           one file a plot, and what they share

@@ -1,1 +1,8 @@
-"""Text to tokens and back: tokenizers of our own and of others, special tokens, tokens kept on disk."""
+"""Text to tokens and back.
+
+tokenizer     text to ids and back, exactly                   byte_alphabet    a character for each byte
+tokenizer_files  other people's tokenizers                    special_tokens   those that stand for no text
+tokenizer_training  a byte-level BPE for source code          own_tokenizer    one for a repository without
+code_merges   its merging, compiled                           incremental_decoder  ids to text while they come
+tokenising    many texts, in batches                          token_cache      tokens on disk, by content
+"""

@@ -168,7 +168,7 @@ def test_a_file_that_is_gone_can_be_written_again(page, edited, qtbot):
 
 
 def test_a_write_that_fails_is_a_card_and_loses_nothing(page, edited, monkeypatch, qtbot, script):
-    def full(*_arguments) -> None:
+    def full(*_arguments, **_options) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(file_writing, "replace_file", full)
@@ -234,7 +234,7 @@ def test_a_new_text_asks_too(page, edited, qtbot):
 
 
 def test_a_save_that_fails_does_not_go_on(page, edited, monkeypatch, qtbot):
-    monkeypatch.setattr(file_writing, "replace_file", lambda *_: (_ for _ in ()).throw(PermissionError(13, "no")))
+    monkeypatch.setattr(file_writing, "replace_file", lambda *_, **__: (_ for _ in ()).throw(PermissionError(13, "no")))
     page.open_file("notes.md")
     press(qtbot, page.saving.save_button)
     qtbot.waitUntil(page.saving.error_card.isVisible)
