@@ -10,7 +10,7 @@ from app.network.base_models import BASE_MODELS
 from engine.checkpoints.formats.exporting import export_checkpoint
 from engine.checkpoints.store.store import CheckpointStore
 from engine.corpus.tokens.tokenizer import Tokenizer
-from tests.app.base_models.hub import Hub, serve
+from tests.app.network.hub import Hub, serve
 from tests.session.small_repository import save_base
 
 

@@ -12,13 +12,13 @@ from app.network import connections
 from app.network.connection_errors import ConnectionNotAllowed
 from app.network.connections import Guard
 from app.window.connections_note import ConnectionsNote
-from tests.window.stage import one_theme, press, theme  # noqa: F401  (fixtures)
+from tests.window.stage import press
 
 SOCKET = SimpleNamespace(family=socket.AF_INET)
 
 
 @pytest.fixture
-def note(theme, qtbot):  # noqa: F811
+def note(theme, qtbot):
     note = ConnectionsNote(Guard())
     qtbot.addWidget(note)
     note.show()
@@ -29,7 +29,7 @@ def words_of(note) -> list[str]:
     return [each.text() for each in note.list.findChildren(QLabel) if each.isVisible()]
 
 
-def test_the_statement_has_the_guard_behind_it(theme, qtbot):  # noqa: F811
+def test_the_statement_has_the_guard_behind_it(theme, qtbot):
     note = ConnectionsNote()
     qtbot.addWidget(note)
     assert note.guard is connections.install()

@@ -7,21 +7,21 @@ from PySide6.QtNetwork import QLocalServer
 from app.single_instance import SingleInstance, server_name
 
 
-def test_the_second_start_asks_the_first(qapp, qtbot, folder):
-    first = SingleInstance(folder)
+def test_the_second_start_asks_the_first(qapp, qtbot, data_folder):
+    first = SingleInstance(data_folder)
     assert first.claim()
     try:
-        with qtbot.waitSignal(first.raise_wanted, timeout=5000):
-            assert not SingleInstance(folder).claim()
+        with qtbot.waitSignal(first.raise_wanted, timeout=60_000):
+            assert not SingleInstance(data_folder).claim()
     finally:
         first.release()
-    again = SingleInstance(folder)
+    again = SingleInstance(data_folder)
     assert again.claim()
     again.release()
 
 
-def test_another_data_folder_is_another_program(qapp, folder, tmp_path):
-    first, other = SingleInstance(folder), SingleInstance(tmp_path / "other")
+def test_another_data_folder_is_another_program(qapp, data_folder, tmp_path):
+    first, other = SingleInstance(data_folder), SingleInstance(tmp_path / "other")
     try:
         assert first.claim() and other.claim() and first.name != other.name
     finally:
@@ -29,10 +29,10 @@ def test_another_data_folder_is_another_program(qapp, folder, tmp_path):
         other.release()
 
 
-def test_what_a_killed_program_left_is_removed(qapp, folder):
+def test_what_a_killed_program_left_is_removed(qapp, data_folder):
     """A socket file that nobody listens on."""
     left = QLocalServer()
-    assert left.listen(server_name(folder))
+    assert left.listen(server_name(data_folder))
     path = left.fullServerName()
     import os
     import socket
@@ -42,7 +42,7 @@ def test_what_a_killed_program_left_is_removed(qapp, folder):
     stale.bind(path)
     stale.close()
     assert os.path.exists(path)
-    one = SingleInstance(folder)
+    one = SingleInstance(data_folder)
     try:
         assert one.claim()
     finally:

@@ -12,7 +12,7 @@ import pytest
 from app.network import base_model_fetching, connections
 from app.network.base_model_fetching import FetchError, agreement_for, fetch
 from engine.checkpoints.store.store import CheckpointStore
-from tests.app.base_models.hub import Hub, serve
+from tests.app.network.hub import Hub, serve
 
 
 class Enough(Exception):
