@@ -247,7 +247,8 @@ class Application(QObject):
         self._measuring_worker.scoring.connect(controller.on_scoring)
         self._measuring_worker.score_failed.connect(controller.on_score_failed)
         controller.changed.connect(self.on_training_changed)
-        controller.use_wanted.connect(self.completion.choose_model)
+        controller.use_wanted.connect(self.on_use_wanted)
+        controller.back_wanted.connect(self.on_back_wanted)
         controller.compare_wanted.connect(self.on_compare_wanted)
         self.idle.may_adapt.connect(controller.adapt_by_itself)
         self.idle.user_active.connect(controller.on_user_active)
@@ -382,6 +383,19 @@ class Application(QObject):
     @Slot()
     def on_score_files_wanted(self) -> None:
         self._score_files_wanted.emit(self.completion.model)
+
+    @Slot(str)
+    def on_use_wanted(self, checkpoint: str) -> None:
+        if checkpoint != self.completion.model:
+            self.training.model_before = self.completion.model
+            self.completion.choose_model(checkpoint)
+
+    @Slot()
+    def on_back_wanted(self) -> None:
+        """Only from the result of the run: whoever has chosen another model meanwhile keeps that one."""
+        before = self.training.model_before
+        if self.completion.model == self.training.finished.checkpoint and self.completion.choice(before) is not None:
+            self.completion.choose_model(before)
 
     @Slot(str, str)
     def on_compare_wanted(self, base: str, result: str) -> None:

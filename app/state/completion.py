@@ -166,13 +166,17 @@ class CompletionController(QObject):
         self._offer()
 
     def _offer(self) -> None:
-        """The one in training first: a store that is read again during a run does not know it, and it stays chosen."""
+        """The one in training first: a store that is read again during a run does not know it, and it stays chosen.
+
+        A list that was read just before the chosen model was saved does not have it: chosen again once it is listed.
+        """
         own = (ModelChoice(IN_TRAINING, "The model in training", "as it is now"),) if self._is_training else ()
         self.model_choices = (*own, *self._stored)
         known = {choice.id for choice in self.model_choices}
         if self.model not in known and known and self._listed:
-            usual = (*self._stored, *own)[0].id
-            self.model = self._settings.model if self._settings.model in known else usual
+            self.model = (*self._stored, *own)[0].id
+        if self.model != IN_TRAINING and self._settings.model in known:
+            self.model = self._settings.model
         if self.second and self.second not in known:
             self.second, self.blend = "", 0.0
         self.changed.emit()

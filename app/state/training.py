@@ -43,6 +43,7 @@ class TrainingController(QObject):
     duty_cycle_changed = Signal(float)
     discard_wanted = Signal(str, str)  # checkpoint id, interrupted run's id
     use_wanted = Signal(str)  # checkpoint id
+    back_wanted = Signal()  # to `model_before`
     compare_wanted = Signal(str, str)
     runs_wanted = Signal()
     cancel_score_wanted = Signal()
@@ -69,6 +70,7 @@ class TrainingController(QObject):
         self.run_plan: PlanView | None = None  # of the run that is going on
         self.history = RunHistory()
         self.finished: FinishedView | None = None
+        self.model_before = ""  # the model that was in use before the result of the run
         self.before: ScoreView | None = None
         self.after: ScoreView | None = None
         self.scoring = (0, 0, "")  # done, total, of what: while the scorecard is measured after a run
@@ -239,6 +241,11 @@ class TrainingController(QObject):
         if self.finished is not None and self.finished.checkpoint:
             self.use_wanted.emit(self.finished.checkpoint)
 
+    def go_back(self) -> None:
+        """Complete with the model that was in use before the run."""
+        if self.finished is not None and self.finished.checkpoint:
+            self.back_wanted.emit()
+
     def compare(self) -> None:
         """Show base and result side by side."""
         if self.finished is not None and self.finished.checkpoint:
@@ -249,6 +256,7 @@ class TrainingController(QObject):
         if self.phase in ("finished", "failed"):
             self.cancel_scoring()
             if self.finished is not None and self.finished.checkpoint:
+                self.go_back()
                 self.discard_wanted.emit(self.finished.checkpoint, "")
             self.forget()
 
@@ -312,11 +320,12 @@ class TrainingController(QObject):
 
     @Slot(object)
     def on_finished(self, finished: FinishedView | None) -> None:
-        """The run is over; None: it was given up before it began."""
+        """The run is over and what it made is in use at once; None: it was given up before it began."""
         self.finished = finished
         self.runs_wanted.emit()
         self._enter("finished" if finished is not None else "idle")
         if finished is not None:
+            self.use()
             self.finished_run.emit()
 
     @Slot(object, object)

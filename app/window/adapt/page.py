@@ -98,6 +98,7 @@ class AdaptPage(Page):
         self.run_header.resume_wanted.connect(training.resume)
         self.run_header.stop_wanted.connect(training.stop)
         self.result.use_wanted.connect(training.use)
+        self.result.back_wanted.connect(training.go_back)
         self.result.compare_wanted.connect(self.on_compare_wanted)
         self.result.discard_wanted.connect(self.on_discard_wanted)
         self.result.again_wanted.connect(training.forget)
@@ -226,8 +227,10 @@ class AdaptPage(Page):
         training = self._training
         if training.phase == "finished" and training.finished is not None:
             finished = training.finished
-            in_use = bool(finished.checkpoint) and self.application.completion.model == finished.checkpoint
-            self.result.show_result(finished, in_use)
+            completion = self.application.completion
+            in_use = bool(finished.checkpoint) and completion.model == finished.checkpoint
+            before = completion.choice(training.model_before)
+            self.result.show_result(finished, in_use, before.name if before is not None else "")
             pending = training.scoring[1] > 0
             self.result.show_scores(training.before, training.after, pending, self._scoring_words())
 

@@ -21,7 +21,7 @@ RUN_LOSS = "The run itself measured {:.3f} before and {:.3f} after, on the files
 WITH_MEMORY = "With the memory of the repository: {} before, {} after."
 RANGE = "The value lies in its range with 95 % confidence."
 UNDECIDED = "The change is within what chance alone can do."
-IN_USE = " It writes the suggestions on the Complete page now."
+IN_USE = " It is in use now."
 
 
 Ranges = tuple[tuple[float, float] | None, tuple[float, float] | None]  # before, after
@@ -133,9 +133,10 @@ class MeasureColumn(QWidget):
 
 
 class ResultCard(Card):
-    """The primary button is to use it, where there is something to use."""
+    """What a run made is in use at once; the button leads back to the model before, and from there to it again."""
 
     use_wanted = Signal()
+    back_wanted = Signal()
     compare_wanted = Signal()
     discard_wanted = Signal()
     again_wanted = Signal()
@@ -146,12 +147,14 @@ class ResultCard(Card):
         self._finished: FinishedView | None = None
         self.title = label("", "heading", wrap=True)
         self.words = label("", "label", wrap=True)
-        self.use_button = PrimaryButton("Use it", "Complete with this model from now on")
+        self.use_button = PrimaryButton("Use it", "Use this model for completions")
+        self.back_button = PlainButton("Go back")
         self.compare_button = PlainButton("Compare", "See base and result side by side at the same cursor")
         self.discard_button = PlainButton("Discard", "Move what was learned to the trash")
         self.again_button = PlainButton("Adapt again", "Back to the options")
         for button, wanted in (
             (self.use_button, self.use_wanted),
+            (self.back_button, self.back_wanted),
             (self.compare_button, self.compare_wanted),
             (self.discard_button, self.discard_wanted),
             (self.again_button, self.again_wanted),
@@ -164,7 +167,10 @@ class ResultCard(Card):
         top = QHBoxLayout()
         top.setSpacing(10)
         top.addLayout(said, 1)
-        for button in (self.again_button, self.discard_button, self.compare_button, self.use_button):
+        for button in (
+            *(self.again_button, self.discard_button, self.compare_button),
+            *(self.back_button, self.use_button),
+        ):
             top.addWidget(button)
         figures = QHBoxLayout()
         figures.setSpacing(20)
@@ -184,16 +190,17 @@ class ResultCard(Card):
         self.scoring.hide()
         self.cancel_button.hide()
 
-    def show_result(self, finished: FinishedView, in_use: bool) -> None:
-        """What came of the run; `in_use`: completions come from it already."""
+    def show_result(self, finished: FinishedView, in_use: bool, model_before: str = "") -> None:
+        """What came of the run; `in_use`: completions come from it.  `model_before`: the name of the model to go back
+        to; "" where there is none."""
         self._finished = finished
         kept = bool(finished.checkpoint)
         self.title.setText(self._title(finished))
         self.words.setText(self._sentence(finished) + (IN_USE if in_use and kept else ""))
         self.set_kind("warn" if finished.rolled_back else "accent" if kept else "plain")
-        self.use_button.setVisible(kept)
-        self.use_button.setEnabled(not in_use)
-        self.use_button.setText("In use" if in_use else "Use it")
+        self.use_button.setVisible(kept and not in_use)
+        self.back_button.setVisible(kept and in_use and bool(model_before))
+        tip(self.back_button, f"Use {model_before} for completions again")
         self.compare_button.setVisible(kept)
         self.discard_button.setVisible(kept)
 

@@ -31,8 +31,11 @@ def test_a_folder_is_read_adapted_and_completed(program, repository, tiny):
     one.until(lambda: state.training.after is not None)
     assert state.training.after.loss < state.training.before.loss
     one.until(lambda: set(state.repository.losses) == {row.path for row in corpus.files if row.held_out})
+    assert state.completion.model == finished.checkpoint  # in use at once
+    state.training.go_back()
+    assert state.completion.model == tiny
     state.training.use()
-    assert state.completion.model == finished.checkpoint
+    assert state.completion.model == finished.checkpoint and state.training.model_before == tiny
     with one.qtbot.waitSignal(state.completion.completed, timeout=PATIENCE) as answered:
         ticket = state.completion.request("class Shelf", "", "shelf_1.py")
     assert answered.args[0] == ticket and answered.args[1].prompt_tokens > 0

@@ -144,6 +144,15 @@ def test_the_model_that_was_chosen_is_the_one_of_the_next_start(settings):
     assert completion.model == STARTER  # deleted meanwhile
 
 
+def test_a_list_from_before_a_model_was_saved_does_not_lose_it(settings):
+    completion = CompletionController(settings)
+    completion.on_choices((ModelChoice(STARTER, "s"),))
+    completion.choose_model("new")  # the result of a run, which is in use at once
+    completion.on_choices((ModelChoice(STARTER, "s"),))
+    completion.on_choices((ModelChoice(STARTER, "s"), ModelChoice("new", "n")))
+    assert completion.model == settings.model == "new"
+
+
 def test_a_model_in_training_gives_way_to_the_one_before_it(settings):
     completion = CompletionController(settings)
     completion.on_choices((ModelChoice(STARTER, "s"), ModelChoice("mine", "m")))

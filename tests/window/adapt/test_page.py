@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPushButton
 
 from app.values.checkpoints import TrashRow
+from app.values.completion import ModelChoice
 from app.values.events import Failure
 from app.values.training import ResumableRun, ScoreView
 from tests.window.adapt.desk import events
@@ -213,10 +214,14 @@ def test_use_compare_discard_and_again(page, desk, qtbot):
     desk.finish()
     result = page.result
     assert asked(qtbot, desk.training.use_wanted, result.use_button) == ("c2",)
-    desk.completion.model = "c2"
-    desk.completion.changed.emit()
-    assert result.use_button.text() == "In use" and not result.use_button.isEnabled()
-    assert "on the Complete page now" in result.words.text()
+    desk.completion.on_choices((ModelChoice("c1", "orbit-api #1"), ModelChoice("c2", "orbit-api #2")))
+    desk.training.model_before = "c1"
+    desk.completion.choose_model("c2")
+    assert not result.use_button.isVisible() and "in use" in result.words.text()
+    assert result.back_button.isVisible() and "orbit-api #1" in result.back_button.toolTip()
+    asked(qtbot, desk.training.back_wanted, result.back_button)
+    desk.completion.choose_model("c1")
+    assert result.use_button.isVisible() and not result.back_button.isVisible()
     with qtbot.waitSignal(desk.training.compare_wanted):
         assert asked(qtbot, page.page_wanted, result.compare_button) == ("Complete",)
     assert asked(qtbot, desk.training.discard_wanted, result.discard_button)[0] == "c2"

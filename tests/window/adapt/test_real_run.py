@@ -41,10 +41,12 @@ def test_a_run_is_watched_from_its_plan_to_its_use(program, repository, tiny, th
     assert page.board.memory.kinds(training.history)[0] == "weights"
     assert len(page.board.layers.layers) == 2
     one.until(lambda: training.after is not None or training.score_problem)
-    if training.finished.checkpoint:
-        page.result.use_button.click()
-        assert one.state.completion.model == training.finished.checkpoint
-        assert page.result.use_button.text() == "In use"
+    made = training.finished.checkpoint
+    assert made and one.state.completion.model == made and not page.result.use_button.isVisible()
+    one.press(page.result.back_button)
+    assert one.state.completion.model == tiny and page.result.use_button.isVisible()
+    one.press(page.result.use_button)
+    assert one.state.completion.model == made
     assert one.failures == []
 
 
@@ -63,7 +65,9 @@ def test_a_result_that_is_discarded_can_be_brought_back_with_its_timeline(progra
     one.until(lambda: checkpoints.row(made) is not None)
     before = {row.id for row in checkpoints.rows}
     assert len(before) > 2  # the base, the result, and snapshots along the run
+    assert one.state.completion.model == made
     page.result.discard_button.click()
+    assert one.state.completion.model == tiny  # and not whatever comes first in the list
     one.until(lambda: page.message.isVisible())
     assert page.message.words.text() == "shelves #1 is in the trash." and page.undo_button.isVisible()
     one.until(lambda: {row.id for row in checkpoints.rows} == {tiny})
