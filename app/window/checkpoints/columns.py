@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QAction
@@ -11,6 +13,7 @@ from PySide6.QtWidgets import QMenu
 from app.window.checkpoints.table_model import (
     BASE,
     HEADINGS,
+    KEYS,
     LOSS,
     MODE,
     PINNED,
@@ -51,14 +54,44 @@ class Columns:
                 hidden.add(column)
         return hidden
 
+
+@dataclass(frozen=True)
+class TableLayout:
+    """What is remembered of the table, by the names of its columns: their order in the table may change."""
+
+    columns: Columns = Columns()
+    sorted_by: int = WHEN
+    descending: bool = True
+    widths: dict[int, int] = field(default_factory=dict)  # pixels, of the columns that the user has dragged
+
     def to_bytes(self) -> bytes:
-        """Two bytes, to be remembered."""
-        return bytes(sum(1 << CHOICES.index(column) for column in some) for some in (self.wanted, self.unwanted))
+        """JSON, for the settings."""
+        kept = {
+            "shown": [KEYS[column] for column in sorted(self.columns.wanted)],
+            "hidden": [KEYS[column] for column in sorted(self.columns.unwanted)],
+            "sorted by": KEYS[self.sorted_by],
+            "descending": self.descending,
+            "widths": {KEYS[column]: width for column, width in self.widths.items()},
+        }
+        return json.dumps(kept).encode()
 
     @classmethod
-    def from_bytes(cls, kept: bytes) -> Columns:
-        """What `to_bytes` gave."""
-        return cls(*(frozenset(c for place, c in enumerate(CHOICES) if bits >> place & 1) for bits in kept[:2]))
+    def from_bytes(cls, kept: bytes) -> TableLayout | None:
+        """What `to_bytes` gave, without columns that are gone; None for anything else."""
+        try:
+            found = json.loads(kept)
+            return cls(
+                Columns(*(frozenset(_places(found[key])) & frozenset(CHOICES) for key in ("shown", "hidden"))),
+                next(_places([found["sorted by"]]), WHEN),
+                bool(found["descending"]),
+                {KEYS.index(key): int(width) for key, width in found["widths"].items() if key in KEYS},
+            )
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return None
+
+
+def _places(keys: Iterable[str]) -> Iterator[int]:
+    return (KEYS.index(key) for key in keys if key in KEYS)
 
 
 def used(hidden: set[int]) -> int:

@@ -21,6 +21,7 @@ from app.window.parts import tip_words
 
 PINNED, NAME, WHEN, BASE, MODE, STEPS, LOSS, SIZE, TAGS = range(9)
 HEADINGS = ("", "Name", "When", "Base", "Mode", "Steps", "Held-out", "Size", "Tags")
+KEYS = ("pinned", "name", "when", "base", "mode", "steps", "loss", "size", "tags")  # in the settings: keep them
 HELP = {
     PINNED: "Pinned: kept when old ones are cleared away",
     BASE: "What it was adapted from",

@@ -26,7 +26,7 @@ from app.theme.icons import pixmap
 from app.theme.plots import mixed
 from app.values.checkpoints import CheckpointRow
 from app.window.checkpoints.cells import CellDelegate, badge_width, paint_badge, plain_table
-from app.window.checkpoints.columns import SHORTEST_NAME, WIDTHS, ColumnMenu, Columns, used
+from app.window.checkpoints.columns import CHOICES, SHORTEST_NAME, WIDTHS, ColumnMenu, Columns, TableLayout, used
 from app.window.checkpoints.table_model import (
     BASE,
     IN_USE,
@@ -46,7 +46,6 @@ HEIGHT = 34
 STAR = 7.5  # its radius
 USED = "in use"
 LEAST = 40
-FITTED, OWN = b"2", b"3"  # the first byte of a remembered place: who gave the columns their widths
 
 
 class CheckpointDelegate(CellDelegate):
@@ -310,21 +309,28 @@ class CheckpointView(QTableView):
             self.fit_columns()
 
     def place(self) -> QByteArray:
-        """Columns, widths and sorting, to be remembered; what was only fitted is told apart by its first byte."""
-        first = OWN if self.own_widths else FITTED
-        return QByteArray(first + self.columns.to_bytes()) + self.horizontalHeader().saveState()
+        """Columns, widths and sorting, to be remembered."""
+        header = self.horizontalHeader()
+        shown = [column for column in range(self.table.columnCount()) if not self.isColumnHidden(column)]
+        widths = {column: self.columnWidth(column) for column in shown} if self.own_widths else {}
+        descending = header.sortIndicatorOrder() == Qt.SortOrder.DescendingOrder
+        return QByteArray(TableLayout(self.columns, header.sortIndicatorSection(), descending, widths).to_bytes())
 
     def restore(self, state: QByteArray) -> None:
-        """What `place` gave; anything else is passed over."""
-        if state.left(1).data() not in (FITTED, OWN):
+        """What `place` gave; anything else is ignored."""
+        layout = TableLayout.from_bytes(state.data())
+        if layout is None:
             return
-        header = self.horizontalHeader()
+        self.columns = layout.columns
+        orders = Qt.SortOrder
+        self.sortByColumn(layout.sorted_by, orders.DescendingOrder if layout.descending else orders.AscendingOrder)
         self._fitting = True
-        if header.restoreState(state.mid(3)):
-            self.own_widths = state.startsWith(OWN)
-            self.columns = Columns.from_bytes(state.mid(1, 2).data())
-            self.table.sort(header.sortIndicatorSection(), header.sortIndicatorOrder())
+        for column, width in layout.widths.items():
+            self.setColumnWidth(column, max(width, LEAST if column != PINNED else WIDTHS[PINNED]))
+        for column in CHOICES if layout.widths else ():
+            self.setColumnHidden(column, column not in layout.widths)
         self._fitting = False
+        self.own_widths = bool(layout.widths)
         self.fit_columns()
 
     @Slot(object)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
+
+import app.window.checkpoints.columns as module
 from app.window.checkpoints import table_model as columns
-from app.window.checkpoints.columns import CHOICES, LEAST_NAME, Columns, used
+from app.window.checkpoints.columns import CHOICES, LEAST_NAME, Columns, TableLayout, used
 
 
 def test_what_is_wanted_stays_and_the_others_give_way():
@@ -16,11 +19,31 @@ def test_what_is_wanted_stays_and_the_others_give_way():
     assert chosen.chosen(columns.LOSS, True).unwanted == frozenset()
 
 
-def test_the_choice_is_remembered_in_two_bytes():
+def test_the_layout_is_remembered_by_the_names_of_columns():
     for column in CHOICES:
         for shown in (True, False):
-            kept = Columns().chosen(columns.WHEN, False).chosen(column, shown)
-            assert len(kept.to_bytes()) == 2 and Columns.from_bytes(kept.to_bytes()) == kept
+            kept = TableLayout(Columns().chosen(columns.WHEN, False).chosen(column, shown), column, shown, {column: 99})
+            assert TableLayout.from_bytes(kept.to_bytes()) == kept
+
+
+def test_more_columns_in_another_order_are_the_same_columns(monkeypatch):
+    kept = TableLayout(Columns().chosen(columns.TAGS, True).chosen(columns.STEPS, False), columns.LOSS, True)
+    state = kept.to_bytes()
+    keys = ("pinned", "name", "new one", *reversed(columns.KEYS[2:]), "another")
+    monkeypatch.setattr(module, "KEYS", keys)
+    monkeypatch.setattr(module, "CHOICES", tuple(range(2, len(keys))))
+    found = TableLayout.from_bytes(state)
+    assert [keys[column] for column in (*found.columns.wanted, *found.columns.unwanted)] == ["tags", "steps"]
+    assert keys[found.sorted_by] == "loss"
+    every = Columns(frozenset(module.CHOICES))  # nine switchable columns
+    assert TableLayout.from_bytes(TableLayout(every).to_bytes()).columns == every
+
+
+def test_what_is_no_layout_is_ignored():
+    for state in (b"", b"2\x01\x00rest of an older version", b"[]", b"{}", b"null", b"\xff", b'{"shown": 3}'):
+        assert TableLayout.from_bytes(state) is None
+    gone = TableLayout().to_bytes().replace(b'"when"', b'"gone"')
+    assert TableLayout.from_bytes(gone).sorted_by == columns.WHEN
 
 
 def test_columns_are_there_because_they_fit_or_because_they_are_wanted(desk, page_of):
@@ -38,3 +61,14 @@ def test_columns_are_there_because_they_fit_or_because_they_are_wanted(desk, pag
     page.keep_place()
     other = page_of(one).table
     assert not other.isColumnHidden(columns.TAGS) and other.isColumnHidden(columns.STEPS)
+
+
+def test_sorting_and_widths_that_were_dragged_are_remembered(desk, page_of):
+    one, page = desk
+    page.table.sortByColumn(columns.LOSS, Qt.SortOrder.AscendingOrder)
+    page.table.setColumnWidth(columns.WHEN, 171)
+    page.keep_place()
+    other = page_of(one).table
+    assert other.columnWidth(columns.WHEN) == 171 and other.own_widths
+    assert [row.name for row in other.table.shown] == [row.name for row in page.table.table.shown]
+    assert other.table.shown[0].held_out_loss == min(row.held_out_loss for row in other.table.shown[:3])
