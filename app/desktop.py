@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from app import VERSION
 from app.data.data_folder import data_folder
 from app.data.log_file import close_log, need_console, open_log
-from app.display import binding_problem, display_problem, need_qt
+from app.display import binding_problem, need_display, need_qt
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
@@ -92,14 +92,7 @@ def open_desktop(folder: Path) -> Desktop:
 
 def run(arguments: argparse.Namespace) -> int:
     """Open the desktop and stay until it is closed."""
-    problem = display_problem()
-    if problem:
-        from engine.errors import ConfigError
-
-        raise ConfigError(
-            problem,
-            "Every command works without: `codecoil --help` lists them, and `codecoil tour` draws the window to files.",
-        )
+    need_display()
     need_qt()
     folder = data_folder()
     need_console()

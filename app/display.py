@@ -1,6 +1,6 @@
 """Whether a window can be opened here: a screen, and a Qt for Python that works with this Python.
 
-Qt ends the process when there is no screen, with no chance to say what to do; so we look first.
+Without a screen Qt ends the process before anything can be said about it, so we look first.
 """
 
 from __future__ import annotations
@@ -14,11 +14,16 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGES = "libegl1 libgl1 libx11-6 libxkbcommon0 libdbus-1-3 libfontconfig1 libfreetype6 libglib2.0-0 libgssapi-krb5-2"
+from app.system_libraries import BASE, WAYLAND, X11, advice, missing_libraries, package_manager
+
+WITHOUT = (
+    "Every command works without a window: `codecoil --help` lists them, and `codecoil tour` draws the window to files."
+)
+SETUP = Path(__file__).resolve().parent.parent / "packaging" / "dev.py"  # only in a checkout
 
 
 def need_qt() -> None:
-    """Say in words which shared library Qt misses, before anything else imports Qt and ends in a traceback."""
+    """Name the shared library that Qt is missing, before anything else imports Qt and ends in a traceback."""
     try:
         with interrupted_afterwards():
             import PySide6.QtNetwork
@@ -26,16 +31,31 @@ def need_qt() -> None:
     except ImportError as error:
         from engine.errors import ConfigError
 
-        raise ConfigError(
-            f"Qt, which draws the window, cannot be loaded: {error}.",
-            "Install that library with your system's package manager. On Debian and Ubuntu, all that Qt needs:  "
-            f"sudo apt-get install -y --no-install-recommends {PACKAGES}",
-        ) from error
+        remedy = library_remedy() or "Install PySide6-Essentials again, or the library that is named here."
+        raise ConfigError(f"Qt, which draws the window, cannot be loaded: {error}.", remedy) from error
+
+
+def need_display() -> None:
+    """Raise, with what to do about it, where no window can be opened."""
+    problem = display_problem()
+    if problem:
+        from engine.errors import ConfigError
+
+        raise ConfigError(problem, "\n  ".join(filter(None, (library_remedy(), WITHOUT))))
+
+
+def library_remedy() -> str:
+    """How to install the libraries that Qt is missing here; "" where none is."""
+    missing = [each for each in missing_libraries() if each.purpose in (BASE, X11, WAYLAND)]
+    if not missing:
+        return ""
+    words = advice(missing, package_manager()).replace("\n", "\n  ")
+    return f"{words}\n  Or let the set-up do it:  python3 {SETUP} run" if SETUP.is_file() else words
 
 
 @contextlib.contextmanager
 def interrupted_afterwards() -> Iterator[None]:
-    """Ctrl-C waits for the end of the `with`: inside Qt's loading it would look like a library that is missing."""
+    """Hold Ctrl-C back until the `with` ends: while Qt is loading it would look like a missing library."""
     pressed = threading.Event()
     before = signal.signal(signal.SIGINT, lambda *_: pressed.set())
     try:
@@ -49,8 +69,8 @@ def interrupted_afterwards() -> Iterator[None]:
 def binding_problem() -> str:
     """Why the installed PySide6 cannot be used, or an empty string.
 
-    Wheels built for objects that never die (Python 3.12 and later) give None back without counting it: on Python 3.11
-    every call takes one reference too many, and the process ends when none are left.  PySide6 6.12.0 is such a wheel.
+    Wheels built for immortal objects (Python 3.12 and later) return None without counting the reference: on Python 3.11
+    every such call drops one too many, and the process aborts when none are left.  PySide6 6.12.0 is such a wheel.
     """
     if sys.version_info >= (3, 12):
         return ""
@@ -67,7 +87,7 @@ def binding_problem() -> str:
 
 
 def display_problem() -> str:
-    """Why no window can be opened, or an empty string.  Only X11 and Wayland can be missing."""
+    """Why no window can be opened, or an empty string.  Only Linux can be without a screen."""
     if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
         return ""
     if _wayland_socket():
@@ -83,6 +103,7 @@ def _wayland_socket() -> bool:
 
 
 def _x11_problem() -> str:
+    need_qt()
     from PySide6.QtCore import QLibraryInfo
 
     plugin = Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath), "platforms", "libqxcb.so")

@@ -23,10 +23,11 @@ import time
 import venv
 from pathlib import Path
 
+import library_installing
 import licences
 import program_facts as facts
-import system_libraries as system
 from checks import CheckFailed, Program, check, hiding
+from library_installing import system
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -97,7 +98,7 @@ def build(out: Path) -> None:
 def need_libraries_here() -> None:
     """What Qt's windows are linked against: PyInstaller leaves out what it does not find, and only warns."""
     missing = missing_for_windows()
-    if missing and system.install(missing):
+    if missing and library_installing.install(missing):
         missing = missing_for_windows()
     if missing:
         raise CheckFailed(system.advice(missing, system.package_manager()))

@@ -20,7 +20,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import system_libraries as system
+import library_installing
+from library_installing import system
 from quiet_command import run_quietly
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -93,7 +94,7 @@ def check_system(command: str, keep: bool, fresh: bool) -> None:
         return essential(missing, command) if fresh else missing
 
     missing = find()
-    if missing and system.install(missing):
+    if missing and library_installing.install(missing):
         missing = find()
     if missing:
         say(system.advice(missing, system.package_manager()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from app import display, system_libraries
 from app.display import interrupted_afterwards
 from app.theme import fonts
 from engine.errors import ConfigError
@@ -42,7 +44,7 @@ def test_without_graphics_and_without_fonts_of_the_system_there_is_a_window(pyth
         "FONTCONFIG_FILE": str(tmp_path / "fonts.conf"),
         **dict.fromkeys(("VK_ICD_FILENAMES", "VK_DRIVER_FILES", "__EGL_VENDOR_LIBRARY_FILENAMES"), nothing),
     }
-    done = subprocess.run([python, "-c", LEAVE], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100)
+    done = subprocess.run([python, "-c", LEAVE], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     log = (data_folder / "codecoil.log").read_text()
@@ -61,13 +63,47 @@ def test_no_font_at_all_is_a_message(qapp, monkeypatch):
         fonts.load_fonts()
 
 
+@pytest.fixture
+def no_cursor_library(monkeypatch):
+    """As on a fresh Debian: Qt's library for cursors on X11 is not installed, and there is a screen."""
+    plain = ctypes.CDLL
+
+    def load(name, *arguments, **options):
+        if "libqxcb" in str(name) or "libxcb-cursor" in str(name):
+            raise OSError("libxcb-cursor.so.0: cannot open shared object file: No such file or directory")
+        return plain(name, *arguments, **options)
+
+    monkeypatch.setattr(ctypes, "CDLL", load)
+    monkeypatch.setattr(display, "package_manager", lambda: "apt")
+    monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setenv("DISPLAY", ":99")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="X11 on Linux")
+def test_a_missing_library_is_named_with_its_package_and_the_set_up(run_program, no_cursor_library, capsys):
+    assert run_program([]) == 2
+    said = capsys.readouterr().err
+    assert "libxcb-cursor.so.0" in said and "apt-get install" in said and "libxcb-cursor0" in said
+    assert f"python3 {ROOT / 'packaging' / 'dev.py'} run" in said
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="X11 on Linux")
+def test_an_installed_program_does_not_name_a_set_up_that_it_does_not_have(no_cursor_library, monkeypatch, tmp_path):
+    monkeypatch.setattr(display, "SETUP", tmp_path / "dev.py")
+    assert "libxcb-cursor0" in display.library_remedy() and "dev.py" not in display.library_remedy()
+
+
 @pytest.mark.parametrize("command", [[], ["tour"]])
-def test_a_library_that_qt_misses_is_a_message(run_program, monkeypatch, tmp_path, capsys, command):
+def test_qt_that_cannot_be_loaded_is_a_message(run_program, monkeypatch, tmp_path, capsys, command):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "PySide6.QtWidgets", None)  # importing it is an ImportError
+    monkeypatch.setattr(system_libraries, "loads", lambda file: file != "libEGL.so.1")
+    monkeypatch.setattr(display, "package_manager", lambda: "apt")
+    monkeypatch.setattr(sys, "platform", "linux")
     assert run_program(command) == 2
     said = capsys.readouterr().err
-    assert "Qt, which draws the window, cannot be loaded" in said and "sudo apt-get install" in said
+    assert "PySide6.QtWidgets" in said and "apt-get install" in said and "libegl1" in said
     assert list(tmp_path.iterdir()) == []
 
 

@@ -16,7 +16,7 @@ PACKAGING = Path(__file__).resolve().parents[2] / "packaging"
 def build(monkeypatch):
     monkeypatch.setattr(sys, "path", [str(PACKAGING), *sys.path])
     yield importlib.import_module("build")
-    for name in ("build", "checks", "contents", "licences", "program_facts", "system_libraries"):
+    for name in ("build", "checks", "contents", "licences", "program_facts", "library_installing"):
         sys.modules.pop(name, None)
 
 
@@ -26,7 +26,7 @@ def lacking(build, monkeypatch, *files: str) -> None:
 
 
 def test_a_library_that_only_a_screen_needs_is_asked_for_before_building(build, monkeypatch):
-    monkeypatch.setattr(build.system, "install", lambda missing: False)
+    monkeypatch.setattr(build.library_installing, "install", lambda missing: False)
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     lacking(build, monkeypatch, "libxcb-icccm.so.4", "libwayland-cursor.so.0", "libvulkan.so.1")
@@ -44,7 +44,7 @@ def test_what_could_be_installed_is_no_fault(build, monkeypatch):
         lacking(build, monkeypatch)
         return True
 
-    monkeypatch.setattr(build.system, "install", install)
+    monkeypatch.setattr(build.library_installing, "install", install)
     lacking(build, monkeypatch, "libxcb-keysyms.so.1")
     build.need_libraries_here()
     assert asked == ["libxcb-keysyms.so.1"]

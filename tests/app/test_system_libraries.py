@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import struct
 import sys
 from collections.abc import Iterator
@@ -10,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from app import system_libraries as system
+
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="shared libraries of Linux")
-PACKAGING = Path(__file__).resolve().parents[2] / "packaging"
 MODULES = ("QtCore", "QtGui", "QtWidgets", "QtSvg", "QtNetwork", "QtTest", "QtOpenGL", "QtOpenGLWidgets")
 # Every system that has Python has these.
 EVERYWHERE = (
@@ -63,19 +63,13 @@ def linked(files: list[Path], beside: Path) -> set[str]:
 
 
 @pytest.fixture
-def system(monkeypatch):
-    monkeypatch.syspath_prepend(str(PACKAGING))
-    return importlib.import_module("system_libraries")
-
-
-@pytest.fixture
 def qt() -> Path:
     import PySide6
 
     return Path(PySide6.__file__).parent
 
 
-def names(system, *purposes: str) -> set[str]:
+def names(*purposes: str) -> set[str]:
     return {library.file for library in system.LIBRARIES if library.purpose in purposes} | BEHIND_OTHERS
 
 
@@ -84,20 +78,20 @@ def missing(files: list[Path], qt: Path, listed: set[str]) -> set[str]:
     return {name for name in linked(files, qt / "Qt" / "lib") - listed if name.split(".")[0] not in own}
 
 
-def test_the_modules_that_we_use(system, qt):
+def test_the_modules_that_we_use(qt):
     files = [qt / f"{name}.abi3.so" for name in MODULES]
     plugins = qt / "Qt" / "plugins"
     files += [plugins / "platforms" / "libqoffscreen.so", plugins / "imageformats" / "libqsvg.so"]
-    assert missing(files, qt, names(system, system.BASE)) == set()
+    assert missing(files, qt, names(system.BASE)) == set()
 
 
 @pytest.mark.parametrize(("plugin", "screen"), [("libqxcb.so", "X11"), ("libqwayland.so", "WAYLAND")])
-def test_the_screens(system, qt, plugin, screen):
-    listed = names(system, system.BASE, getattr(system, screen))
+def test_the_screens(qt, plugin, screen):
+    listed = names(system.BASE, getattr(system, screen))
     assert missing([qt / "Qt" / "plugins" / "platforms" / plugin], qt, listed) == set()
 
 
-def test_the_threads_of_numba(system):
+def test_the_threads_of_numba():
     from numba.np.ufunc import omppool
 
-    assert linked([Path(omppool.__file__)], Path()) == names(system, system.THREADS) - BEHIND_OTHERS
+    assert linked([Path(omppool.__file__)], Path()) == names(system.THREADS) - BEHIND_OTHERS

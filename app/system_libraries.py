@@ -1,8 +1,9 @@
-"""The shared libraries that Qt, Vulkan and Numba load on Linux and pip cannot install: what is missing, how to get it.
+"""The shared libraries that Qt, Vulkan and Numba load on Linux and pip cannot install.
 
-The list is what our Qt modules, libqoffscreen.so, libqxcb.so and libqwayland.so are linked against, and what Numba has
-its threads from: without that it takes others, which end the process when two threads of ours compute at the same
-time.  Standard library only.
+The list is what our Qt modules, libqoffscreen.so, libqxcb.so and libqwayland.so are linked against, and the threading
+library that Numba needs: without it Numba falls back to one that ends the process when two of our threads compute at
+the same time.  Used by the program and, before anything is installed, by `packaging/dev.py`: standard library only, and
+no syntax newer than Python 3.8.
 """
 
 from __future__ import annotations
@@ -11,11 +12,8 @@ import ctypes
 import glob
 import os
 import shutil
-import subprocess
 import sys
 from typing import NamedTuple
-
-from quiet_command import run_quietly
 
 BASE, X11, WAYLAND, VULKAN, VENV = "Qt", "Qt on X11", "Qt on Wayland", "Vulkan", "virtual environments"
 THREADS = "Numba's threads"
@@ -121,14 +119,3 @@ def advice(missing: list[Library], manager: str | None) -> str:
         return f"{files}\nInstall them with your system's package manager, then run the same command again."
     fresh_lists = "sudo apt-get update && " if manager == "apt" else ""
     return f"{files}\nInstall them with:  {fresh_lists}sudo {install_command(missing, manager)}"
-
-
-def install(missing: list[Library]) -> bool:
-    """Install as root by apt-get; False where that is not possible or fails."""
-    if package_manager() != "apt" or os.geteuid() != 0:
-        return False
-    print(f"Setting up: installing {len(missing)} system libraries…", flush=True)
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    # If updating the lists fails, the old ones may still do: the install decides.
-    subprocess.run(["apt-get", "update"], env=environment, capture_output=True, check=False)
-    return run_quietly(install_command(missing, "apt").split(), env=environment) == 0
