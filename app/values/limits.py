@@ -1,10 +1,12 @@
-"""What a setting may be, and the words for a value that it may not.  No Qt, no engine."""
+"""What a setting may be, and the words for a value that it may not.  No Qt."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from engine.option_info import number_problem
 
 
 @dataclass(frozen=True)
@@ -16,12 +18,8 @@ class Number:
     whole: bool = False
 
     def problem(self, name: str, value: Any) -> str:
-        """ "" or, in words, why `value` cannot be."""
-        kinds = int if self.whole else (int, float)
-        if isinstance(value, bool) or not isinstance(value, kinds) or not self.low <= value <= self.high:
-            what = "a whole number" if self.whole else "a number"
-            return f"{plain(name)} must be {what} from {self.low:,g} to {self.high:,g}."
-        return ""
+        """Why `value` is not allowed, or ""."""
+        return number_problem(plain(name), value, self.low, self.high, whole=self.whole)
 
 
 @dataclass(frozen=True)

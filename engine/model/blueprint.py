@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from engine.devices.interface import Device
-from engine.errors import ConfigError, InputError, MemoryCeilingError
+from engine.errors import InputError, MemoryCeilingError
 from engine.graph.parameters import LowRankPair
 from engine.graph.plan import shared_arena
 from engine.graph.tensor import Kind, Slab
@@ -28,6 +28,7 @@ from engine.model.selection import (
 )
 from engine.model.step import loss_program, step_programs
 from engine.model.trained import TrainedSet
+from engine.option_info import check_number
 
 
 class Blueprint:
@@ -57,8 +58,7 @@ class Blueprint:
         """Low-rank pairs on in_proj and out_proj of every layer."""
         if self.adapter_layout is not None:
             raise InputError("The model has adapters already.", "Merge or discard them first.")
-        if not isinstance(rank, int) or not 1 <= rank <= self.config.hidden_size:
-            raise ConfigError(f"The adapters' rank is {rank!r}; it must lie between 1 and {self.config.hidden_size}.")
+        check_number("The adapters' rank", rank, 1, self.config.hidden_size, whole=True)
         self.adapter_layout = ParameterLayout(adapter_shapes(self.config, rank), self._most, "adapter parameters")
         pairs = self.adapter_layout.parameters
         for weight in self.network.parameters:

@@ -24,6 +24,7 @@ from engine.model.config import ModelConfig
 from engine.model.mamba import Network
 from engine.model.selection import EMBEDDING
 from engine.model.trained import TrainedSet
+from engine.option_info import number_problem
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,8 @@ def step_program(
     `insight`: with statistics of every layer. `recompute`: layers that keep no activations.
     """
     layers = network.config.num_hidden_layers
-    if isinstance(recompute, bool) or not isinstance(recompute, int) or not 0 <= recompute <= layers:
-        raise InputError(f"The layers to recompute are {recompute!r}; they must be a whole number from 0 to {layers}.")
+    if problem := number_problem("The number of layers to recompute", recompute, 0, layers, whole=True):
+        raise InputError(problem)
     tape = Tape("training step", device, trained.rows, accumulate, layers if insight else 0)
     tokens = batch * length
     ids = tape.input("ids", (tokens,), "int32")

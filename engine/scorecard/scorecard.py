@@ -15,6 +15,7 @@ from engine.generate.completer import Completer
 from engine.generate.fits import fit_for
 from engine.memory.snapshot import MemorySnapshot
 from engine.model.model import Model
+from engine.option_info import check_number
 from engine.scorecard.breakdown import FileLines, lines_by_file, samples_by_language
 from engine.scorecard.intervals import Difference, Measure, Samples, difference, measure, percentile
 from engine.scorecard.line_measures import LineResult, line_samples, measure_lines, waits_of
@@ -40,9 +41,7 @@ class ScoreOptions:
             ("after", 0, 10**6),
             ("seed", 0, 2**31 - 1),
         ):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise InputError(f"{name} is {value}; it must be between {low:,} and {high:,}.")
+            check_number(name, getattr(self, name), low, high, whole=True)
 
 
 @dataclass(frozen=True, eq=False)

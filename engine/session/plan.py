@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.checkpoints.store.safe_reading import check_name
-from engine.errors import CheckpointError, ConfigError
+from engine.errors import CheckpointError
+from engine.option_info import check_number
 from engine.train.options import TrainingOptions
 
 MOST_SNAPSHOTS = 1000
@@ -31,11 +32,7 @@ class SessionPlan:
     timeline: int = 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.timeline <= MOST_SNAPSHOTS:
-            raise ConfigError(
-                f"timeline is {self.timeline}; it must be a whole number from 0 to {MOST_SNAPSHOTS:,}.",
-                "It is how many snapshots along the run are kept.",
-            )
+        check_number("timeline", self.timeline, 0, MOST_SNAPSHOTS, whole=True)
 
     @property
     def incremental(self) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from engine.corpus.batches.framing import Framing
 from engine.corpus.tokens.tokenizer import Tokenizer
-from engine.errors import InputError
+from engine.errors import ConfigError
 from engine.model.config import ModelConfig
 from engine.model.model import create_model
 from engine.scorecard import HeldOutText, Material, ScoreOptions, Subject, differences, score
@@ -155,5 +155,5 @@ def test_cancel(model, tokenizer):
 
 
 def test_options_name_what_is_wrong():
-    with pytest.raises(InputError, match="cursors is -1"):
+    with pytest.raises(ConfigError, match="cursors is -1"):
         ScoreOptions(cursors=-1)

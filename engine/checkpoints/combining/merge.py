@@ -24,6 +24,7 @@ from engine.checkpoints.store.spans import by_rows
 from engine.checkpoints.store.writing import as_float32
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
+from engine.option_info import number_problem
 
 Evaluate = Callable[[Mapping[str, np.ndarray]], float]  # float32 parameters by name -> held-out loss
 MOST_EVALUATIONS = 256
@@ -39,8 +40,8 @@ class Blend:
 
     def __post_init__(self) -> None:
         for weight in (*self.layers, self.outside):
-            if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
-                raise CheckpointError(f"A weight of the blend is {weight!r}; it must lie between 0 and 1.")
+            if problem := number_problem("A weight of the blend", weight, 0.0, 1.0):
+                raise CheckpointError(problem)
 
     @classmethod
     def even(cls, config: ModelConfig, weight: float) -> Blend:
@@ -159,8 +160,8 @@ def search_blend(
     moved at random, by less and less. The same seed gives the same blends. `stopped` is asked
     before each measurement but those of the parents.
     """
-    if not isinstance(evaluations, int) or not 2 <= evaluations <= MOST_EVALUATIONS:
-        raise CheckpointError(f"A search takes 2 to {MOST_EVALUATIONS} evaluations, not {evaluations!r}.")
+    if problem := number_problem("The number of evaluations", evaluations, 2, MOST_EVALUATIONS, whole=True):
+        raise CheckpointError(problem)
     starts = [merge(first, second, 0.5).blend]
     measured = _Measured(first, second, evaluate, losses)
     if any(map(math.isfinite, measured.losses)):

@@ -21,6 +21,7 @@ from engine.corpus.batches.documents import Document, DocumentSource, documents_
 from engine.corpus.batches.fim import cut, draw, sections
 from engine.corpus.batches.framing import Framing
 from engine.errors import ConfigError, CorpusError, InputError, TokenizerError
+from engine.option_info import check_number
 
 BLOCK_TOKENS = 1 << 21  # nearly every repository is one; with 2^18 a single large file was all that a run saw for long
 FRAME_TOKENS = 16  # about what path and separators take; only for sharing documents out to blocks
@@ -91,8 +92,7 @@ class Windows:
         block_tokens: int | None = None,
     ) -> None:
         _check_sizes(seq_len, batch)
-        if not 0 <= fim_share <= 1:
-            raise ConfigError(f"fim_share is {fim_share}; it is a share, 0 to 1.")
+        check_number("fim_share", fim_share, 0.0, 1.0)
         if fim_section is not None and fim_section < 0:
             raise ConfigError(f"fim_section is {fim_section}; it is a number of tokens, or 0 for whole documents.")
         self._source, self._framing = source, Framing(source.tokenizer)

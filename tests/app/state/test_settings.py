@@ -43,8 +43,8 @@ def test_it_is_written_by_itself_after_a_while(settings, qtbot):
     ("name", "value", "words"),
     [
         ("theme", "pink", "one of: system, dark, light"),
-        ("memory_ceiling", 1, "Memory ceiling must be a whole number"),
-        ("memory_ceiling", True, "Memory ceiling must be a whole number"),
+        ("memory_ceiling", 1, "must be a whole number"),
+        ("memory_ceiling", True, "must be a whole number"),
         ("duty_cycle", float("nan"), "from 0.1 to 1"),
         ("watch", 1, "on or off"),
         ("recent_folders", ["a", 3], "a list of texts"),

@@ -168,7 +168,7 @@ def test_a_search_can_be_stopped():
 
 @pytest.mark.parametrize("evaluations", [0, 1, 257, 2.5])
 def test_a_search_has_a_bound(evaluations):
-    with pytest.raises(CheckpointError, match="takes 2 to 256"):
+    with pytest.raises(CheckpointError, match="2 to 256"):
         search_blend(FIRST, SECOND, lambda _: 1.0, evaluations=evaluations)
 
 
