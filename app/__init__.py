@@ -12,8 +12,7 @@ engine and answers with a frozen value of `values`. No pane sees a worker, no wo
     command_line/   `codecoil` and its commands             desktop           makes window and controllers, ends them
     window/         header, rail, pages, dialogs            theme/            tokens, stylesheet, fonts, icons
     state/          controllers, one a thing                workers/          what runs in threads of their own
-    values/         what crosses between threads
-    tour/           the whole story in the real window      display           whether a window can be opened here
+    values/         what crosses between threads            display           whether a window can be opened here
 
     network/        the guard, and base models              data/             where all state is kept
     single_instance one window for each data folder         defects           errors that nobody caught

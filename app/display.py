@@ -16,9 +16,7 @@ from pathlib import Path
 
 from app.system_libraries import BASE, WAYLAND, X11, advice, missing_libraries, package_manager
 
-WITHOUT = (
-    "Every command works without a window: `codecoil --help` lists them, and `codecoil tour` draws the window to files."
-)
+WITHOUT = "Every command works without a window: `codecoil --help` lists them."
 SETUP = Path(__file__).resolve().parent.parent / "packaging" / "dev.py"  # only in a checkout
 
 

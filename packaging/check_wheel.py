@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Builds the wheel, installs it into an environment of its own, and tries it:  python3 packaging/check_wheel.py
+"""Builds the wheel, installs it into an environment of its own, and tests it:  python3 packaging/check_wheel.py
 
     --keep FOLDER   leave the wheel there
-    --no-tour       without the tour, which takes some minutes
+    --no-tour       skip the tour, which takes some minutes
 
 The wheel must hold every file of the packages and nothing else; then each of the three ways to start the program is
-tried from another folder, with an empty environment.  Standard library only.
+tested from another folder, with an empty environment.  Standard library only.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ def main() -> int:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="codecoil-wheel-") as place:
         try:
-            try_wheel(Path(place), arguments.keep, not arguments.no_tour)
+            test_wheel(Path(place), arguments.keep, not arguments.no_tour)
         except (CheckFailed, subprocess.CalledProcessError) as problem:
             print(f"Failed: {problem}", file=sys.stderr)
             return 1
-    print("The wheel is whole and works.")
+    print("The wheel is complete and works.")
     return 0
 
 
-def try_wheel(place: Path, keep: Path | None, with_tour: bool) -> None:
+def test_wheel(place: Path, keep: Path | None, with_tour: bool) -> None:
     """Build, compare, install, run."""
     environment = place / "environment"
     venv.create(environment, with_pip=True)
@@ -52,7 +52,7 @@ def try_wheel(place: Path, keep: Path | None, with_tour: bool) -> None:
     subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", str(place), str(ROOT)], check=True)
     wheel = next(place.glob("*.whl"))
     if difference := sorted(files_in(wheel) ^ files_of(ROOT)):
-        raise CheckFailed(f"The wheel's files are not those of the packages; only in one of them: {difference}")
+        raise CheckFailed(f"The wheel's files differ from those of the packages; only in one of them: {difference}")
     print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, {len(files_in(wheel))} files", flush=True)
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,8 @@ def try_wheel(place: Path, keep: Path | None, with_tour: bool) -> None:
     command, desktop = (str(scripts / f"{name}{suffix}") for name in ("codecoil", "codecoil-desktop"))
     module = (python, "-m", "app")
     print("As a command:", flush=True)
-    check(Program((command,), (desktop,), facts.VERSION), with_tour, with_webgpu=with_tour)
+    tour = (python, str(ROOT / "packaging" / "take_tour.py")) if with_tour else ()
+    check(Program((command,), (desktop,), facts.VERSION, tour), with_webgpu=with_tour)
     print("As a module:", flush=True)
     with tempfile.TemporaryDirectory(prefix="codecoil-check-") as folder:
         checks = Checks(Program(module, module, facts.VERSION), Path(folder))
@@ -74,7 +75,7 @@ def try_wheel(place: Path, keep: Path | None, with_tour: bool) -> None:
 
 
 def files_of(root: Path) -> set[str]:
-    """What the wheel has to hold: every file of the four packages."""
+    """What the wheel must contain: every file of the four packages."""
     return {
         path.relative_to(root).as_posix()
         for package in PACKAGES
@@ -84,7 +85,7 @@ def files_of(root: Path) -> set[str]:
 
 
 def files_in(wheel: Path) -> set[str]:
-    """What a wheel holds, without what it says about itself."""
+    """What a wheel contains, without its metadata."""
     with zipfile.ZipFile(wheel) as archive:
         return {name for name in archive.namelist() if ".dist-info/" not in name}
 

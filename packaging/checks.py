@@ -1,7 +1,7 @@
-"""Tries a Codecoil that was installed or built: from another folder, with an empty environment, as a user would.
+"""Tests a Codecoil that was installed or built: from another folder, with an empty environment, as a user would.
 
-build.py runs this on a frozen build and check_wheel.py on an installed wheel.  Every check is a line with its time; the
-first that fails ends it with the words of the program.  Standard library only.
+build.py runs this on a frozen build and check_wheel.py on an installed wheel.  Every check prints a line with its time;
+the first that fails ends the run with the program's own output.  Standard library only.
 """
 
 from __future__ import annotations
@@ -21,25 +21,28 @@ from pathlib import Path
 
 SAMPLE = Path(__file__).resolve().parent.parent / "resources" / "sample_repository"
 SHORT_RUN = ("--steps", "24", "--batch-size", "2", "--sequence-length", "64", "--mode", "full")
-KEPT, NOT_BETTER = 0, 1  # exit codes of a run that came to its end
-PATIENCE = 3600.0  # seconds for one command; kernels are compiled at the first, and machines are busy
+KEPT, NOT_BETTER = 0, 1  # exit codes of a run that finished
+PATIENCE = 3600.0  # seconds for one command; the first compiles kernels, and machines are busy
 LOG = "codecoil.log"
 READY = "Codecoil "  # the log's first line, written when the window is shown
+EVERY_PAGE = "Every page is loaded"  # logged by app.window.preloading
 LEAVING = "The window was closed"
+PROBLEMS = ("WARNING", "ERROR")  # of the log
 STARTS = 3
 
 
 class CheckFailed(Exception):
-    """A check did not hold; the words say what was seen instead."""
+    """A check failed; the message says what was seen instead."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """How a Codecoil is started: its command line, and its desktop."""
+    """How a Codecoil is started: its command line, its desktop, and the tour of it if that can be taken."""
 
     command: tuple[str, ...]
     desktop: tuple[str, ...]
     version: str
+    tour: tuple[str, ...] = ()
 
 
 @dataclass
@@ -59,9 +62,12 @@ class Checks:
         return self.place / "tidewater"
 
     def run(self, *arguments: str, codes: Sequence[int] = (0,)) -> str:
-        """What a command prints; fails if it exits otherwise than with one of `codes`."""
+        """What a command prints; fails unless its exit code is one of `codes`."""
+        return self.start(self.program.command, "--data-dir", str(self.data), *arguments, codes=codes)
+
+    def start(self, program: Sequence[str], *arguments: str, codes: Sequence[int] = (0,)) -> str:
         done = subprocess.run(
-            [*self.program.command, "--data-dir", str(self.data), *arguments],
+            [*program, *arguments],
             cwd=self.place / "elsewhere",
             env=empty_environment(),
             stdin=subprocess.DEVNULL,
@@ -72,12 +78,12 @@ class Checks:
         )
         if done.returncode not in codes:
             last = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
-            raise CheckFailed(f"codecoil {' '.join(arguments)} exited with {done.returncode}:\n{last}")
+            raise CheckFailed(f"{' '.join([program[-1], *arguments])} exited with {done.returncode}:\n{last}")
         return done.stdout
 
     @contextlib.contextmanager
     def timed(self, name: str) -> Iterator[None]:
-        """A check by name; says how long it took."""
+        """A check by name; prints how long it took."""
         began = time.monotonic()
         yield
         self.seconds[name] = time.monotonic() - began
@@ -85,7 +91,7 @@ class Checks:
 
 
 def hiding(folder: Path) -> tuple[str, ...]:
-    """What to put before a command so that it finds `folder` empty; () where the system does not allow that."""
+    """A prefix for a command that makes it see `folder` empty; () if the system does not allow that."""
     unshare, shell = shutil.which("unshare"), shutil.which("sh")
     if not unshare or not shell:
         return ()
@@ -95,12 +101,12 @@ def hiding(folder: Path) -> tuple[str, ...]:
 
 
 def empty_environment() -> dict[str, str]:
-    """Nothing, or on Windows the one thing that no program starts without."""
+    """Empty, except on Windows for the one variable that no program starts without."""
     return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
 
 
-def check(program: Program, with_tour: bool = True, with_webgpu: bool = True) -> dict[str, float]:
-    """All checks; the seconds of each by name.  Raises CheckFailed at the first that does not hold."""
+def check(program: Program, with_webgpu: bool = True) -> dict[str, float]:
+    """Run all checks; returns the seconds of each by name.  Raises CheckFailed at the first failure."""
     with tempfile.TemporaryDirectory(prefix="codecoil-check-") as place:
         checks = Checks(program, Path(place))
         (checks.place / "elsewhere").mkdir()
@@ -109,7 +115,7 @@ def check(program: Program, with_tour: bool = True, with_webgpu: bool = True) ->
         check_command_line(checks, with_webgpu)
         check_training(checks)
         check_desktop(checks)
-        if with_tour:
+        if program.tour:
             check_tour(checks)
         if listing(checks.sample) != before:
             raise CheckFailed(f"The repository was written to: {sorted(listing(checks.sample) ^ before)}")
@@ -124,11 +130,11 @@ def listing(folder: Path) -> set[tuple[str, int]]:
 
 
 def check_command_line(checks: Checks, with_webgpu: bool) -> None:
-    """Version, devices, and every kernel of each; the kernels are compiled once and for all."""
+    """Version, devices, and every kernel on each; the kernels are compiled only once."""
     with checks.timed("version"):
-        said = checks.run("--version").strip()
-        if said != f"codecoil {checks.program.version}":
-            raise CheckFailed(f"It says that it is {said!r}, not codecoil {checks.program.version}")
+        printed = checks.run("--version").strip()
+        if printed != f"codecoil {checks.program.version}":
+            raise CheckFailed(f"--version prints {printed!r} instead of codecoil {checks.program.version}")
     with checks.timed("devices"):
         devices = [device["name"] for device in json.loads(checks.run("devices", "--json"))["devices"]]
     with checks.timed("selftest, first time"):
@@ -137,7 +143,7 @@ def check_command_line(checks: Checks, with_webgpu: bool) -> None:
         checks.run("selftest", "--device", "cpu")
     adapters = [name for name in devices if name.startswith("webgpu")]
     if not adapters:
-        print("            no WebGPU adapter on this machine: its kernels were not tried", flush=True)
+        print("            no WebGPU adapter on this machine: its kernels were not tested", flush=True)
     elif with_webgpu:
         with checks.timed(f"selftest on {adapters[0]}"):
             checks.run("selftest", "--device", adapters[0])
@@ -149,7 +155,7 @@ def check_training(checks: Checks) -> None:
         files = json.loads(checks.run("scan", str(checks.sample), "--json"))["files"]
         known = {Path(file["path"]).name for file in files}
         if missing := {".gitignore", "harbour.py", "board.ts", "tides.md"} - known:
-            raise CheckFailed(f"The scan of the sample does not tell of {', '.join(sorted(missing))}")
+            raise CheckFailed(f"The scan of the sample does not list {', '.join(sorted(missing))}")
     with checks.timed("train"):
         checks.run("train", str(checks.sample), *SHORT_RUN, codes=(KEPT, NOT_BETTER))
     with checks.timed("complete"):
@@ -161,7 +167,10 @@ def check_training(checks: Checks) -> None:
 
 
 def check_desktop(checks: Checks) -> None:
-    """The desktop opens its window and leaves when it is told to; a few times, for the time from start to window."""
+    """The desktop opens its window, loads every page without a problem and closes on SIGTERM.
+
+    Several times, for the time from start to window.
+    """
     for number in range(STARTS):
         data = checks.place / f"desktop-{number}"
         shutil.copytree(checks.data, data, ignore=shutil.ignore_patterns(LOG))
@@ -179,30 +188,35 @@ def check_desktop(checks: Checks) -> None:
             wait_for(desktop, log, READY)
             checks.seconds[f"window, start {number + 1}"] = time.monotonic() - began
             print(f"{time.monotonic() - began:8.1f} s  window, start {number + 1}", flush=True)
+            wait_for(desktop, log, EVERY_PAGE)
             desktop.send_signal(signal.SIGTERM)
             desktop.communicate(timeout=PATIENCE)
         finally:
             if desktop.poll() is None:
                 desktop.kill()
                 desktop.communicate()
-        if sys.platform != "win32" and LEAVING not in log.read_text(encoding="utf-8"):
-            raise CheckFailed(f"The desktop did not leave in good order (exit code {desktop.returncode})")
+        lines = log.read_text(encoding="utf-8")
+        if any(word in lines for word in PROBLEMS):
+            raise CheckFailed(f"The desktop logged a problem:\n{lines}")
+        if sys.platform != "win32" and LEAVING not in lines:
+            raise CheckFailed(f"The desktop did not close cleanly (exit code {desktop.returncode})")
 
 
 def wait_for(process: subprocess.Popen, log: Path, words: str) -> None:
-    """Until the log has `words`; fails where the process ends before."""
+    """Wait until the log contains `words`; fails if the process ends first."""
     deadline = time.monotonic() + PATIENCE
     while not (log.is_file() and words in log.read_text(encoding="utf-8")):
         if process.poll() is not None or time.monotonic() > deadline:
             process.kill()
-            said = process.communicate()[0].decode(errors="replace")
-            raise CheckFailed(f"The desktop opened no window (exit code {process.returncode}):\n{said}")
+            output = process.communicate()[0].decode(errors="replace")
+            lines = log.read_text(encoding="utf-8") if log.is_file() else ""
+            raise CheckFailed(f"The desktop did not log {words!r} (exit code {process.returncode}):\n{output}{lines}")
         time.sleep(0.01)
 
 
 def check_tour(checks: Checks) -> None:
-    """The whole story in the real window, offscreen where there is no screen."""
+    """The tour of the real window, which needs a Python to run in: a frozen build has none."""
     with checks.timed("tour"):
-        checks.run("tour", "--brief", "--out", "tour")
+        checks.start(checks.program.tour, "--brief", "--out", "tour")
         if not list((checks.place / "elsewhere" / "tour").glob("*.png")):
             raise CheckFailed("The tour left no picture")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sets the project up in .venv and runs it:  python3 packaging/dev.py run|test|setup [arguments]
 
-    run    open the program; with no screen, take its tour offscreen and leave pictures
+    run    open the program; without a screen, take a tour of it offscreen and save pictures
     test   ruff, import-linter, then pytest with the arguments given
     setup  only set up
 
@@ -186,20 +186,16 @@ def set_up(command: str) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Open the program, in the caller's folder.  -P: a folder named `app` there must not be taken for ours."""
-    command, environment = [program("python"), "-P", "-m", "app", *arguments], dict(os.environ)
-    tour = False
+    """Open the program in the caller's folder, or take its tour where there is no screen to open it on."""
+    environment = dict(os.environ)
+    command = [program("python"), "-P", "-m", "app", *arguments]  # -P: `app` is ours, not a folder of the caller's
     if not has_screen():
         environment.setdefault("QT_QPA_PLATFORM", "offscreen")
-        tour = not arguments
-    if tour:
-        say("No screen here: taking the tour of the program offscreen.")
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        command += ["tour", "--out", str(PICTURES)]
-    code = subprocess.run(command, env=environment, check=False).returncode
-    if tour and code == 0:
-        say(f"The pictures are in {PICTURES}")
-    return code if code >= 0 else 128 - code  # ended by a signal: what a shell would say
+        if not arguments:
+            say("No screen here: taking a tour of the program offscreen, which takes some minutes.")
+            command = [program("python"), ROOT / "packaging" / "take_tour.py", "--out", PICTURES]
+    code = subprocess.run([str(word) for word in command], env=environment, check=False).returncode
+    return code if code >= 0 else 128 - code  # ended by a signal: the exit code that a shell would give
 
 
 def test(arguments: list[str]) -> int:

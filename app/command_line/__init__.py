@@ -69,13 +69,6 @@ def build_parser() -> argparse.ArgumentParser:
     selftest.set_defaults(handler="app.command_line.selftest")
 
     train_options.add_parser(commands)
-
-    tour = commands.add_parser("tour", help="take the real window through the whole story, with pictures")
-    tour.add_argument(
-        "--out", default="codecoil-tour", metavar="FOLDER", help="for the pictures (default: %(default)s)"
-    )
-    tour.add_argument("--brief", action="store_true", help="shorter runs, and one picture a station")
-    tour.set_defaults(handler="app.tour")
     return parser
 
 

@@ -106,7 +106,7 @@ def test_an_unknown_device_from_outside(python):
 def test_no_screen_is_a_message(python):
     done = start(python, QT_QPA_PLATFORM=None, DISPLAY=None, WAYLAND_DISPLAY=None)
     assert done.returncode == 2
-    assert done.stderr.startswith("codecoil: There is no screen") and "codecoil tour" in done.stderr
+    assert done.stderr.startswith("codecoil: There is no screen") and "codecoil --help" in done.stderr
 
 
 def test_a_screen_that_does_not_answer_is_a_message(python):

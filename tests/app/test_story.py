@@ -1,6 +1,6 @@
-"""The whole story, on the real engine: what the tour does by clicks and keys, and what must be true at its stations.
+"""The whole tour of packaging/ on the real engine, and what must be true after each of its scenes.
 
-One test, because every station stands on those before it.  The built-in model is a tiny one, the project is the sample.
+One test, because every scene depends on those before it.  The built-in model is a tiny one, the project is the sample.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tour import adapt_scenes, checkpoint_scenes, complete_scenes, repository_scenes
+from tour.camera import Camera
+from tour.scenes import BRIEF, SCENES, Tour
 
 from app.data.data_folder import data_folder as usable_folder
-from app.tour import adapting, completing, keeping, minding, reading
-from app.tour.camera import Camera
-from app.tour.guide import BRIEF, STATIONS, Tour
 from engine.checkpoints.store.store import CheckpointStore
 
 PATIENCE = 60_000  # milliseconds
@@ -44,14 +44,14 @@ class Watcher(Camera):
     """Takes the tour's pictures; when the window asks whether to leave, keeps the data folder as a kill would."""
 
     def __init__(self, tour: Tour, out: Path, kept: Path) -> None:
-        super().__init__(tour.desktop, tour.hands, out, both=False)
+        super().__init__(tour.desktop, tour.user, out, both=False)
         self._tour, self._kept = tour, kept
 
     def take(self, name: str, both: bool = False) -> None:
         super().take(name, both)
         if name == "leaving":
             data = usable_folder()
-            self._tour.hands.until(lambda: list((data / "runs").glob("*.safetensors")), "save the run for later")
+            self._tour.user.until(lambda: list((data / "runs").glob("*.safetensors")), "save the run for later")
             shutil.copytree(data, self._kept)
 
 
@@ -66,14 +66,14 @@ def test_the_whole_story(open_window, tiny_starter, qtbot, tmp_path, monkeypatch
     state = desktop.state
     for signal in (state.engine.failed, state.training.failed, state.checkpoints.failed):
         signal.connect(failures.append)
-    visited = []
-    for words, station in STATIONS:
-        tour.visit(words, station)
-        CHECKS.get(station, lambda tour: None)(tour)
-        visited.append(station)
-        assert failures == [], words
-    assert set(CHECKS) <= set(visited)
-    assert len(list(pictures.glob("*.png"))) == len(tour.camera.pictures) >= len(STATIONS)
+    played = []
+    for title, scene in SCENES:
+        tour.play(title, scene)
+        CHECKS.get(scene, lambda tour: None)(tour)
+        played.append(scene)
+        assert failures == [], title
+    assert set(CHECKS) <= set(played)
+    assert len(list(pictures.glob("*.png"))) == len(tour.camera.pictures) >= len(SCENES)
     store = CheckpointStore(usable_folder() / "checkpoints")
     results = [manifest for manifest in store.list() if manifest.run and not manifest.is_snapshot]
     assert len(results) == 3, "the run that was left is saved as well"
@@ -84,7 +84,7 @@ def test_the_whole_story(open_window, tiny_starter, qtbot, tmp_path, monkeypatch
     page = again.window.page("Adapt")
     again.window.show_page("Adapt")
     (run,) = again.state.training.resumable
-    assert run.steps == adapting.LONG and page.interrupted.isVisible() and run.problem == ""
+    assert run.steps == adapt_scenes.LONG and page.interrupted.isVisible() and run.problem == ""
     qtbot.waitUntil(page.interrupted.resume_button.isEnabled)
     page.interrupted.resume_button.click()
     qtbot.waitUntil(lambda: again.state.training.step > run.step, timeout=PATIENCE)
@@ -94,7 +94,7 @@ def test_the_whole_story(open_window, tiny_starter, qtbot, tmp_path, monkeypatch
     qtbot.waitUntil(lambda: not again.state.training.resumable, timeout=PATIENCE)
 
 
-# ---- what must be true at the stations
+# ---- what must be true after each scene
 
 
 def _after_start(tour: Tour) -> None:
@@ -117,7 +117,7 @@ def _after_scoring(tour: Tour) -> None:
 
 
 def _after_writing(tour: Tour) -> None:
-    assert tour.window.page("Complete").editor.toPlainText() == completing.NEW_FILE
+    assert tour.window.page("Complete").editor.toPlainText() == complete_scenes.NEW_FILE
 
 
 def _after_set_up(tour: Tour) -> None:
@@ -134,13 +134,13 @@ def _after_finish(tour: Tour) -> None:
 
 
 def _after_completing(tour: Tour) -> None:
-    assert tour.window.page("Complete").editor.toPlainText() == completing.NEW_FILE, "it is the same cursor"
+    assert tour.window.page("Complete").editor.toPlainText() == complete_scenes.NEW_FILE, "it is the same cursor"
     answered = {channel.view.model for channel in tour.window.page("Complete").sides.wanted_channels}
     assert len(answered) == 2 and tour.seen.checkpoints[-1] in answered
 
 
 def _after_changes(tour: Tour) -> None:
-    assert tour.state.repository.changes.paths == tuple(sorted(adapting.CHANGED))
+    assert tour.state.repository.changes.paths == tuple(sorted(adapt_scenes.CHANGED))
 
 
 def _after_adapting(tour: Tour) -> None:
@@ -166,17 +166,17 @@ def _after_leaving(tour: Tour) -> None:
 
 
 CHECKS = {
-    reading.start: _after_start,
-    reading.open_sample: _after_reading,
-    reading.score_files: _after_scoring,
-    completing.before: _after_writing,
-    adapting.set_up: _after_set_up,
-    adapting.finish: _after_finish,
-    completing.after: _after_completing,
-    adapting.change_files: _after_changes,
-    adapting.adapt_to_changes: _after_adapting,
-    keeping.try_merge: _after_merging,
-    keeping.delete_and_undo: _after_undo,
-    minding.lose_folder: _after_losing,
-    adapting.leave: _after_leaving,
+    repository_scenes.start: _after_start,
+    repository_scenes.open_sample: _after_reading,
+    repository_scenes.score_files: _after_scoring,
+    complete_scenes.before: _after_writing,
+    adapt_scenes.set_up: _after_set_up,
+    adapt_scenes.finish: _after_finish,
+    complete_scenes.after: _after_completing,
+    adapt_scenes.change_files: _after_changes,
+    adapt_scenes.adapt_to_changes: _after_adapting,
+    checkpoint_scenes.try_merge: _after_merging,
+    checkpoint_scenes.delete_and_undo: _after_undo,
+    repository_scenes.lose_folder: _after_losing,
+    adapt_scenes.leave: _after_leaving,
 }

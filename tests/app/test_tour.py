@@ -1,29 +1,34 @@
-"""The tour's hands and camera, and what it says where a station is not reached.  The stations: `test_story`."""
+"""The simulated user and the camera of packaging/'s tour, and what it prints when a scene fails.
+
+The scenes themselves are in `test_story`.
+"""
 
 from __future__ import annotations
 
+import sys
 from itertools import count
 
 import pytest
+import take_tour
 from PySide6.QtWidgets import QPushButton
+from tour import repository_scenes, scenes, simulated_user
+from tour.camera import Camera
+from tour.simulated_user import SceneFailed, SimulatedUser
 
-from app.tour import guide, hands, reading
-from app.tour.camera import Camera
-from app.tour.hands import Hands, StationMissed
 from app.window.complete.editor import CodeEditor
 from app.window.complete.keys import GhostKeys
 
 
 @pytest.fixture
 def visitor(open_window, fake_engine, monkeypatch):
-    """Hands with little patience, before an open window."""
-    monkeypatch.setattr(hands, "PATIENCE", 0.2)
+    """A simulated user with little patience, and an open window."""
+    monkeypatch.setattr(simulated_user, "PATIENCE", 0.2)
     desktop = open_window()
-    return Hands(desktop.application, desktop.window), desktop
+    return SimulatedUser(desktop.application, desktop.window), desktop
 
 
 def test_waiting_ends_in_words_when_nothing_moves(visitor):
-    with pytest.raises(StationMissed, match="could not reach the moon: nothing moved for 0 seconds"):
+    with pytest.raises(SceneFailed, match="reach the moon: no progress"):
         visitor[0].until(lambda: False, "reach the moon")
 
 
@@ -31,7 +36,7 @@ def test_waiting_goes_on_while_something_moves_and_not_once_it_is_broken(visitor
     turns, moved = count(), count()
     visitor[0].until(lambda: next(turns) > 40, "get there", lambda: next(moved))
     assert next(turns) > 40
-    with pytest.raises(StationMissed, match="could not get there: the disk is full"):
+    with pytest.raises(SceneFailed, match="get there: the disk is full"):
         visitor[0].until(lambda: False, "get there", broken=lambda: "the disk is full")
 
 
@@ -40,23 +45,23 @@ def test_a_button_that_cannot_be_pressed_is_named(visitor, qtbot):
     qtbot.addWidget(button)
     button.setEnabled(False)
     button.show()
-    with pytest.raises(StationMissed, match="press 'Launch'"):
+    with pytest.raises(SceneFailed, match="'Launch'"):
         visitor[0].click(button)
 
 
 def test_code_is_typed_as_it_is_meant_whatever_the_editor_indents(visitor, qtbot):
-    the_hands, desktop = visitor
+    user, desktop = visitor
     editor = CodeEditor(GhostKeys(desktop.settings))
     qtbot.addWidget(editor)
     editor.show()
     text = "def one():\n    if two:\n        return 3\n\n\nclass Four:\n    five = 6"
-    the_hands.type_code(editor, text)
+    user.type_code(editor, text)
     assert editor.toPlainText() == text
 
 
 def test_pictures_are_numbered_and_light_and_dark_take_turns(visitor, tmp_path):
-    the_hands, desktop = visitor
-    camera = Camera(desktop, the_hands, tmp_path, both=True)
+    user, desktop = visitor
+    camera = Camera(desktop, user, tmp_path, both=True)
     camera.take("first", both=True)
     camera.take("second")
     camera.take_in((1024, 700), "second")
@@ -70,17 +75,23 @@ def test_pictures_are_numbered_and_light_and_dark_take_turns(visitor, tmp_path):
         "03-third-dark.png",
     ]
     assert all(path.stat().st_size > 1000 for path in camera.pictures)
-    brief = Camera(desktop, the_hands, tmp_path / "brief", both=False)
-    with pytest.raises(StationMissed, match="could not be written"):
+    brief = Camera(desktop, user, tmp_path / "brief", both=False)
+    with pytest.raises(SceneFailed, match="could not be written"):
         brief.take("first", both=True)
 
 
-def test_a_station_that_is_missed_is_named_and_ends_the_tour(run_program, fake_engine, monkeypatch, tmp_path, capsys):
+def test_a_scene_that_fails_is_named_and_ends_the_tour(fake_engine, data_folder, qapp, monkeypatch, tmp_path, capsys):
     def lost(_tour) -> str:
-        raise StationMissed("the bridge is closed")
+        raise SceneFailed("the bridge is closed")
 
-    monkeypatch.setattr(guide, "STATIONS", (("First", reading.start), ("Second", lost), ("Third", lost)))
-    assert run_program(["tour", "--out", str(tmp_path / "tour")]) == 1
-    told = capsys.readouterr()
-    assert "First: A processor, " in told.out and "2 pictures" in told.out
-    assert told.err.strip().endswith("codecoil: Second: the bridge is closed")
+    monkeypatch.setattr(scenes, "SCENES", (("First", repository_scenes.start), ("Second", lost), ("Third", lost)))
+    assert take_tour.main(["--out", str(tmp_path / "tour")]) == 1
+    shown = capsys.readouterr()
+    assert "First: A processor, " in shown.out and "2 pictures" in shown.out
+    assert shown.err.strip().endswith("Second: the bridge is closed")
+
+
+def test_the_tour_names_a_library_that_qt_misses(monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "PySide6.QtWidgets", None)  # importing it is an ImportError
+    assert take_tour.main(["--out", str(tmp_path / "tour")]) == 2
+    assert "Qt" in capsys.readouterr().err and list(tmp_path.iterdir()) == []

@@ -24,7 +24,7 @@ def cut_off(tmp_path, data_folder):
         report = tmp_path / "report.json"
         program = [sys.executable, str(Path(__file__).with_name("cut_off.py")), str(report), mode, json.dumps(commands)]
         environment = os.environ | {
-            "PYTHONPATH": str(ROOT),
+            "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "packaging"))),
             "CODECOIL_DATA": str(data_folder),
             "QT_QPA_PLATFORM": "offscreen",
             "PLANTED": planted,

@@ -1,6 +1,7 @@
 """A program of its own: runs Codecoil's commands cut off from every network, and tells what was tried.
 
-    python cut_off.py REPORT {refuse|record} COMMANDS      (COMMANDS: JSON, a list of argument lists)
+    python cut_off.py REPORT {refuse|record} COMMANDS      (COMMANDS: JSON, a list of argument lists; one that begins
+                                                            with "tour" takes packaging/'s tour of the window)
 
 First it moves into a network namespace that has nothing but loopback, so that the kernel counts whatever wants to go
 out, compiled code and child processes included.  Where that is not allowed, the guard alone watches.
@@ -97,9 +98,7 @@ def main(report: str, mode: str, commands: str) -> None:
         FAULTS[planted]()
     codes = []
     for arguments in json.loads(commands):
-        if arguments[0] == "tour":
-            shorten_tour()
-        codes.append(codecoil(arguments))
+        codes.append(take_short_tour(arguments[1:]) if arguments[0] == "tour" else codecoil(arguments))
     told = {
         "namespace": namespace,
         "codes": codes,
@@ -109,8 +108,10 @@ def main(report: str, mode: str, commands: str) -> None:
     Path(report).write_text(json.dumps(told))
 
 
-def shorten_tour() -> None:
-    """Few kernels and a quick scorecard, and no built-in model: a tour begins with a new, very small one then."""
+def take_short_tour(arguments: list[str]) -> int:
+    """Few kernels, a quick scorecard and no built-in model: the tour then starts with a new, very small one."""
+    import take_tour
+
     import app.workers.measuring
     import engine.model.starter
     import engine.selftest
@@ -118,6 +119,7 @@ def shorten_tour() -> None:
     app.workers.measuring.CURSORS = 1
     engine.model.starter.starter_place = lambda: Path("there is none")
     engine.selftest.KERNELS = {name: engine.selftest.KERNELS[name] for name in SOME_KERNELS}
+    return take_tour.main(arguments)
 
 
 # ---- faults: something asks for a way out, and keeps quiet about having none

@@ -54,7 +54,6 @@ def test_commands_and_exit_codes_are_those_of_the_program():
         "scan",
         "score",
         "selftest",
-        "tour",
         "train",
     ):
         assert f"| `{command}` |" in text

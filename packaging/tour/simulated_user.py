@@ -1,4 +1,4 @@
-"""What a user does to a window: clicks, keys, typing; and the patience to wait for what comes of it."""
+"""What a user does to a window: clicks, keys and typing, and waiting for the result."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from PySide6.QtCore import QEventLoop, QModelIndex, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, QLineEdit, QPlainTextEdit, QWidget
 
-PATIENCE = 600.0  # seconds without anything moving: the first start compiles kernels, on a busy machine for minutes
+PATIENCE = 600.0  # seconds without any progress: the first start compiles kernels, on a busy machine for minutes
 TURN = 20  # milliseconds of events at a time
 PAUSE = 0.002  # seconds: leaves the processor to the engine
 NO_MODIFIER = Qt.KeyboardModifier.NoModifier
 CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
-class StationMissed(Exception):
-    """The window did not get where the tour wanted it; the words say where that was."""
+class SceneFailed(Exception):
+    """A scene could not be completed; the message says what was missing."""
 
 
-class Hands:
-    """Waits until a thing can be pressed, presses it, and lets the window live in between."""
+class SimulatedUser:
+    """Waits until a control can be used, uses it, and lets the window process events in between."""
 
     def __init__(self, application: QApplication, window: QWidget) -> None:
         self._application, self._window = application, window
@@ -32,41 +32,41 @@ class Hands:
         self,
         reached: Callable[[], object],
         what: str,
-        moving: Callable[[], object] = lambda: None,
+        progress: Callable[[], object] = lambda: None,
         broken: Callable[[], str] = lambda: "",
     ) -> None:
-        """Let the window live until a state is reached.
+        """Process events until `reached` is true.
 
-        `moving` gives something that changes while there is hope (a step, a count): patience begins anew with it.
-        `broken` gives words once there is none.
+        `progress` returns something that changes while there is hope (a step, a count), which restarts the time limit.
+        `broken` returns a reason once there is none.
         """
-        before, deadline = moving(), time.monotonic() + PATIENCE
+        before, deadline = progress(), time.monotonic() + PATIENCE
         while not reached():
             if problem := broken():
-                raise StationMissed(f"The tour could not {what}: {problem}")
-            if (now := moving()) != before:
+                raise SceneFailed(f"could not {what}: {problem}")
+            if (now := progress()) != before:
                 before, deadline = now, time.monotonic() + PATIENCE
             if time.monotonic() > deadline:
-                raise StationMissed(f"The tour could not {what}: nothing moved for {PATIENCE:.0f} seconds.")
+                raise SceneFailed(f"could not {what}: no progress for {PATIENCE:.0f} seconds")
             self._application.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, TURN)
             time.sleep(PAUSE)
 
     def settle(self) -> None:
-        """Let the window do what it has put off until its next turns."""
+        """Process the events that are pending."""
         for _ in range(3):
             self._application.processEvents()
 
     # ---- the mouse
 
     def click(self, button: QAbstractButton) -> None:
-        """Press a button once it is there and can be pressed."""
+        """Click a button once it is visible and enabled."""
         words = button.text() or button.accessibleName() or type(button).__name__
-        self.until(lambda: button.isVisible() and button.isEnabled(), f"press {words!r}")
+        self.until(lambda: button.isVisible() and button.isEnabled(), f"click {words!r}")
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
         self.settle()
 
     def click_row(self, view: QAbstractItemView, index: QModelIndex, control: bool = False) -> None:
-        """Press a row of a list; with Ctrl, another one beside it."""
+        """Click a row of a list; with Ctrl it is added to the selection."""
         view.scrollTo(index)
         self.settle()
         place = view.visualRect(index).center()
@@ -76,14 +76,14 @@ class Hands:
     # ---- the keyboard
 
     def press(self, widget: QWidget, key: Qt.Key, control: bool = False, times: int = 1) -> None:
-        """A key for a widget, which takes the focus first."""
+        """Focus a widget and press a key."""
         self._focus(widget)
         for _ in range(times):
             QTest.keyClick(widget, key, CONTROL if control else NO_MODIFIER)
         self.settle()
 
     def enter(self, field: QLineEdit, words: str) -> None:
-        """Replace what a field says, and press Enter."""
+        """Replace the text of a field and press Enter."""
         self._focus(field)
         QTest.keyClick(field, Qt.Key.Key_A, CONTROL)
         QTest.keyClicks(field, words)
@@ -91,7 +91,7 @@ class Hands:
         self.settle()
 
     def type_code(self, editor: QPlainTextEdit, text: str) -> None:
-        """Type lines of code; where the editor indents a new line otherwise, mend that as one would."""
+        """Type lines of code, correcting the editor's automatic indentation where it differs."""
         self._focus(editor)
         for number, line in enumerate(text.split("\n")):
             if number:

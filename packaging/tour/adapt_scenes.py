@@ -1,21 +1,21 @@
-"""Stations: what a run will take, the run, a pause, the result; later the changed files, and leaving during a run."""
+"""Scenes on the Adapt page: the plan of a run, the run, a pause, the result, changed files, leaving during a run."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.tour.camera import LARGE
-from app.tour.hands import StationMissed
 from app.values.words import counted
 from app.window.pages import ADAPT, REPOSITORY
+from tour.camera import LARGE
+from tour.simulated_user import SceneFailed
 
 if TYPE_CHECKING:
-    from app.tour.guide import Tour
+    from tour.scenes import Tour
 
 CHANGED = ("tidewater/ledgers/tugs.py", "tidewater/ledgers/pilots.py")
-LONG = 100_000  # steps of a run that nobody waits for
-A_FEW = 5  # after so many steps of a run it has something worth saving
+LONG = 100_000  # steps of a run that is never finished
+A_FEW = 5  # steps after which there is something worth saving
 ADDED = '''
     def lamp_oil(self, dusk: float, dawn: float, *, new_moon: bool = False) -> dict[str, float]:
         """Litres that one night on the roads burns, by name; without a moon a fifth more."""
@@ -30,33 +30,33 @@ ADDED = '''
             for name in struck:
                 sheet.write(f"{name};{surveyor};{reason}\\n")
         return len(struck)
-'''  # enough that is new: a file that the model predicts well is not learned again
+'''  # enough new code: a file that the model predicts well is not trained on again
 
 
 def set_up(tour: Tour) -> str:
-    """Mode, preset and options, with what they will take."""
-    training, hands = tour.state.training, tour.hands
+    """Mode, preset and options, with the memory and time they need."""
+    training, user = tour.state.training, tour.user
     setup = tour.go_to(ADAPT).setup
-    hands.until(lambda: not training.planning and training.plan is not None, "plan a run", lambda: training.planning)
+    user.until(lambda: not training.planning and training.plan is not None, "plan a run", lambda: training.planning)
     tour.camera.take("modes", both=True)
-    hands.click(setup.presets.presets.buttons["quick"])
-    hands.click(setup.modes.cards["full"])
-    hands.click(setup.fold)
+    user.click(setup.presets.presets.buttons["quick"])
+    user.click(setup.modes.cards["full"])
+    user.click(setup.fold)
     _enter(tour, tour.size.options)
-    hands.until(lambda: not training.planning, "plan the run")
+    user.until(lambda: not training.planning, "plan the run")
     tour.camera.take("options")
-    hands.click(setup.fold)
+    user.click(setup.fold)
     if training.start_problem:
-        raise StationMissed(training.start_problem)
+        raise SceneFailed(training.start_problem)
     plan = training.plan
     return f"{plan.mode}, {counted(plan.steps, 'step')} of {plan.tokens_per_step:,} tokens"
 
 
 def run(tour: Tour) -> str:
-    """Plots that grow."""
+    """Live plots of a run."""
     training = tour.state.training
     page = tour.window.page(ADAPT)
-    tour.hands.click(page.setup.preflight.start_button)
+    tour.user.click(page.setup.preflight.start_button)
     half = training.plan.steps // 2
     _until(tour, lambda: training.phase == "running" and training.step >= half, "train half of the run")
     tour.camera.take("running", both=True)
@@ -65,21 +65,21 @@ def run(tour: Tour) -> str:
 
 
 def pause(tour: Tour) -> str:
-    """Held after a step; nothing is lost."""
+    """Pause after a step, then resume."""
     training, header = tour.state.training, tour.window.page(ADAPT).run_header
     if not training.active:
-        raise StationMissed("the run was over before it could be paused")
-    tour.hands.click(header.pause_button)
-    tour.hands.until(
+        raise SceneFailed("the run ended before it could be paused")
+    tour.user.click(header.pause_button)
+    tour.user.until(
         lambda: training.phase == "paused" and tour.state.engine.activity == "Paused",
         "pause the run",
-        broken=lambda: "" if training.active else "it was over before",
+        broken=lambda: "" if training.active else "it ended first",
     )
     tour.camera.take("paused")
-    held = training.step
-    tour.hands.click(header.pause_button)
-    _until(tour, lambda: training.step > held or not training.active, "go on after the pause")
-    return f"at step {held}"
+    paused_at = training.step
+    tour.user.click(header.pause_button)
+    _until(tour, lambda: training.step > paused_at or not training.active, "resume after the pause")
+    return f"at step {paused_at}"
 
 
 def finish(tour: Tour) -> str:
@@ -87,9 +87,9 @@ def finish(tour: Tour) -> str:
     training = tour.state.training
     _until(tour, lambda: training.phase == "finished", "train to the end")
     if not training.finished.checkpoint:
-        raise StationMissed("the run made nothing better than the start")
-    _remember(tour)
-    tour.hands.until(
+        raise SceneFailed("the run did not improve on its start")
+    _note_checkpoint(tour)
+    tour.user.until(
         lambda: training.after is not None and not training.scoring[1],
         "measure the scorecard",
         lambda: training.scoring,
@@ -101,52 +101,50 @@ def finish(tour: Tour) -> str:
 
 
 def change_files(tour: Tour) -> str:
-    """Two files are edited, as in any editor; the watcher counts it."""
-    repository, hands = tour.state.repository, tour.hands
+    """Two files are edited on disk, and the watcher notices."""
+    repository, user = tour.state.repository, tour.user
     page = tour.go_to(REPOSITORY)
     made = tour.seen.checkpoints[-1]
-    hands.until(lambda: repository.changes.checkpoint == made, "remember the files as the checkpoint has them")
+    user.until(lambda: repository.changes.checkpoint == made, "record the files that the checkpoint was trained on")
     for name in CHANGED:
         with Path(repository.root, name).open("a", encoding="utf-8") as file:
             file.write(ADDED)
-    hands.until(
-        lambda: repository.changes.files == len(CHANGED), "notice the changed files", lambda: repository.changes
-    )
-    hands.until(lambda: repository.phase == "ready" and page.banner.adapt_button.isEnabled(), "offer to adapt")
-    hands.click(page.banner.show_button)
+    user.until(lambda: repository.changes.files == len(CHANGED), "notice the changed files", lambda: repository.changes)
+    user.until(lambda: repository.phase == "ready" and page.banner.adapt_button.isEnabled(), "offer to adapt")
+    user.click(page.banner.show_button)
     tour.camera.take("changes", both=True)
     return f"{counted(repository.changes.files, 'file')}, {counted(repository.changes.lines, 'line')}"
 
 
 def adapt_to_changes(tour: Tour) -> str:
-    """A short run on what changed, with older code mixed in; where nothing was better after it, nothing is kept."""
+    """A short run on what changed, with older code mixed in; kept only if held-out code got better."""
     training = tour.state.training
-    tour.hands.click(tour.window.page(REPOSITORY).banner.adapt_button)
-    _until(tour, lambda: training.active, "begin the run")
+    tour.user.click(tour.window.page(REPOSITORY).banner.adapt_button)
+    _until(tour, lambda: training.active, "start the run")
     _until(tour, lambda: training.phase == "finished", "train to the end")
     if training.finished.checkpoint:
-        _remember(tour)
+        _note_checkpoint(tour)
     tour.camera.take("adapted")
     return tour.window.page(ADAPT).result.title.text()
 
 
 def leave(tour: Tour) -> str:
-    """The question that a window asks when it is closed during a run; then it stops, saves, and goes."""
+    """Closing the window during a run asks first; then it stops, saves and closes."""
     training, window = tour.state.training, tour.window
     page = tour.go_to(ADAPT)
     if training.phase == "finished":
-        tour.hands.click(page.result.again_button)
-    tour.hands.click(page.setup.fold)
+        tour.user.click(page.result.again_button)
+    tour.user.click(page.setup.fold)
     _enter(tour, {"steps": str(LONG)})
-    tour.hands.until(lambda: not training.planning, "plan another run")
-    tour.hands.click(page.setup.preflight.start_button)
-    _until(tour, lambda: training.phase == "running" and training.step >= A_FEW, "begin another run")
+    tour.user.until(lambda: not training.planning, "plan another run")
+    tour.user.click(page.setup.preflight.start_button)
+    _until(tour, lambda: training.phase == "running" and training.step >= A_FEW, "start another run")
     window.close()
-    tour.hands.until(lambda: window.closing_bar.isVisible(), "be asked before leaving")
+    tour.user.until(lambda: window.closing_bar.isVisible(), "be asked before closing")
     tour.camera.take("leaving")
     words = window.closing_bar.words.text()
-    tour.hands.click(window.closing_bar.stop_button)
-    _until(tour, lambda: not window.isVisible(), "stop, save and leave")
+    tour.user.click(window.closing_bar.stop_button)
+    _until(tour, lambda: not window.isVisible(), "stop, save and close")
     return words
 
 
@@ -155,22 +153,22 @@ def _enter(tour: Tour, options: dict[str, str]) -> None:
     drawer = tour.window.page(ADAPT).setup.drawer
     for name, words in options.items():
         field = drawer.fields[name]
-        tour.hands.enter(field.control, words)
+        tour.user.enter(field.control, words)
         if field.error.text():
-            raise StationMissed(field.error.text())
+            raise SceneFailed(field.error.text())
 
 
-def _remember(tour: Tour) -> None:
-    """Keep in mind what a run made, once it is listed."""
+def _note_checkpoint(tour: Tour) -> None:
+    """Note the checkpoint that the run made, once it is listed."""
     made = tour.state.training.finished.checkpoint
-    tour.hands.until(lambda: tour.state.checkpoints.row(made) is not None, "list the checkpoint")
+    tour.user.until(lambda: tour.state.checkpoints.row(made) is not None, "list the checkpoint")
     tour.seen.checkpoints.append(made)
 
 
 def _until(tour: Tour, reached, what: str) -> None:
-    """Wait for something of a run: patient while it moves, not once it has failed."""
+    """Wait while a run makes progress; give up once it has failed."""
     training = tour.state.training
-    tour.hands.until(
+    tour.user.until(
         reached,
         what,
         lambda: (training.phase, training.step, training.preparing, tour.state.engine.activity),
