@@ -22,6 +22,7 @@
     atomic_file   the one way a file is replaced
     compiling     functions compiled by Numba and kept on disk
     option_info   what an option may be, for code, command line and window alike
+    atomic_file   a file replaced as a whole
     errors        what the engine raises on purpose
 
 A program that uses it:

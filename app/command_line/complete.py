@@ -13,18 +13,15 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from app.command_line.repository_memory import memory_of, scan_folder, source_words
 from app.command_line.scan import ProgressBar, plain
+from engine.generate.options import OPTIONS, SAMPLING, STOPS, Sampling, Stops
+from engine.option_info import OptionInfo
 
-SAMPLING = (("temperature", float), ("top-k", int), ("top-p", float), ("min-p", float), ("repetition-penalty", float))
-GOES_ON = (
-    *(name.replace("-", "_") for name, _ in SAMPLING),
-    "seed",
-    "max_tokens",
-    "milliseconds",
-)  # where given at all
 ALTERNATIVES = 3  # other lines, in the JSON
+GROUP_HELP = "With any of these, text is written until it stops; without, the answer is a whole line or nothing."
 
 
 def add_parser(commands) -> None:
@@ -42,18 +39,32 @@ def add_parser(commands) -> None:
         "--no-memory", action="store_true", help="the model alone, without the memory of the repository"
     )
     parser.add_argument("--device", default="auto", metavar="NAME", help="as `codecoil devices` prints it")
-    for name, kind in SAMPLING:
-        parser.add_argument(f"--{name}", type=kind, metavar="X", default=argparse.SUPPRESS)
-    parser.add_argument("--seed", type=int, metavar="N", default=argparse.SUPPRESS, help="of the draws (default: 0)")
-    parser.add_argument("--max-tokens", type=int, metavar="N", default=argparse.SUPPRESS)
-    parser.add_argument("--milliseconds", type=int, metavar="N", default=argparse.SUPPRESS)
-    parser.add_argument("--stop", metavar="TEXT", action="append", default=[], help="end before this text; repeatable")
-    parser.add_argument("--end-of-line", action="store_true", help="end with the line")
-    parser.add_argument("--end-of-block", action="store_true", help="end before a line that is indented less")
+    add_options(parser.add_argument_group("sampling and stopping", GROUP_HELP))
     parser.add_argument("--stream", action="store_true", help="print the text as it comes")
     parser.add_argument("--json", action="store_true", help="as JSON, with speeds and latency")
     parser.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
     parser.set_defaults(handler="app.command_line.complete")
+
+
+def add_options(group) -> None:
+    """The engine's sampling and stop options; absent from the namespace where they are not given."""
+    for name, info in OPTIONS.items():
+        flag, words = f"--{name.replace('_', '-')}", (info.help[0].lower() + info.help[1:]).rstrip(".")
+        if info.kind is bool:
+            group.add_argument(flag, action="store_true", default=argparse.SUPPRESS, help=words)
+        elif info.kind is tuple:
+            group.add_argument(
+                flag, action="append", metavar="TEXT", default=argparse.SUPPRESS, help=f"{words}; repeatable"
+            )
+        else:
+            zero = f"; 0: {info.zero}" if info.zero else ""
+            group.add_argument(
+                flag,
+                type=info.kind,
+                metavar="N" if info.whole else "X",
+                default=argparse.SUPPRESS,
+                help=f"{words}{zero} (default: {info.default})",
+            )
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,8 @@ class Place:
 
 def run(arguments: argparse.Namespace) -> int:
     """Complete and print."""
-    place, sampling, stops = read_place(arguments), sampling_of(arguments), stops_of(arguments)
+    place = read_place(arguments)
+    sampling, stops = Sampling(**given(arguments, SAMPLING)), Stops(**given(arguments, STOPS))
     others = {name: read_text(name) for name in arguments.context}
 
     from app.command_line.model_choice import open_chosen
@@ -103,8 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def is_offer(arguments: argparse.Namespace) -> bool:
     """Whether the answer is a whole line: nothing says how else to go on."""
-    given = any(hasattr(arguments, name) for name in GOES_ON)
-    return not (given or arguments.stop or arguments.end_of_line or arguments.end_of_block or arguments.stream)
+    return not arguments.stream and not any(hasattr(arguments, name) for name in OPTIONS)
 
 
 def remembered(root: Path, tokenizer, progress: ProgressBar):
@@ -227,20 +238,7 @@ def context_of(others: dict[str, str], root: Path | None, place: Place):
     return recent.choose(path_in(root, place.file), place.prefix)
 
 
-def sampling_of(arguments: argparse.Namespace):
-    from engine.generate.sampling import Sampling
-
-    names = [name.replace("-", "_") for name, _ in SAMPLING] + ["seed"]
-    return Sampling(**{name: getattr(arguments, name) for name in names if hasattr(arguments, name)})
-
-
-def stops_of(arguments: argparse.Namespace):
-    from engine.generate.stops import Stops
-
-    given = {name: getattr(arguments, name) for name in ("max_tokens", "milliseconds") if hasattr(arguments, name)}
-    return Stops(
-        end_of_line=arguments.end_of_line,
-        end_of_block=arguments.end_of_block,
-        strings=tuple(arguments.stop),
-        **given,
-    )
+def given(arguments: argparse.Namespace, table: dict[str, OptionInfo]) -> dict[str, Any]:
+    """The options of a table that were given."""
+    values = {name: getattr(arguments, name) for name in table if hasattr(arguments, name)}
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}

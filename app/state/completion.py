@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.state.settings import Settings
+from app.state.settings import FIELDS, Settings
 from app.values.completion import (
     CHANNELS,
     GHOST,
@@ -19,11 +19,10 @@ from app.values.completion import (
     CompletionQuery,
     CompletionView,
     ModelChoice,
-    SamplingSettings,
-    StopSettings,
     TimelinePoint,
 )
 from app.values.events import Failure
+from engine.generate.options import OPTIONS, SUGGESTION_STOPS, Sampling
 
 ALONE, REMEMBERING = (MODEL, SECOND), (MODEL_MEMORY, SECOND_MEMORY)  # channels, whatever the switch says
 
@@ -54,8 +53,8 @@ class CompletionController(QObject):
         self.model = settings.model  # of the ghost text and the left side
         self.second = ""  # of the right side, and what `blend` mixes in; "": none
         self.blend = 0.0  # 0: all `model`, 1: all `second`
-        self.sampling = self._kept(SamplingSettings)
-        self.stops = self._kept(StopSettings)
+        self.sampling = self._kept(Sampling())
+        self.stops = self._kept(SUGGESTION_STOPS)
         self.busy = False
         self.last: CompletionView | None = None  # for latency and speed
 
@@ -216,19 +215,18 @@ class CompletionController(QObject):
             self._offer()
 
     def _set(self, what: str, name: str, value: Any) -> str:
-        from app.values.limits import COMPLETION_LIMITS
-
-        limit = COMPLETION_LIMITS.get(name)
-        problem = f"There is no setting {name!r}." if limit is None else limit.problem(name, value)
+        info = OPTIONS.get(name)
+        problem = f"There is no option {name!r}." if info is None else info.problem(info.label, value)
         if not problem:
             setattr(self, what, replace(getattr(self, what), **{name: value}))
             self._settings.set(f"sampling_{name}", value)
             self.changed.emit()
         return problem
 
-    def _kept(self, kind: type):
-        """As it was when the program ended."""
-        return kind(**{field.name: self._settings.value(f"sampling_{field.name}") for field in fields(kind)})
+    def _kept(self, usual):
+        """As it was when the program ended; options that are no setting are the usual ones."""
+        names = {field.name: f"sampling_{field.name}" for field in fields(usual)}
+        return replace(usual, **{name: self._settings.value(key) for name, key in names.items() if key in FIELDS})
 
     def _set_busy(self) -> None:
         self.busy = bool(self._waiting)

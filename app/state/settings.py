@@ -16,9 +16,9 @@ from typing import Any
 from PySide6.QtCore import QByteArray, QObject, QTimer, Signal, Slot
 
 from app.key_check import key_problem
-from app.values.completion import SamplingSettings, StopSettings
-from app.values.limits import COMPLETION_LIMITS, Limit, Number, OneOf, Text, Texts, Truth
+from app.values.limits import EngineOption, Limit, Number, OneOf, Text, Texts, Truth
 from engine.errors import ConfigError
+from engine.generate.options import OPTIONS, SUGGESTION_STOPS, Sampling
 from engine.shipped_fits import usual_least_chance
 
 AUTOMATIC = "auto"
@@ -27,7 +27,7 @@ MOST_BYTES = 1 << 20
 SAVE_DELAY = 500  # milliseconds: a slider that is dragged writes once
 GIB = 2**30
 USUAL_LEAST_CHANCE = usual_least_chance()  # of a suggestion being taken as it is
-USUAL_SAMPLING = asdict(SamplingSettings()) | asdict(StopSettings())
+USUAL_COMPLETION = asdict(Sampling()) | asdict(SUGGESTION_STOPS)
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,11 @@ FIELDS: dict[str, Field] = {
     "recent_folders": Field([], Texts(20)),
     "page": Field("", Text(64)),
     "places": Field({}, Texts(64, named=True)),  # windows and splitters by name, base64
-    **{f"sampling_{name}": Field(usual, COMPLETION_LIMITS[name]) for name, usual in USUAL_SAMPLING.items()},
+    **{
+        f"sampling_{name}": Field(USUAL_COMPLETION[name], EngineOption(info))
+        for name, info in OPTIONS.items()
+        if not info.advanced
+    },
 }
 
 

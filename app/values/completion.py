@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from engine.generate.options import Sampling, Stops
+
 STARTER = "starter"  # the built-in model
 BUILT_IN = "Built-in model"  # the same for people
 IN_TRAINING = "in training"  # the model that is being trained now
@@ -22,28 +24,6 @@ class ModelChoice:
     words: str = ""  # mode, step and held-out loss, for the second line of a chooser
     run: str = ""
     base: str = ""  # id of what it was adapted from, for side by side
-
-
-@dataclass(frozen=True)
-class SamplingSettings:
-    """How the next token is chosen; temperature 0 always takes the likeliest."""
-
-    temperature: float = 0.0
-    top_k: int = 0
-    top_p: float = 1.0
-    min_p: float = 0.0
-    repetition_penalty: float = 1.0
-    seed: int = 0
-
-
-@dataclass(frozen=True)
-class StopSettings:
-    """Where a suggestion ends."""
-
-    max_tokens: int = 48
-    milliseconds: int = 2000  # 0: no limit
-    end_of_line: bool = False
-    end_of_block: bool = True
 
 
 @dataclass(frozen=True)
@@ -111,8 +91,8 @@ class CompletionQuery:
     prefix: str
     suffix: str
     path: str
-    sampling: SamplingSettings
-    stops: StopSettings
+    sampling: Sampling
+    stops: Stops
     context: bool = False  # may look at files that were edited just now
     memory: bool = True  # may use the memory of the repository
     least_chance: float = 0.0  # a suggestion that is less likely to be taken stays unshown

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from engine.option_info import number_problem
+from engine.option_info import OptionInfo, number_problem
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,16 @@ class Number:
     def problem(self, name: str, value: Any) -> str:
         """Why `value` is not allowed, or ""."""
         return number_problem(plain(name), value, self.low, self.high, whole=self.whole)
+
+
+@dataclass(frozen=True)
+class EngineOption:
+    """What a table of the engine says."""
+
+    info: OptionInfo
+
+    def problem(self, _name: str, value: Any) -> str:
+        return self.info.problem(self.info.label, value)
 
 
 @dataclass(frozen=True)
@@ -68,23 +78,9 @@ class Texts:
         return ""
 
 
-Limit = Number | Truth | OneOf | Text | Texts
+Limit = Number | EngineOption | Truth | OneOf | Text | Texts
 
 
 def plain(name: str) -> str:
     """A setting's name for people: "memory_ceiling" is "Memory ceiling"."""
     return name.replace("_", " ").capitalize()
-
-
-COMPLETION_LIMITS: dict[str, Limit] = {
-    "temperature": Number(0.0, 5.0),
-    "top_k": Number(0, 1_000_000, whole=True),
-    "top_p": Number(0.0, 1.0),
-    "min_p": Number(0.0, 1.0),
-    "repetition_penalty": Number(1.0, 10.0),
-    "seed": Number(0, 2**31 - 1, whole=True),
-    "max_tokens": Number(1, 4096, whole=True),
-    "milliseconds": Number(0, 600_000, whole=True),
-    "end_of_line": Truth(),
-    "end_of_block": Truth(),
-}

@@ -98,7 +98,7 @@ class CompletionWorker(QObject):
         """Load a model and let it write a word, so that the first request does not wait for it."""
         from engine.errors import CodecoilError
         from engine.generate.completer import CompletionRequest
-        from engine.generate.stops import Stops
+        from engine.generate.options import Stops
 
         if self._workbench.session is not None:
             return  # its memory belongs to the run
@@ -138,16 +138,14 @@ class CompletionWorker(QObject):
     def _request(self, query: CompletionQuery):
         """Somebody who wants sampling gets text as it is written; everybody else a line that is worth showing."""
         from engine.generate.requests import CompletionRequest, Offer
-        from engine.generate.sampling import Sampling
-        from engine.generate.stops import Stops
 
         recent = self._recent if query.context else None
         return CompletionRequest(
             query.prefix,
             query.suffix,
             query.path,
-            Sampling(**vars(query.sampling)),
-            Stops(**vars(query.stops)),
+            query.sampling,
+            query.stops,
             recent.choose(query.path, query.prefix) if recent is not None else (),
             memory=query.memory,
             offer=None if query.sampling.temperature > 0 else Offer(query.least_chance, ALTERNATIVES),

@@ -11,6 +11,7 @@
     quantised                       the weights that they read: the model's own, or copies in 16 or 8 bits
     prompt, context, healing        from a cursor to tokens, framed as in training; what is typed is written again
     prefix_states, text_tokens      states and tokens kept between requests, so that typing costs only what is new
+    options                         what can be set, with its range and its words
     writing, sampling, stops        which token, by model and memory, and when to end
     word_guard                      a half-typed word becomes a name that exists
     loops, trimming                 what is not shown: the same over again, and what stands after the cursor already
@@ -26,7 +27,3 @@ Guessing several tokens from the text before or from the repository and verifyin
 and taken out: with the starter's size it was slower (0.9 times the speed, because a token costs less than a guess), and
 with mamba-130m's it gained 3 to 10 % from the text and 14 % from the repository.
 """
-
-from engine.generate.decoder import Cancelled, Decoder, Snapshot
-
-__all__ = ["Cancelled", "Decoder", "Snapshot"]

@@ -23,10 +23,10 @@ from engine.generate.decoder import Decoder
 from engine.generate.fits import fit_for
 from engine.generate.healing import TypedTokens, half_word, without_typed
 from engine.generate.offering import MOST_TOKENS, Offering
+from engine.generate.options import Sampling
 from engine.generate.prefix_states import PrefixStates
 from engine.generate.prompt import PromptBuilder, PromptLimits
 from engine.generate.requests import Completion, CompletionRequest, Piece
-from engine.generate.sampling import Sampling
 from engine.generate.text_tokens import TextTokens
 from engine.generate.word_guard import WordGuard
 from engine.generate.writing import Writer

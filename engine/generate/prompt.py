@@ -19,7 +19,7 @@ from engine.corpus.batches.framing import Framing
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.generate.context import ContextChunk
 from engine.generate.healing import without_typed
-from engine.generate.sampling import check_number
+from engine.option_info import check_number
 
 MARK_TOKENS = 256  # between two kept states along a prompt
 LINES_BACK = 8  # a kept state this many lines before the cursor, for small edits above it

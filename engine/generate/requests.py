@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from engine.generate.context import ContextChunk
-from engine.generate.sampling import Sampling, check_number
-from engine.generate.stops import Stops
+from engine.generate.options import Sampling, Stops
 from engine.memory.snapshot import Place
+from engine.option_info import check_number
 
 
 @dataclass(frozen=True)

@@ -13,65 +13,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 
-from engine.errors import ConfigError
-
-LARGEST_SEED = 2**63 - 1
-
-
-def check_number(name: str, value: Any, low: float, high: float, *, whole: bool = False) -> None:
-    """Refuse a value that is no (whole) number from `low` to `high`, by name."""
-    kind = int if whole else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kind) or not low <= value <= high:
-        what = "a whole number" if whole else "a number"
-        raise ConfigError(f"{name} is {value!r}; it must be {what} from {low:g} to {high:g}.")
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How the next token is chosen.  Temperature 0 takes the best one; top_k 0, top_p 1 and min_p 0 filter nothing.
-
-    `min_p` keeps the tokens with at least this share of the best one's probability. `repetition_penalty` divides the
-    score of every token among the last `repetition_window` ones, or multiplies it where it is below zero.
-    """
-
-    temperature: float = 0.0
-    top_k: int = 0
-    top_p: float = 1.0
-    min_p: float = 0.0
-    repetition_penalty: float = 1.0
-    repetition_window: int = 64
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        check_number("temperature", self.temperature, 0.0, 100.0)
-        check_number("top_k", self.top_k, 0, 1_000_000, whole=True)
-        check_number("top_p", self.top_p, 0.0, 1.0)
-        check_number("min_p", self.min_p, 0.0, 1.0)
-        check_number("repetition_penalty", self.repetition_penalty, 1.0, 100.0)
-        check_number("repetition_window", self.repetition_window, 0, 65_536, whole=True)
-        check_number("seed", self.seed, 0, LARGEST_SEED, whole=True)
-
-    @property
-    def penalises(self) -> bool:
-        return self.repetition_penalty > 1.0 and self.repetition_window > 0
-
-    @property
-    def greedy(self) -> bool:
-        """Whether the next token is the best one by the model's own scores: no draw and no penalty."""
-        return self.temperature == 0.0 and not self.penalises
-
-    def candidates(self, recent: Sequence[int]) -> int:
-        """How many of the best tokens suffice to choose from after `recent`; 0 where it takes all of them.
-
-        A penalty only moves tokens down, and only those in its window.
-        """
-        best = 1 if self.temperature == 0.0 else self.top_k
-        lowered = len(set(recent[-self.repetition_window :])) if self.penalises else 0
-        return best + lowered if best else 0
+from engine.generate.options import Sampling
 
 
 @dataclass(frozen=True)

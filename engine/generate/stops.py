@@ -7,10 +7,8 @@ the next tokens decide.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from engine.errors import ConfigError
-from engine.generate.sampling import check_number
+from engine.generate.options import Stops
 
 END_OF_TEXT = "end of text"
 STOP_STRING = "stop string"
@@ -24,31 +22,6 @@ LOOP = "would only repeat itself"
 SILENT = "nothing worth showing"
 
 _CLOSING_LINE = re.compile(r"[)\]}]+[;,]?")
-
-
-@dataclass(frozen=True)
-class Stops:
-    """What ends a completion, besides the end of the text.
-
-    `milliseconds` are those of writing, from the first token on, and 0 is no limit: a large model may read for longer
-    than it should write, and would never say a thing.
-
-    `strings` and line ends do not belong to the text. A block ends before the first line that is not blank and is
-    indented less than the cursor's line; where the cursor's line opens a block (the next line is indented more), that
-    is the block, and the closing brackets at its end belong to it.
-    """
-
-    max_tokens: int = 64
-    milliseconds: int = 0
-    end_of_line: bool = False
-    end_of_block: bool = False
-    strings: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_number("max_tokens", self.max_tokens, 1, 1_000_000, whole=True)
-        check_number("milliseconds", self.milliseconds, 0, 86_400_000, whole=True)
-        if isinstance(self.strings, str) or not all(isinstance(one, str) and one for one in self.strings):
-            raise ConfigError(f"strings is {self.strings!r}; it must hold texts, none of them empty.")
 
 
 class StopWatch:
@@ -80,7 +53,7 @@ class StopWatch:
         return shown
 
     def _string(self) -> tuple[int, str] | None:
-        lengths = [len(one) for one in self._stops.strings if self._text.endswith(one)]
+        lengths = [len(one) for one in self._stops.stop if self._text.endswith(one)]
         return (len(self._text) - max(lengths), STOP_STRING) if lengths else None
 
     def _line_end(self) -> tuple[int, str] | None:
@@ -94,7 +67,7 @@ class StopWatch:
 
     def _held(self) -> int:
         """How many of the last characters may belong to a stop."""
-        held = [overlap(self._text, one[:-1]) for one in self._stops.strings]
+        held = [overlap(self._text, one[:-1]) for one in self._stops.stop]
         if self._stops.end_of_line or self._block:
             held.append(int(self._text.endswith("\r")))
         if self._block:

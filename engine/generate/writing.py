@@ -10,7 +10,8 @@ import numpy as np
 
 from engine.generate.decoder import Decoder
 from engine.generate.healing import TypedTokens
-from engine.generate.sampling import Candidates, Sampling, choose
+from engine.generate.options import Sampling
+from engine.generate.sampling import Candidates, choose
 from engine.generate.word_guard import LOOKED_AT, WordGuard
 from engine.memory.recall import Recall
 

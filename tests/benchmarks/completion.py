@@ -19,7 +19,7 @@ from measure import CONFIG_S, report  # noqa: E402
 import engine  # noqa: E402
 from engine.corpus.tokens.tokenizer import Tokenizer  # noqa: E402
 from engine.generate.completer import Completer, CompletionRequest  # noqa: E402
-from engine.generate.stops import Stops  # noqa: E402
+from engine.generate.options import Stops  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 CURSORS, KEYS = 12, 24

@@ -25,7 +25,7 @@ from measure import CONFIG_M, CONFIG_S, in_turns, report, seconds
 import engine
 from engine.devices.cpu.replay import Replay
 from engine.devices.ledger import Ledger
-from engine.generate import Decoder
+from engine.generate.decoder import Decoder
 from engine.graph.tensor import DTYPE_BYTES, Kind
 
 PRECISIONS = ("float32", "float16", "int8")

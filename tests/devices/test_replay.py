@@ -9,7 +9,7 @@ import pytest
 
 from engine.devices.cpu import replay
 from engine.errors import InputError
-from engine.generate import Decoder
+from engine.generate.decoder import Decoder
 from engine.graph.tensor import KernelCall, Tensor
 from tests.model.tiny import open_model
 

@@ -12,9 +12,9 @@ from engine.errors import InputError
 from engine.generate import completer as module
 from engine.generate import stops as reasons
 from engine.generate.completer import Completer, Completion, CompletionRequest, Piece
+from engine.generate.options import Sampling, Stops
 from engine.generate.prompt import NO_FIM, PromptBuilder, PromptLimits
-from engine.generate.sampling import Candidates, Sampling, choose
-from engine.generate.stops import Stops
+from engine.generate.sampling import Candidates, choose
 from tests.generate.small import (
     SOURCE,
     ScriptedDecoder,
@@ -175,7 +175,7 @@ def test_no_more_tokens_than_asked_for(says):
 def test_a_stop_string_over_the_border_of_tokens(says):
     tokens = tokenizer()
     answer = [id for letter in "sum(a) END" for id in tokens.encode(letter).tolist()]
-    _, completion = whole(says(answer), CompletionRequest("x", stops=Stops(strings=("END",))))
+    _, completion = whole(says(answer), CompletionRequest("x", stops=Stops(stop=("END",))))
     assert (completion.text, completion.reason) == ("sum(a) ", reasons.STOP_STRING)
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import InputError
-from engine.generate import Cancelled, Decoder
+from engine.generate.decoder import Cancelled, Decoder
 from engine.graph.tensor import Kind
 from tests.model.tiny import ODD, TINY, batch, open_model
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.errors import InputError
-from engine.generate import Decoder
+from engine.generate.decoder import Decoder
 from tests.generate.test_decoder import assert_same, full, open_decoder, prompt
 from tests.model.tiny import ODD, TINY, open_model
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from engine.generate.completer import Completer, CompletionRequest
 from engine.generate.healing import MOST, TypedTokens, half_word, without_typed
+from engine.generate.options import Stops
 from engine.generate.prompt import PromptBuilder
-from engine.generate.stops import Stops
 from tests.generate.small import SOURCE, open_small, tokenizer
 
 

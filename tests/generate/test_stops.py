@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import ConfigError
-from engine.generate.stops import END_OF_BLOCK, END_OF_LINE, STOP_STRING, Stops, StopWatch, overlap
+from engine.generate.options import Stops
+from engine.generate.stops import END_OF_BLOCK, END_OF_LINE, STOP_STRING, StopWatch, overlap
 
-ALL = Stops(end_of_block=True, strings=("END", "\n\n\n"))
+ALL = Stops(end_of_block=True, stop=("END", "\n\n\n"))
 
 
 def through(stops: Stops, prefix: str, pieces: list[str]) -> tuple[list[str], str | None]:
@@ -26,19 +27,19 @@ def through(stops: Stops, prefix: str, pieces: list[str]) -> tuple[list[str], st
 
 
 def test_a_stop_string_over_the_border_of_tokens_is_never_shown():
-    shown, reason = through(Stops(strings=("</div>",)), "", ["a <", "/d", "iv", "> b"])
+    shown, reason = through(Stops(stop=("</div>",)), "", ["a <", "/d", "iv", "> b"])
     assert shown == ["a ", "", "", ""] and reason == STOP_STRING
 
 
 def test_what_only_began_like_a_stop_string_is_shown():
-    shown, reason = through(Stops(strings=("</div>",)), "", ["a <", "/d", "x"])
+    shown, reason = through(Stops(stop=("</div>",)), "", ["a <", "/d", "x"])
     assert shown == ["a ", "", "</dx", ""] and reason is None
-    assert through(Stops(strings=("</div>",)), "", ["a </di"]) == (["a ", "</di"], None)
+    assert through(Stops(stop=("</div>",)), "", ["a </di"]) == (["a ", "</di"], None)
 
 
-def test_the_first_of_several_stop_strings_counts():
-    assert through(Stops(strings=("yy", "x")), "", ["abxyy"]) == (["ab"], STOP_STRING)
-    assert through(Stops(strings=("aab",)), "", ["a", "a", "a", "b"]) == (["", "", "a", ""], STOP_STRING)
+def test_the_first_of_several_stop_stop_counts():
+    assert through(Stops(stop=("yy", "x")), "", ["abxyy"]) == (["ab"], STOP_STRING)
+    assert through(Stops(stop=("aab",)), "", ["a", "a", "a", "b"]) == (["", "", "a", ""], STOP_STRING)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_blank_lines_wait_for_what_follows_them():
     st.booleans(),
 )
 def test_the_cuts_between_tokens_change_nothing(prefix, text, cuts, end_of_line):
-    stops = Stops(end_of_block=ALL.end_of_block, strings=ALL.strings, end_of_line=end_of_line)
+    stops = Stops(end_of_block=ALL.end_of_block, stop=ALL.stop, end_of_line=end_of_line)
     places = sorted({0, len(text), *(cut for cut in cuts if cut <= len(text))})
     pieces = [text[a:b] for a, b in itertools.pairwise(places)]
     shown, reason = through(stops, prefix, pieces)
@@ -123,13 +124,13 @@ def test_overlap():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("max_tokens", 0), ("max_tokens", 1.5), ("milliseconds", -1), ("strings", ("",))]
+    ("name", "value"), [("max_tokens", 0), ("max_tokens", 1.5), ("milliseconds", -1), ("stop", ("",))]
 )
 def test_values_out_of_range_are_refused_by_name(name, value):
     with pytest.raises(ConfigError, match=name):
         Stops(**{name: value})
 
 
-def test_one_text_is_no_list_of_stop_strings():
-    with pytest.raises(ConfigError, match="strings is 'END'"):
-        Stops(strings="END")
+def test_one_text_is_no_list_of_stop_stop():
+    with pytest.raises(ConfigError, match="stop is 'END'"):
+        Stops(stop="END")

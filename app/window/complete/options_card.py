@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from app.state.completion import CompletionController
-from app.state.settings import USUAL_LEAST_CHANCE, Settings
-from app.values.completion import SamplingSettings, StopSettings
+from app.state.settings import USUAL_COMPLETION, USUAL_LEAST_CHANCE, Settings
 from app.window.complete.sure_slider import SureSlider
 from app.window.parts import Card, FieldRow, LinkButton, Number, Switch, WholeNumber, rule
+from engine.generate.options import SAMPLING, STOPS, SUGGESTION_STOPS, Sampling, Stops
+from engine.option_info import OptionInfo
 
-
-@dataclass(frozen=True)
-class Control:
-    """One setting: `group` is the controller's attribute."""
-
-    group: str
-    name: str
-    words: str
-    help: str
-    least: float = 0
-    most: float = 1
-    step: float = 0.05
-    unit: str = ""
-
-
-SAMPLING, STOPS = "sampling", "stops"
-CONTROLS = (
-    Control(STOPS, "max_tokens", "Longest suggestion", "In tokens; a token is a few letters.", 1, 512, 8),
-    Control(
-        STOPS,
-        "milliseconds",
-        "Longest time",
-        "Writing a suggestion ends after this; 0: no limit.",
-        0,
-        60_000,
-        250,
-        "ms",
-    ),
-    Control(STOPS, "end_of_line", "End with the line", "One line at a time."),
-    Control(STOPS, "end_of_block", "End with the block", "Stops before a line that is less indented."),
-    Control(SAMPLING, "temperature", "Temperature", "0 always takes the likeliest; more is more varied.", 0, 2),
-    Control(SAMPLING, "top_k", "Among the likeliest (top-k)", "Only so many are considered; 0: all.", 0, 1000, 5),
-    Control(SAMPLING, "top_p", "Within a share (top-p)", "Only the likeliest that together have this share.", 0, 1),
-    Control(SAMPLING, "min_p", "Not much rarer (min-p)", "Leaves out what is this much rarer than the best.", 0, 1),
-    Control(SAMPLING, "repetition_penalty", "Repetition penalty", "1: none; more makes repeating rarer.", 1, 2),
-    Control(SAMPLING, "seed", "Seed", "The same seed gives the same suggestion again.", 0, 999_999, 1),
-)
-CONTROL_WIDTH = 104
+CONTROL_WIDTH = 124
 
 
 class OptionsCard(Card):
@@ -61,17 +24,17 @@ class OptionsCard(Card):
         super().__init__("Options", spacing=12)
         self._completion, self._settings = completion, settings
         self.sure = SureSlider(settings)
-        self.rows: dict[str, SettingField] = {}
+        self.rows: dict[str, OptionField] = {}
         columns = QHBoxLayout()
         columns.setSpacing(32)
-        for group in (STOPS, SAMPLING):
+        for table in (STOPS, SAMPLING):
             column = QVBoxLayout()
             column.setSpacing(9)
-            for control in CONTROLS:
-                if control.group == group:
-                    row = SettingField(control)
+            for name, info in table.items():
+                if not info.advanced:
+                    row = OptionField(name, info)
                     row.entered.connect(self.on_entered)
-                    self.rows[control.name] = row
+                    self.rows[name] = row
                     column.addWidget(row)
             column.addStretch(1)
             columns.addLayout(column, 1)
@@ -88,10 +51,10 @@ class OptionsCard(Card):
     @Slot()
     def refresh(self) -> None:
         """Show what is set."""
-        for row in self.rows.values():
-            row.show_value(getattr(getattr(self._completion, row.setting.group), row.setting.name))
+        for name, row in self.rows.items():
+            row.show_value(getattr(self._completion.sampling if name in SAMPLING else self._completion.stops, name))
         self.heading.say(summary(self._completion.sampling, self._completion.stops))
-        usual = (SamplingSettings(), StopSettings())
+        usual = (Sampling(), SUGGESTION_STOPS)
         is_usual = (self._completion.sampling, self._completion.stops) == usual
         self.reset_button.setEnabled(not is_usual or self._settings.least_chance != USUAL_LEAST_CHANCE)
 
@@ -102,37 +65,34 @@ class OptionsCard(Card):
 
     @Slot(str, object)
     def on_entered(self, name: str, value: Any) -> None:
-        self.rows[name].complain(self._set(self.rows[name].setting.group, name, value))
+        self.rows[name].complain(self._set(name, value))
 
     @Slot()
     def on_reset(self) -> None:
         self._settings.reset("least_chance")
-        for group, usual in ((SAMPLING, SamplingSettings()), (STOPS, StopSettings())):
-            for field in fields(usual):
-                self._set(group, field.name, getattr(usual, field.name))
+        for name in self.rows:
+            self._set(name, USUAL_COMPLETION[name])
 
-    def _set(self, group: str, name: str, value: Any) -> str:
-        change = self._completion.set_sampling if group == SAMPLING else self._completion.set_stops
+    def _set(self, name: str, value: Any) -> str:
+        change = self._completion.set_sampling if name in SAMPLING else self._completion.set_stops
         return change(name, value)
 
 
-class SettingField(FieldRow):
-    """One setting with the control that fits its kind."""
+class OptionField(FieldRow):
+    """One option of the engine's table, with the control that fits its kind."""
 
     entered = Signal(str, object)  # name, value
 
-    def __init__(self, setting: Control) -> None:
-        self.setting = setting
-        kind = type(getattr(SamplingSettings() if setting.group == SAMPLING else StopSettings(), setting.name))
-        if kind is bool:
+    def __init__(self, name: str, info: OptionInfo) -> None:
+        self.option, self.info = name, info
+        if info.kind is bool:
             control = Switch()
-        elif kind is int:
-            control = WholeNumber(
-                int(setting.least), int(setting.most), setting.unit, int(setting.step), width=CONTROL_WIDTH
-            )
+        elif info.kind is int:
+            control = WholeNumber(info.low, info.high, info.unit, info.step, width=CONTROL_WIDTH)
         else:
-            control = Number(setting.least, setting.most, setting.unit, setting.step, 2, CONTROL_WIDTH)
-        super().__init__(setting.words, control, tool_tip=setting.help)
+            control = Number(info.low, info.high, info.unit, info.step, 2, CONTROL_WIDTH)
+        tool_tip = f"{info.help} 0: {info.zero}." if info.zero else info.help
+        super().__init__(info.label, control, tool_tip=tool_tip)
         control.changed.connect(self.on_changed)
 
     def show_value(self, value: Any) -> None:
@@ -140,10 +100,10 @@ class SettingField(FieldRow):
 
     @Slot(object)
     def on_changed(self, value: Any) -> None:
-        self.entered.emit(self.setting.name, value)
+        self.entered.emit(self.option, value)
 
 
-def summary(sampling: SamplingSettings, stops: StopSettings) -> str:
+def summary(sampling: Sampling, stops: Stops) -> str:
     """The likeliest token each time, up to 48 tokens, to the end of the block"""
     how = "The likeliest token each time"
     if sampling.temperature > 0:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from app.state.choices import base_choices, model_choices, timelines
@@ -12,10 +14,11 @@ from app.state.run_history import RunHistory
 from app.state.settings import USUAL_LEAST_CHANCE, Settings
 from app.state.training import TrainingController
 from app.values.checkpoints import CheckpointRow
-from app.values.completion import IN_TRAINING, STARTER, CompletionView, ModelChoice, SamplingSettings, StopSettings
+from app.values.completion import IN_TRAINING, STARTER, CompletionView, ModelChoice
 from app.values.engine import RaceEnded, RaceLine
 from app.values.memory import READY, MemoryView
 from app.values.training import ResumableRun
+from engine.generate.options import SUGGESTION_STOPS, Sampling
 from engine.train.events import EvaluationEvent, NoteEvent, StepEvent
 from engine.train.options import PRESETS
 
@@ -74,8 +77,8 @@ def test_mode_preset_and_sampling_are_as_they_were(settings):
     again = Settings(settings.path.parent)
     training, completion = TrainingController(again), CompletionController(again)
     assert (training.mode, training.preset) == ("wsla", "quick")
-    assert completion.sampling == SamplingSettings(temperature=0.7) and completion.stops == StopSettings(
-        end_of_line=True
+    assert completion.sampling == Sampling(temperature=0.7) and completion.stops == replace(
+        SUGGESTION_STOPS, end_of_line=True
     )
 
 
@@ -105,7 +108,7 @@ def test_a_mode_or_a_sampling_that_cannot_be_is_as_if_never_set(settings):
     settings.path.write_text('{"training_mode": "no such", "sampling_temperature": -1, "sampling_seed": "x"}')
     again = Settings(settings.path.parent)
     assert TrainingController(again).mode == PRESETS["balanced"].mode
-    assert CompletionController(again).sampling == SamplingSettings()
+    assert CompletionController(again).sampling == Sampling()
 
 
 def test_nothing_starts_without_a_folder(settings):
@@ -249,7 +252,7 @@ def test_channels_ask_their_models(settings):
 def test_sampling_refuses_in_words(settings):
     completion = CompletionController(settings)
     assert completion.set_sampling("temperature", 0.7) == "" and completion.sampling.temperature == 0.7
-    assert "Top p must be" in completion.set_sampling("top_p", 2)
+    assert "from 0 to 1" in completion.set_sampling("top_p", 2)
     assert completion.sampling.top_p == 1.0
 
 

@@ -1,4 +1,4 @@
-"""What a setting may be, the engine takes."""
+"""What a setting or a control of the app may be, the engine takes."""
 
 from __future__ import annotations
 
@@ -6,27 +6,39 @@ from dataclasses import fields
 
 import pytest
 
-from app.state.settings import Settings
-from app.values.limits import COMPLETION_LIMITS, Number
-from app.window.complete.options_card import CONTROLS
-from engine.generate.sampling import Sampling
-from engine.generate.stops import Stops
+from app.state.completion import CompletionController
+from app.state.settings import FIELDS, Settings
+from app.values.limits import EngineOption
+from app.window.complete.options_card import OptionsCard
+from engine.generate.options import OPTIONS, SAMPLING, STOPS, SUGGESTION_STOPS, Sampling, Stops
 
-ENGINE = {field.name: kind for kind in (Sampling, Stops) for field in fields(kind)}
-NUMBERS = [name for name, limit in COMPLETION_LIMITS.items() if isinstance(limit, Number)]
-
-
-@pytest.mark.parametrize("name", NUMBERS)
-def test_the_engine_takes_both_ends_of_every_range(name):
-    for value in (COMPLETION_LIMITS[name].low, COMPLETION_LIMITS[name].high):
-        ENGINE[name](**{name: value})
+OFFERED = [name for name, info in OPTIONS.items() if not info.advanced]
 
 
-@pytest.mark.parametrize("control", CONTROLS, ids=lambda control: control.name)
-def test_every_control_stays_within_what_may_be_set(control):
-    limit = COMPLETION_LIMITS[control.name]
-    if isinstance(limit, Number):
-        assert limit.low <= control.least < control.most <= limit.high
+def taken_by_the_engine(name: str, value) -> bool:
+    kind = Sampling if name in SAMPLING else Stops
+    return getattr(kind(**{name: value}), name) == value
+
+
+def test_the_table_has_every_option():
+    assert list(SAMPLING) == [field.name for field in fields(Sampling)]
+    assert list(STOPS) == [field.name for field in fields(Stops)]
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_a_setting_has_the_engines_range_and_default(name):
+    field = FIELDS[f"sampling_{name}"]
+    assert field.limit == EngineOption(OPTIONS[name])
+    assert field.default == getattr(Sampling() if name in SAMPLING else SUGGESTION_STOPS, name)
+
+
+def test_the_engine_takes_both_ends_of_every_control(qapp, tmp_path):
+    settings = Settings(tmp_path)
+    card = OptionsCard(CompletionController(settings), settings)
+    assert set(card.rows) == set(OFFERED)
+    for name, row in card.rows.items():
+        ends = (False, True) if row.info.kind is bool else (row.control.minimum(), row.control.maximum())
+        assert all(taken_by_the_engine(name, value) for value in ends)
 
 
 def test_a_repetition_penalty_that_an_earlier_version_kept_is_forgotten(qapp, tmp_path):

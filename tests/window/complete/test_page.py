@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 
-from app.values.completion import SamplingSettings, StopSettings
 from app.values.training import ScoreView
 from app.window.complete import suggester as states
+from engine.generate.options import SUGGESTION_STOPS, Sampling
 from tests.window.complete.script import STARTER, TEXT, compare, list_models, type_and_answer
 from tests.window.stage import ROOT, press
 
@@ -94,7 +94,7 @@ def test_sampling_changes_the_next_question_and_goes_back(page, application, scr
     assert script.last().sampling.temperature == 0.8 and script.last().stops.end_of_line
     assert drawer.heading.remark.words == "Temperature 0.8, seed 0, up to 48 tokens, to the end of the line"
     drawer.reset_button.click()
-    assert application.completion.sampling == SamplingSettings() and application.completion.stops == StopSettings()
+    assert application.completion.sampling == Sampling() and application.completion.stops == SUGGESTION_STOPS
     assert drawer.rows["temperature"].control.value() == 0.0 and not drawer.reset_button.isEnabled()
 
 
