@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QColor, QPainter, QPolygonF
-from PySide6.QtWidgets import QHeaderView, QStyleOptionHeader, QWidget
+from PySide6.QtWidgets import QHeaderView, QStyleOptionHeader, QTreeView
 
 from app.theme import Theme
 
@@ -15,8 +15,10 @@ GAP, HALF = 7, 4  # between words and arrow; half of the arrow's width
 class SortHeader(QHeaderView):
     """Qt puts the arrow at the far end of a column: in a wide one it looks like the next column's."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(Qt.Orientation.Horizontal, parent)
+    def __init__(self, view: QTreeView) -> None:
+        """Becomes the header of `view`."""
+        super().__init__(Qt.Orientation.Horizontal, view)
+        view.setHeader(self)  # which makes its sections unclickable, as the view does not sort
         self.setSectionsClickable(True)
         self.setSortIndicatorShown(True)
 

@@ -44,7 +44,13 @@ class SortMenu(QMenu):
 
     @Slot(QAction)
     def on_column_picked(self, action: QAction) -> None:
-        self._header.setSortIndicator(action.data(), self._header.sortIndicatorOrder())
+        column, order = action.data(), self._header.sortIndicatorOrder()
+        if column != self._header.sortIndicatorSection():
+            first = self._view.model().headerData(
+                column, Qt.Orientation.Horizontal, Qt.ItemDataRole.InitialSortOrderRole
+            )
+            order = order if first is None else Qt.SortOrder(first)
+        self._header.setSortIndicator(column, order)
 
     @Slot(QAction)
     def on_order_picked(self, action: QAction) -> None:

@@ -72,6 +72,8 @@ class FileDelegate(QStyledItemDelegate):
 
     @staticmethod
     def _colour(tokens: Tokens, node: Node, column: int, model: FileModel) -> str:
+        if not node.fits:
+            return tokens.mute
         if column == VERDICT:
             if node.file is None:
                 return tokens.mute

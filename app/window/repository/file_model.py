@@ -131,6 +131,9 @@ class FileModel(QAbstractItemModel):
             return HEADINGS[section]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if section in NUMBERS else LEFT
+        if role == Qt.ItemDataRole.InitialSortOrderRole:  # largest first: the worst loss is what one looks for
+            order = Qt.SortOrder.DescendingOrder if section in NUMBERS else Qt.SortOrder.AscendingOrder
+            return order.value
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip_words(TIPS[section].format(self._losses_of)) or None
         return None

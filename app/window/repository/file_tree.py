@@ -1,30 +1,36 @@
 """The files of a repository as a tree: folders with sums, filtered and sorted.  No Qt.
 
+Sorted by the model's loss it is a plain list: whoever looks for the worst files looks for them in all folders.
+
 Built anew for every filter: the view never asks Python about rows that are not there.  A tree of 20,000 files takes a
 good part of a second on a busy machine, so `tree_builder` has large ones built beside the window's thread.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from app.values.repository import FileRow
 from app.values.words import counted
 
 NAME, LANGUAGE, SIZE, TOKENS, VERDICT, LOSS = range(6)
+COLUMN_NAMES = ("name", "language", "size", "tokens", "verdict", "loss")  # in the settings
 LEARN, LEAVE, MIXED = "learn", "leave", "mixed"
 
 
 class FileNode:
     """A file, or a folder that is left out as a whole (its path ends with "/")."""
 
-    __slots__ = ("file", "id", "name", "parent", "place")
+    __slots__ = ("file", "fits", "id", "name", "parent", "place")
 
     children: tuple[Node, ...] = ()
     count = 1
 
-    def __init__(self, name: str, parent: Folder, file: FileRow) -> None:
+    def __init__(self, name: str, parent: Folder, file: FileRow, fits: bool) -> None:
         self.name, self.parent, self.file = name, parent, file
+        self.fits = fits  # False: it no longer passes the filter and is only kept in sight
         self.id = self.place = 0  # in `FileTree.nodes`, and among the parent's children
 
     @property
@@ -78,6 +84,7 @@ class Folder:
     )
 
     file = None
+    fits = True
 
     def __init__(self, name: str, path: str, parent: Folder | None) -> None:
         self.name, self.path, self.parent = name, path, parent
@@ -124,6 +131,28 @@ def folder_words(folder: Folder) -> str:
     return f"{folder.learned:,} of {counted(folder.count, 'file')} to learn"
 
 
+@dataclass(frozen=True)
+class Kept:
+    """Rows that stay in sight although they no longer pass the filter: the user has just ticked or unticked them."""
+
+    paths: frozenset[str] = frozenset()
+    folders: tuple[str, ...] = ()  # rows that stood for a whole folder: once it is learned, its files take their place
+
+    def __contains__(self, path: str) -> bool:
+        return path in self.paths or path.startswith(self.folders)
+
+    def with_node(self, node: Node) -> Kept:
+        """And everything that is shown of this file or folder."""
+        if node.file is not None:
+            folders = (*self.folders, node.path) if node.path.endswith("/") else self.folders
+            return Kept(self.paths | {node.path}, folders)
+        paths, waiting = {node.path}, list(node.children)
+        for each in waiting:  # grows while it is walked
+            paths.add(each.path)
+            waiting.extend(each.children)
+        return Kept(self.paths | paths, self.folders)
+
+
 class FileTree:
     """`nodes` by id; 0 is the root.  Chains of folders with nothing else in them are one row: "src/main/java"."""
 
@@ -134,11 +163,17 @@ class FileTree:
         column: int = NAME,
         descending: bool = False,
         losses: dict[str, float] | None = None,
+        kept: Kept | None = None,
     ) -> None:
+        self.order = (column, descending)
+        self.fitting = 0  # files that pass the filter
         self.root = Folder("", "", None)
         self._folders = {"": self.root}
-        for file in files if accept is None else filter(accept, files):
-            self._add(file)
+        for file in files:
+            fits = accept is None or accept(file)
+            if fits or (kept is not None and file.path in kept):
+                self._add(file, fits, column == LOSS)
+                self.fitting += fits
         for folder in reversed(list(self._folders.values())):  # what is inside was made after what it is in
             if (parent := folder.parent) is not None:
                 parent.count += folder.count
@@ -151,14 +186,18 @@ class FileTree:
         self.nodes = self._number()
         self.by_path = {node.path: node for node in self.nodes}
 
-    def _add(self, file: FileRow) -> None:
+    def _add(self, file: FileRow, fits: bool, as_list: bool) -> None:
         path = file.path
-        is_folder = path.endswith("/")
-        place, _, name = (path[:-1] if is_folder else path).rpartition("/")
-        folder = self._folders.get(place) or self._folder(place)
-        (folder.folders if is_folder else folder.files).append(
-            FileNode(f"{name}/" if is_folder else name, folder, file)
-        )
+        if as_list:
+            folder = self.root
+            folder.files.append(FileNode(path, folder, file, fits))
+        else:
+            is_folder = path.endswith("/")
+            place, _, name = (path[:-1] if is_folder else path).rpartition("/")
+            folder = self._folders.get(place) or self._folder(place)
+            (folder.folders if is_folder else folder.files).append(
+                FileNode(f"{name}/" if is_folder else name, folder, file, fits)
+            )
         folder.count += 1
         folder.size += file.size
         if file.learn:
@@ -185,7 +224,7 @@ class FileTree:
             TOKENS: lambda node: node.tokens,
             LANGUAGE: lambda node: (node.file.language if node.file else "").casefold(),
             VERDICT: lambda node: (node.state, node.words),
-            LOSS: lambda node: losses.get(node.path, -1.0),
+            LOSS: lambda node: losses.get(node.path, -math.inf if descending else math.inf),  # not scored: last
         }
         for nodes in (folder.folders, folder.files):
             if len(nodes) > 1:

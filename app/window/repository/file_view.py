@@ -15,7 +15,20 @@ from app.values.repository import FileRow
 from app.window.parts import SortHeader, SortMenu, label, steady_scroll_bar
 from app.window.repository.file_delegate import ROW, FileDelegate
 from app.window.repository.file_model import FileModel, Index
-from app.window.repository.file_tree import LANGUAGE, LEARN, LEAVE, LOSS, NAME, SIZE, TOKENS, VERDICT, FileTree, Node
+from app.window.repository.file_tree import (
+    COLUMN_NAMES,
+    LANGUAGE,
+    LEARN,
+    LEAVE,
+    LOSS,
+    NAME,
+    SIZE,
+    TOKENS,
+    VERDICT,
+    FileTree,
+    Kept,
+    Node,
+)
 from app.window.repository.tree_builder import TreeBuilder, TreeWish
 
 WIDTHS = {LANGUAGE: 116, SIZE: 84, TOKENS: 92, LOSS: 108}  # NAME and VERDICT share the rest
@@ -35,11 +48,12 @@ class FileView(QTreeView):
     def __init__(self) -> None:
         super().__init__()
         self.files = FileModel(self)
-        self.files.override_wanted.connect(self.override_wanted)
+        self.files.override_wanted.connect(self.on_override_wanted)
         self._delegate = FileDelegate(self)
         self._open: set[str] = set()  # folders that are open
         self._is_new = True  # nobody has opened or closed any yet
         self._wish = TreeWish()
+        self._order = (NAME, False)  # as the user chose it; by the loss only once there is one
         self._builder = TreeBuilder(self)
         self._builder.built.connect(self.on_built)
         self.setModel(self.files)
@@ -55,7 +69,6 @@ class FileView(QTreeView):
         self.customContextMenuRequested.connect(self.on_menu_wanted)
         self.setAccessibleName("Files and what is done with them")
         header = SortHeader(self)
-        self.setHeader(header)
         header.setStretchLastSection(False)
         header.setSectionsMovable(False)
         header.setSectionResizeMode(header.ResizeMode.Fixed)
@@ -83,13 +96,13 @@ class FileView(QTreeView):
         self._delegate.range = (min(losses.values()), max(losses.values())) if losses else (0.0, 1.0)
         self.files.show_losses(losses, model)
         self._wish = replace(self._wish, losses=losses)
-        if self._wish.column == LOSS:
-            self._build(self._wish)
+        if self._order[0] == LOSS:
+            self._sort()
         self.fit_columns()
 
     def show_only(self, accept: Callable[[FileRow], bool] | None) -> None:
         """Only the files that `accept` takes; None for all."""
-        self._build(replace(self._wish, accept=accept))
+        self._build(replace(self._wish, accept=accept, kept=Kept()))
 
     def say_nothing(self, words: str) -> None:
         """Why there is nothing to see; "" where there is."""
@@ -98,14 +111,26 @@ class FileView(QTreeView):
 
     @property
     def order(self) -> str:
-        """The column and the direction of the sorting, to be remembered."""
-        return f"{self._wish.column} {int(self._wish.descending)}"
+        """The column and the direction of the sorting, to be remembered: "tokens descending"."""
+        column, descending = self._order
+        return f"{COLUMN_NAMES[column]} {'descending' if descending else 'ascending'}"
 
     def restore_order(self, order: str) -> None:
-        """As it was; by the loss only once there is one, so not at first."""
-        column, _, descending = order.partition(" ")
-        if column.isdecimal() and int(column) < LOSS and descending in ("0", "1"):
-            self.header().setSortIndicator(int(column), Qt.SortOrder(int(descending)))
+        """Sort as `order` said; what is not understood changes nothing."""
+        column, _, direction = order.partition(" ")
+        if column in COLUMN_NAMES and direction in ("ascending", "descending"):
+            self._order = (COLUMN_NAMES.index(column), direction == "descending")
+            self._sort()
+
+    def _sort(self) -> None:
+        """By the user's column, or by name while that is the loss and nothing was scored."""
+        column, descending = self._order if self._order[0] != LOSS or self._wish.losses else (NAME, False)
+        header = self.header()
+        blocked = header.blockSignals(True)  # this is not the user's choice
+        header.setSortIndicator(column, Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder)
+        header.blockSignals(blocked)
+        header.viewport().update()
+        self._build(replace(self._wish, column=column, descending=descending))
 
     def forget_open(self) -> None:
         """Another repository: open what there is room for."""
@@ -135,7 +160,7 @@ class FileView(QTreeView):
             self.setCurrentIndex(index)
         self.verticalScrollBar().setValue(scrolled)
         self.setUpdatesEnabled(True)
-        self.shown_changed.emit(tree.root.count)
+        self.shown_changed.emit(tree.fitting)
 
     def _open_first(self) -> None:
         """Open from the top as much as can be seen at once."""
@@ -176,7 +201,16 @@ class FileView(QTreeView):
 
     @Slot(int, Qt.SortOrder)
     def on_sort_changed(self, column: int, order: Qt.SortOrder) -> None:
-        self._build(replace(self._wish, column=column, descending=order == Qt.SortOrder.DescendingOrder))
+        self._order = (column, order == Qt.SortOrder.DescendingOrder)
+        self._sort()
+
+    @Slot(str, object)
+    def on_override_wanted(self, path: str, learn: bool | None) -> None:
+        """Pass it on; the row stays where it is until another filter is chosen, so that it can be taken back."""
+        node = self.files.tree.by_path.get(path)
+        if self._wish.accept is not None and node is not None:
+            self._wish = replace(self._wish, kept=self._wish.kept.with_node(node))
+        self.override_wanted.emit(path, learn)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         index = self.indexAt(event.position().toPoint())
@@ -210,11 +244,11 @@ class FileView(QTreeView):
         """What can be done with a file or folder."""
         menu = QMenu(self)
         what = "this folder" if node.path.endswith("/") else "this file"
-        learn = menu.addAction(f"Learn {what}", lambda: self.override_wanted.emit(node.path, True))
+        learn = menu.addAction(f"Learn {what}", lambda: self.on_override_wanted(node.path, True))
         learn.setEnabled(node.state != LEARN)
-        leave = menu.addAction(f"Leave {what} out", lambda: self.override_wanted.emit(node.path, False))
+        leave = menu.addAction(f"Leave {what} out", lambda: self.on_override_wanted(node.path, False))
         leave.setEnabled(node.state != LEAVE)
-        rules = menu.addAction("Leave it to the rules again", lambda: self.override_wanted.emit(node.path, None))
+        rules = menu.addAction("Undo my choice", lambda: self.on_override_wanted(node.path, None))
         rules.setEnabled(node.file is None or node.file.overridden)
         menu.addSeparator()
         if node.file is not None and node.file.reason:

@@ -290,7 +290,7 @@ class RepositoryPage(Page):
         total = len(self._corpus.files) if self._corpus is not None else 0
         self.shown.setText("" if shown == total else f"{shown:,} of {total:,}")
         why = "No file fits what is chosen above." if total else "There are no files in this folder."
-        self.files.say_nothing(why if self._corpus is not None and not shown else "")
+        self.files.say_nothing(why if self._corpus is not None and not self.files.files.shown else "")
 
     @Slot()
     def on_progress(self, *_what) -> None:

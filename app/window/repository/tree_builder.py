@@ -8,23 +8,24 @@ from dataclasses import dataclass, field
 from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, Signal, Slot
 
 from app.values.repository import FileRow
-from app.window.repository.file_tree import NAME, FileTree
+from app.window.repository.file_tree import NAME, FileTree, Kept
 
 AT_ONCE = 3000  # files that take no longer than a few frames
 
 
 @dataclass(frozen=True)
 class TreeWish:
-    """Which tree: the files, those of them that are shown, and their order."""
+    """Which tree: the files, those of them that are shown, and their order; by the loss only where there is one."""
 
     files: tuple[FileRow, ...] = ()
     accept: Callable[[FileRow], bool] | None = None
     column: int = NAME
     descending: bool = False
     losses: dict[str, float] = field(default_factory=dict)
+    kept: Kept = field(default_factory=Kept)
 
     def build(self) -> FileTree:
-        return FileTree(self.files, self.accept, self.column, self.descending, self.losses)
+        return FileTree(self.files, self.accept, self.column, self.descending, self.losses, self.kept)
 
 
 class _Job(QRunnable):

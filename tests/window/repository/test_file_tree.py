@@ -51,8 +51,15 @@ def test_order_by_any_column_keeps_folders_first():
     assert names(tree.by_path["orbit/"]) == ["api/handlers/", "pass.py", "old.py"]
     assert names(FileTree(rows(), None, NAME, True).root) == ["web/", "vendor/", "orbit/", "assets/", "README.md"]
     assert names(FileTree(rows(), None, TOKENS).by_path["orbit/api/handlers/"]) == ["slot.py", "beam.py"]
-    losses = {"orbit/api/handlers/beam.py": 3.0}
-    assert names(FileTree(rows(), None, LOSS, True, losses).by_path["orbit/api/handlers/"]) == ["beam.py", "slot.py"]
+
+
+def test_by_the_loss_the_worst_file_comes_first_whatever_folder_it_is_in():
+    losses = {"orbit/api/handlers/beam.py": 3.0, "README.md": 1.0, "web/panel.ts": 7.0}
+    worst_first = ["web/panel.ts", "orbit/api/handlers/beam.py", "README.md"]
+    tree = FileTree(rows(), None, LOSS, True, losses)
+    assert names(tree.root)[:3] == worst_first and len(tree.root.children) == len(rows())
+    assert (tree.root.count, tree.root.learned) == (FileTree(rows()).root.count, FileTree(rows()).root.learned)
+    assert names(FileTree(rows(), None, LOSS, False, losses).root)[:3] == worst_first[::-1]
 
 
 @pytest.mark.parametrize(

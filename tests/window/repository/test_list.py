@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractButton
 
-from app.window.repository.file_tree import NAME, SIZE, TOKENS
+from app.values.repository import FileLosses
+from app.window.repository.file_model import NUMBERS
+from app.window.repository.file_tree import LANGUAGE, LOSS, NAME, SIZE, TOKENS, VERDICT
+from app.window.repository.filters import LEARNED, LEFT_OUT
 from app.window.repository.page import FILES, SECRETS
 from tests.window.stage import ROOT, corpus, open_repository, rows
+
+LOSSES = {"orbit/api/handlers/beam.py": 3.25, "README.md": 4.5, "web/panel.ts": 2.0}
 
 
 @pytest.fixture
@@ -72,7 +79,7 @@ def test_the_order_of_the_files_is_remembered(page, application, theme):
     assert (header.sortIndicatorSection(), header.sortIndicatorOrder()) == (TOKENS, Qt.SortOrder.DescendingOrder)
     sizes = [node.tokens for node in again.files.files.tree.root.children if node.file is None]
     assert sizes == sorted(sizes, reverse=True)
-    for damaged in ("", "5 1", "x 1", "1 2", "99 0"):
+    for damaged in ("", "loss", "5 1", "x descending", "size 2", "size descending more"):
         again.files.restore_order(damaged)
     assert header.sortIndicatorSection() == TOKENS
     again.deleteLater()
@@ -105,3 +112,83 @@ def test_the_row_with_the_focus_is_framed_and_not_a_grey_button(page, applicatio
     assert inside == QColor(theme.tokens.raised)
     frame = image.pixelColor(rect.center().x(), rect.top() + 1)
     assert frame.blue() > frame.red() + 60  # the colour of every focus ring
+
+
+def click_heading(view, column, qtbot):
+    rect = section(view.header(), column)
+    qtbot.mouseClick(view.header().viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
+
+
+def test_a_click_on_a_heading_sorts_by_it(page, application, qtbot):
+    open_repository(application)
+    application.repository.on_losses(FileLosses(ROOT, "starter", LOSSES))
+    view = page.files
+    for column in (LANGUAGE, SIZE, TOKENS, VERDICT, LOSS, NAME):
+        click_heading(view, column, qtbot)
+        order = Qt.SortOrder.DescendingOrder if column in NUMBERS else Qt.SortOrder.AscendingOrder
+        assert (view.header().sortIndicatorSection(), view.header().sortIndicatorOrder()) == (column, order)
+        assert view.files.tree.order == (column, order == Qt.SortOrder.DescendingOrder)
+    click_heading(view, NAME, qtbot)
+    assert view.files.tree.order == (NAME, True)
+
+
+def test_the_order_by_loss_is_remembered_until_there_are_losses(page, application, theme):
+    from app.window.repository.page import RepositoryPage
+
+    open_repository(application)
+    application.repository.on_losses(FileLosses(ROOT, "starter", LOSSES))
+    page.files.header().setSortIndicator(LOSS, Qt.SortOrder.DescendingOrder)
+    assert [node.path for node in page.files.files.tree.root.children][:2] == [
+        "README.md",
+        "orbit/api/handlers/beam.py",
+    ]
+    page.keep_place()
+    application.repository._forget_losses()
+    assert page.files.files.tree.order == (NAME, False) == (page.files.header().sortIndicatorSection(), False)
+    again = RepositoryPage(application)
+    assert again.files.files.tree.order == (NAME, False)
+    application.repository.on_losses(FileLosses(ROOT, "starter", LOSSES))
+    assert again.files.files.tree.order == (LOSS, True) and again.files.header().sortIndicatorSection() == LOSS
+    again.deleteLater()
+
+
+def read_again(application, path: str, **changes) -> None:
+    """As if the choice for `path` had been taken in."""
+    application.repository.on_corpus(
+        corpus(tuple(replace(row, **changes) if row.path == path else row for row in rows())), True
+    )
+
+
+def test_what_is_unticked_inside_a_filter_stays_until_the_filter_changes(page, application, qtbot):
+    open_repository(application)
+    page.filters.choose(LEARNED)
+    files = page.files.files
+    files.toggle(files.index_of("web/panel.ts"))
+    read_again(application, "web/panel.ts", learn=False, reason="switched_off", overridden=True)
+    node = files.tree.by_path["web/panel.ts"]
+    assert not node.fits and files.tree.by_path["README.md"].fits
+    assert page.shown.text() == "3 of 8"  # of those that pass the filter
+    page.files.setCurrentIndex(files.index_of("web/panel.ts"))
+    qtbot.keyClick(page.files, Qt.Key.Key_Space)  # taken back in its place
+    read_again(application, "web/panel.ts", overridden=True)
+    assert files.tree.by_path["web/panel.ts"].fits
+    files.toggle(files.index_of("web/panel.ts"))
+    read_again(application, "web/panel.ts", learn=False, reason="switched_off", overridden=True)
+    page.filters.choose(LEARNED)
+    assert "web/panel.ts" not in files.tree.by_path
+
+
+def test_a_folder_that_is_ticked_inside_a_filter_stays_with_what_is_in_it(page, application):
+    open_repository(application)
+    page.filters.choose(LEFT_OUT)
+    files = page.files.files
+    files.toggle(files.index_of("vendor/"))  # one row for all of it, until it is learned
+    inside = replace(rows()[0], path="vendor/lib/a.md", overridden=True)
+    others = [row for row in rows() if row.path != "vendor/"]
+    application.repository.on_corpus(corpus(tuple(sorted([*others, inside], key=lambda row: row.path))), True)
+    assert "vendor/lib/a.md" in files.tree.by_path
+    page.filters.choose(LEARNED)
+    files.toggle(files.index_of("orbit/"))  # now the other way round
+    whole = replace(rows()[6], path="orbit/", reason="switched_off")
+    application.repository.on_corpus(corpus((rows()[0], whole)), True)
+    assert not files.tree.by_path["orbit/"].fits

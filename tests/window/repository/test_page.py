@@ -106,7 +106,7 @@ def test_the_menu_of_a_file(opened, asked):
     actions = {action.text(): action for action in opened.files.menu_for(nodes["orbit/pass.py"]).actions()}
     assert not actions["Learn this file"].isEnabled()
     actions["Leave this file out"].trigger()
-    actions["Leave it to the rules again"].trigger()
+    actions["Undo my choice"].trigger()
     assert asked == [("override", "orbit/pass.py", False), ("override", "orbit/pass.py", None)]
     actions["Copy its path"].trigger()
     assert QGuiApplication.clipboard().text() == "orbit/pass.py"
