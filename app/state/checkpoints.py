@@ -139,12 +139,15 @@ class CheckpointController(QObject):
         """The held-out loss of a blend and of its parents, saving nothing: `blend_measured`."""
         self._measure("try_blend", first, second, float(weight), repository)
 
-    def merge(self, first: str, second: str, weight: float, name: str = "", repository: str = "") -> None:
-        """Save a blend as a checkpoint; with a repository its held-out loss is measured: `merged`."""
-        if repository:
+    def merge(
+        self, first: str, second: str, weight: float, name: str = "", repository: str = "", loss: float | None = None
+    ) -> None:
+        """Save a blend as a checkpoint, with its `loss` where that was measured before; otherwise it is measured on
+        the repository's held-out code, if one is named: `merged`."""
+        if repository and loss is None:
             self._measure("merge", first, second, float(weight), name, repository)
         else:
-            self._ask("merge", first, second, float(weight), name)
+            self._ask("merge", first, second, float(weight), name, loss)
 
     def rename(self, id: str, name: str) -> None:
         self._ask("rename", id, name)

@@ -174,16 +174,16 @@ class FilesWorker(QObject):
 
     # ---- changing
 
-    def _merge(self, first: str, second: str, weight: float, name: str) -> MergeView:
+    def _merge(self, first: str, second: str, weight: float, name: str, loss: float | None) -> MergeView:
         from engine.checkpoints.combining.comparison_side import side_of
         from engine.checkpoints.combining.merge import merge
 
         self.progressed.emit(0, 0, "Merging")
         sides = side_of(self._store, first), side_of(self._store, second)
         with self._writing("Merging", 4 * sides[0].config.parameter_count):
-            child = save_merge(self._store, first, second, merge(*sides, weight), weight, name, None)
+            child = save_merge(self._store, first, second, merge(*sides, weight), weight, name, loss)
         self._list()
-        return MergeView(first, second, weight, child.id, child.name)
+        return MergeView(first, second, weight, child.id, child.name, child_loss=loss)
 
     def _rename(self, id: str, name: str) -> None:
         self._store.rename(id, name)

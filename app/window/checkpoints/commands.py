@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
@@ -38,7 +38,8 @@ class Commands(QObject):
         super().__init__(table)
         self._application, self._checkpoints = application, application.checkpoints
         self._table, self._detail, self._notices = table, detail, notices
-        self._then: tuple[str, Callable[[], None] | None] = ("", None)  # id of a snapshot, what to do once it is kept
+        self._awaited: tuple[str, ...] = ()  # ids of snapshots that are being made checkpoints
+        self._then: Callable[[], None] | None = None  # what to do once they are
         for signal, slot in (
             (self._checkpoints.changed, self.on_store_changed),
             (actions.use.triggered, self.on_use),
@@ -117,47 +118,56 @@ class Commands(QObject):
     @Slot()
     def on_use(self) -> None:
         model = STARTER if self._is_built_in(self._one) else self._one.id
-        self._keep(self._one, lambda: self._application.completion.choose_model(model))
+        self._keep([self._one], lambda: self._application.completion.choose_model(model))
 
     @Slot()
     def on_train(self) -> None:
         base = "" if self._is_built_in(self._one) else self._one.id
-        self._keep(self._one, lambda: self._train_on(base))
+        self._keep([self._one], lambda: self._train_on(base))
 
     def _train_on(self, base: str) -> None:
         self._application.training.choose_base(base)
         self.page_wanted.emit(ADAPT)
 
-    def _keep(self, row: CheckpointRow, then: Callable[[], None]) -> None:
-        """A snapshot along a run becomes a checkpoint of its own before it is used: snapshots are no choice of the
-        other pages, and are thrown away with their run."""
-        if row.is_snapshot:
-            self._then = (row.id, then)
-            self._checkpoints.tag(row.id, tuple(tag for tag in row.tags if tag != SNAPSHOT_TAG))
-        else:
+    def _keep(self, rows: Sequence[CheckpointRow], then: Callable[[], None]) -> None:
+        """Make checkpoints of the snapshots among them before they are used: snapshots cannot be chosen on the other
+        pages, and are thrown away with their run."""
+        snapshots = [row for row in rows if row.is_snapshot]
+        if not snapshots:
             then()
+            return
+        self._awaited, self._then = tuple(row.id for row in snapshots), then
+        for row in snapshots:
+            self._checkpoints.tag(row.id, tuple(tag for tag in row.tags if tag != SNAPSHOT_TAG))
 
     @Slot()
     def on_store_changed(self) -> None:
-        """Go on with what waited for the store."""
-        id, then = self._then
-        row = self._checkpoints.row(id)
-        if row is not None and not row.is_snapshot:
-            self._then = ("", None)
-            self._notices.say(f"{row.name} is kept as a checkpoint of its own now.")
+        """Do what waited for snapshots to become checkpoints."""
+        rows = [self._checkpoints.row(id) for id in self._awaited]
+        if rows and all(row is not None and not row.is_snapshot for row in rows):
+            then, self._awaited, self._then = self._then, (), None
+            names = " and ".join(row.name for row in rows)
+            self._notices.say(f"{names} {'is a checkpoint' if len(rows) == 1 else 'are checkpoints'} now.")
             then()
 
     @Slot()
     def on_compare(self) -> None:
-        self.choose_wanted.emit([self._one.id, self.origin(self._one)])
+        """One with what it was made from; two on the same code."""
+        if self._detail.pair is None:
+            self.choose_wanted.emit([self._one.id, self.origin(self._one)])
+        else:
+            self.on_side_by_side()
 
     @Slot()
     def on_side_by_side(self) -> None:
         if self._detail.pair is not None:
             first, second = (STARTER if self._is_built_in(row) else row.id for row in self._detail.pair)
-            self._application.completion.choose_model(second)
-            self._application.completion.choose_second(first)
-            self.page_wanted.emit(COMPLETE)
+            self._keep(self._detail.pair, lambda: self._show_side_by_side(first, second))
+
+    def _show_side_by_side(self, first: str, second: str) -> None:
+        self._application.completion.choose_model(second)
+        self._application.completion.choose_second(first)
+        self.page_wanted.emit(COMPLETE)
 
     @Slot()
     def on_merge(self) -> None:
@@ -231,10 +241,10 @@ class Commands(QObject):
         self.began.emit()
         self._checkpoints.try_blend(first, second, weight, self.measured_on)
 
-    @Slot(str, str, float, str, bool)
-    def on_merge_wanted(self, first: str, second: str, weight: float, name: str, measured: bool) -> None:
+    @Slot(str, str, float, str, object)
+    def on_merge_wanted(self, first: str, second: str, weight: float, name: str, loss: float | None) -> None:
         self.began.emit()
-        self._checkpoints.merge(first, second, weight, name, self.measured_on if measured else "")
+        self._checkpoints.merge(first, second, weight, name, self.measured_on, loss)
 
     @Slot(str, str, str, str, bool)
     def on_export_wanted(self, id: str, format: str, path: str, precision: str, whole: bool) -> None:

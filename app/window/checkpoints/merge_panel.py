@@ -1,4 +1,4 @@
-"""Merging two: a slider from one to the other, the loss of the blend before anything is saved, a name, and Save."""
+"""Merging two checkpoints: a slider between them, the blend's held-out loss before anything is saved, a name, Save."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ PARTS = 100  # of the slider
 
 
 class MergePanel(Card):
-    """Tries are kept until other parents are chosen; what is saved is measured again with what it is saved as."""
+    """Losses are kept until other parents or another repository are chosen; a blend is saved with the loss that was
+    measured.  What may come and go (the plot) is below the buttons, so that those stay where they are."""
 
     try_wanted = Signal(str, str, float)
-    merge_wanted = Signal(str, str, float, str, bool)  # first, second, weight, name, measured
+    merge_wanted = Signal(str, str, float, str, object)  # first, second, weight, name, its loss or None: not measured
     closed = Signal()
 
     def __init__(self) -> None:
@@ -25,17 +26,17 @@ class MergePanel(Card):
         self.first: CheckpointRow | None = None
         self.second: CheckpointRow | None = None
         self.tried: dict[float, float] = {}
-        self._can_measure = False
+        self._repository = ""  # on whose held-out code it is measured
         self.close_button = IconButton("close", "Close", "Esc")
         self.close_button.clicked.connect(self.closed)
         self.heading.row.addWidget(self.close_button)
-        tip(self.heading.title, "A blend of the weights of two checkpoints of one model.")
+        tip(self.heading.title, "Blends the weights of two checkpoints of the same model")
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setRange(0, PARTS)
         self.slider.setPageStep(10)
         self.slider.setValue(PARTS // 2)
-        self.slider.setAccessibleName("Share of the second")
-        tip(self.slider, "How much of each: left is all of the first, right all of the second")
+        self.slider.setAccessibleName("Share of the second checkpoint")
+        tip(self.slider, "How much of each: all of the first on the left, all of the second on the right")
         self.slider.valueChanged.connect(self.on_moved)
         self.names = (ElidedLabel("", "label"), label("", "strong"), ElidedLabel("", "label"))
         self.names[2].setAlignment(Qt.AlignmentFlag.AlignRight)
@@ -51,22 +52,22 @@ class MergePanel(Card):
         for figure in self.losses:
             figures.addWidget(figure, 1)
         self.column.addLayout(figures)
-        self.plot = BlendPlot()
-        self.column.addWidget(self.plot)
-        self.words = label("", "label", wrap=True)
-        self.column.addWidget(self.words)
         row = QHBoxLayout()
         row.setSpacing(8)
-        self.name = Line("Name of the merged one")
-        self.name.setAccessibleName("Name of the merged one")
-        self.try_button = PlainButton("Measure", "Measures this blend and both parents on held-out code; saves nothing")
-        self.save_button = PlainButton("Save", "Saves this blend as a new checkpoint with both as its parents")
+        self.name = Line("Name of the new checkpoint")
+        self.name.setAccessibleName("Name of the new checkpoint")
+        self.try_button = PlainButton("Measure", "Measure this blend and both parents on held-out code; saves nothing")
+        self.save_button = PlainButton("Save", "Save this blend as a new checkpoint")
         self.try_button.clicked.connect(self.on_try_clicked)
         self.save_button.clicked.connect(self.on_save_clicked)
         row.addWidget(self.name, 1)
         row.addWidget(self.try_button)
         row.addWidget(self.save_button)
         self.column.addLayout(row)
+        self.words = label("", "label", wrap=True)
+        self.column.addWidget(self.words)
+        self.plot = BlendPlot()
+        self.column.addWidget(self.plot)
 
     @property
     def weight(self) -> float:
@@ -74,7 +75,7 @@ class MergePanel(Card):
         return self.slider.value() / PARTS
 
     def show_parents(self, first: CheckpointRow, second: CheckpointRow) -> None:
-        """Blend these; tries of others are forgotten."""
+        """Blend these; the losses of others are forgotten."""
         if self.first is None or (first.id, second.id) != (self.first.id, self.second.id):
             self.tried = {}
             self.slider.setValue(PARTS // 2)
@@ -85,13 +86,16 @@ class MergePanel(Card):
         self.name.setPlaceholderText(f"{first.name} + {second.name}")
         self._update()
 
-    def allow(self, measure: bool, save: bool, words: str) -> None:
-        """What may be done now, and on what it would be measured, or why it cannot be."""
-        self._can_measure = measure
-        self.try_button.setEnabled(measure)
+    def allow(self, save: bool, repository: str, words: str) -> None:
+        """`save`: nothing else is being done.  `repository`: on whose held-out code a blend can be measured; "" for
+        none.  `words`: the same as a sentence."""
+        if repository and repository != self._repository:
+            self.tried = {}
+        self._repository = repository or self._repository
+        self.try_button.setEnabled(save and bool(repository))
         self.save_button.setEnabled(save)
         self.words.setText(words)
-        self.words.setVisible(bool(words))
+        self._update()
 
     def show_try(self, view: MergeView) -> None:
         """A blend was measured."""
@@ -110,7 +114,7 @@ class MergePanel(Card):
         for figure, loss in zip(self.losses, known, strict=True):
             figure.say(loss_words(loss))
         if known[1] is None:
-            self.losses[1].say(NOTHING, "not measured" if self._can_measure else "")
+            self.losses[1].say(NOTHING, "not measured")
         elif parents and 0 < share < PARTS:
             better = known[1] < min(parents)
             self.losses[1].say(loss_words(known[1]), "better than both" if better else "", "good" if better else "")
@@ -128,4 +132,5 @@ class MergePanel(Card):
     @Slot()
     def on_save_clicked(self) -> None:
         name = self.name.text().strip()
-        self.merge_wanted.emit(self.first.id, self.second.id, self.weight, name, self._can_measure)
+        loss = self.tried.get(self.weight)
+        self.merge_wanted.emit(self.first.id, self.second.id, self.weight, name, loss)

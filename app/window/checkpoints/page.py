@@ -337,7 +337,7 @@ class CheckpointsPage(Page):
         self.import_button.setEnabled(free)
         self.drops.welcome = free
         measure, words = free and bool(commands.measured_on), commands.why_not_measured
-        self.detail.merge.allow(measure, free, words)
+        self.detail.merge.allow(free, commands.measured_on, words)
         self.detail.precision.allow(free, measure, "" if self.detail.precision.model.lines else words)
         self.detail.export.export_button.setEnabled(free)
         if focused is not None and self.isAncestorOf(focused) and not focused.isEnabled():

@@ -11,6 +11,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QLineEdit
 
 from app.window.checkpoints import table_model as columns
+from tests.app.state.program import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 
@@ -71,11 +72,13 @@ def test_two_are_compared_and_more_are_overlaid(desk, story, qtbot):
     marks = page.table.table.marks
     assert set(marks) == {story.ids["shelves #3"], story.ids["shelves #1"]} and len(set(marks.values())) == 2
     assert "held-out loss\n3.905\n3.384" in page.detail.differences.text.toPlainText()
-    with qtbot.waitSignal(page.page_wanted) as asked:
-        one.press(page.detail.drift.complete_button)
-    assert asked.args == ["Complete"]
     completion = one.state.completion
-    assert (completion.second, completion.model) == (story.ids["shelves #1"], story.ids["shelves #3"])
+    for button in (page.detail.drift.complete_button, page.buttons["compare"]):
+        completion.choose_second("")
+        with qtbot.waitSignal(page.page_wanted) as asked:
+            one.press(button)
+        assert asked.args == ["Complete"]
+        assert (completion.second, completion.model) == (story.ids["shelves #1"], story.ids["shelves #3"])
     choose(one, page, story, "shelves #3", "shelves #2", "from elsewhere")
     assert cards(page) == {"overview", "curves"}
     assert page.detail.overview.heading.title.text() == "3 selected"
@@ -85,6 +88,16 @@ def test_two_are_compared_and_more_are_overlaid(desk, story, qtbot):
     assert {row.name for row in page.table.chosen} == {"shelves #1", "tiny"} and page.table.table.marks == {}
     one.until(lambda: page.detail.drift.compared is not None)
     assert page.detail.drift.compared.first.name == "tiny" and one.failures == []
+
+
+def test_a_snapshot_becomes_a_checkpoint_before_it_is_compared(desk, story, qtbot):
+    one, page = desk
+    choose(one, page, story, "shelves #3", "shelves at step 8")
+    with qtbot.waitSignal(page.page_wanted, timeout=PATIENCE):
+        one.press(page.buttons["compare"])
+    completion, wanted = one.state.completion, (story.ids["shelves at step 8"], story.ids["shelves #3"])
+    one.until(lambda: {completion.model, completion.second} == set(wanted) and not one.state.checkpoints.busy)
+    assert all(completion.choice(id) is not None for id in wanted) and one.failures == []
 
 
 def test_use_and_train_on(desk, story, qtbot):
@@ -103,7 +116,7 @@ def test_use_and_train_on(desk, story, qtbot):
     one.press(page.buttons["use"])
     one.until(lambda: one.state.checkpoints.row(snapshot).tags == ())
     one.until(lambda: not one.state.checkpoints.busy)
-    assert one.state.completion.model == snapshot and "of its own" in page.notices.message.words.text()
+    assert one.state.completion.model == snapshot and "shelves at step 8" in page.notices.message.words.text()
 
 
 def test_the_table_is_sorted_without_a_mouse(desk, story):
@@ -221,10 +234,13 @@ def test_merge_with_its_loss_before_it_is_saved(desk, story, repository):
     one.until(lambda: panel.save_button.isEnabled())
     assert len(checkpoints.rows) == before and all(figure.number.text() != "–" for figure in panel.losses)
     panel.name.setText("both")
+    measured = []
+    checkpoints.measure_wanted.connect(lambda *job: measured.append(job))
     one.press(panel.save_button)
     one.until(lambda: [row.name for row in page.table.chosen] == ["both"])
     row = page.table.chosen[0]
     assert row.held_out_loss is not None and abs(row.held_out_loss - panel.tried[0.3]) < 1e-6
+    assert measured == [], "what was measured is not measured again"
     assert "both was saved." in page.notices.message.words.text() and "merge" not in cards(page)
     one.until(lambda: page.detail.lineage.tree.lines[-1].besides == "shelves #3")
     one.press(page.detail.precision.loss_button)

@@ -32,7 +32,8 @@ def shown(theme, qtbot):
 def test_a_blend_is_measured_before_it_is_saved(shown, qtbot):
     panel = shown(MergePanel())
     panel.show_parents(ONE, TWO)
-    panel.allow(True, True, "")
+    panel.allow(True, "/code", "Measured on code.")
+    before = panel.save_button.y()
     panel.slider.setValue(25)
     with qtbot.waitSignal(panel.try_wanted) as told:
         panel.try_button.click()
@@ -41,6 +42,11 @@ def test_a_blend_is_measured_before_it_is_saved(shown, qtbot):
     panel.show_try(MergeView("x", "b", 0.5, first_loss=1.0, second_loss=1.0, child_loss=1.0))  # of other parents
     assert [figure.number.text() for figure in panel.losses] == ["3.000", "2.900", "3.200"]
     assert panel.losses[1].remark.text() == "better than both" and panel.plot.isVisible()
+    panel.column.activate()
+    assert panel.save_button.y() == before, "a button stays where it is"
+    with qtbot.waitSignal(panel.merge_wanted) as told:
+        panel.save_button.click()
+    assert told.args == ["a", "b", 0.25, "", 2.9]  # not measured again
     panel.resize(342, 400)  # in the narrowest window
     number = panel.losses[1].number
     assert number.width() >= number.sizeHint().width(), "nothing stands in the way of a number"
@@ -49,7 +55,11 @@ def test_a_blend_is_measured_before_it_is_saved(shown, qtbot):
     panel.name.setText("mine")
     with qtbot.waitSignal(panel.merge_wanted) as told:
         panel.save_button.click()
-    assert told.args == ["a", "b", 0.6, "mine", True]
+    assert told.args == ["a", "b", 0.6, "mine", None]
+    panel.allow(True, "", "Open a repository.")
+    assert len(panel.tried) == 3
+    panel.allow(True, "/other", "Measured on other.")
+    assert panel.tried == {}
     panel.show_parents(ONE, CheckpointRow("c", "three", kind="whole"))
     assert panel.tried == {} and panel.weight == 0.5 and panel.name.text() == ""
 
@@ -57,11 +67,11 @@ def test_a_blend_is_measured_before_it_is_saved(shown, qtbot):
 def test_what_cannot_be_measured_can_still_be_saved(shown, qtbot):
     panel = shown(MergePanel())
     panel.show_parents(ONE, TWO)
-    panel.allow(False, True, "Open a repository.")
+    panel.allow(True, "", "Open a repository.")
     assert not panel.try_button.isEnabled() and panel.words.text() == "Open a repository."
     with qtbot.waitSignal(panel.merge_wanted) as told:
         panel.save_button.click()
-    assert told.args[-1] is False
+    assert told.args[-1] is None
 
 
 def test_every_precision_is_read_in_the_narrowest_window(shown, qapp):
