@@ -13,6 +13,7 @@ import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from app.command_line.model_choice import STORE
 from app.command_line.scan import ProgressBar
 from app.command_line.train_options import (
     DEFAULT_PRESET,
@@ -71,15 +72,20 @@ def prepare(arguments: argparse.Namespace, device, progress: ProgressBar):
 
 def open_session(arguments: argparse.Namespace, device, progress: ProgressBar):
     """The run that was asked for: a new one, or one to go on with."""
+    from engine.checkpoints.store.store import CheckpointStore
     from engine.session import Session, SessionPlan, resume_session
     from engine.train.options import preset
 
     if arguments.resume is not None:
         return resume_session(arguments.resume, data_folder(), lambda: device, progress)
+    given = given_options(arguments)
+    options = preset(arguments.preset or DEFAULT_PRESET).changed(**given)
+    if arguments.changed_since:
+        options = options.for_changes(CheckpointStore(data_folder() / STORE).get(arguments.changed_since).mode, given)
     plan = SessionPlan(
         Path(arguments.path).resolve(),
         data_folder(),
-        preset(arguments.preset or DEFAULT_PRESET).changed(**given_options(arguments)),
+        options,
         arguments.base or "",
         changed_since=arguments.changed_since or "",
         timeline=arguments.timeline or 0,

@@ -24,7 +24,7 @@ def remembered_preset(settings: Settings) -> str:
 def remembered_options(settings: Settings) -> tuple[TrainingOptions, str]:
     """All options of the last time, and the name of their preset.  What can no longer be is as if never set."""
     from engine.errors import ConfigError
-    from engine.model.selection import MODES
+    from engine.model.modes import MODES
     from engine.train.options import PRESETS
 
     name = settings.preset if settings.preset in PRESETS else USUAL

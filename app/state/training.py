@@ -99,7 +99,7 @@ class TrainingController(QObject):
     @property
     def modes(self) -> tuple[str, ...]:
         """Every mode there is, in the order of the cards."""
-        from engine.model.selection import MODES
+        from engine.model.modes import MODES
 
         return tuple(MODES)
 

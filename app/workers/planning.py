@@ -18,7 +18,7 @@ NEW_VOCABULARY = 8192  # of a model that is still to be made
 def plan_run(workbench: OpenDevice, speeds: Speeds, request: RunRequest) -> tuple[PlanView, dict[str, PlanView]]:
     """The plan of the chosen mode, and those of all modes by name."""
     from engine.errors import CodecoilError
-    from engine.model.selection import MODES
+    from engine.model.modes import MODES
     from engine.train.options import TrainingOptions
 
     options = TrainingOptions(**request.options)

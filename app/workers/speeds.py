@@ -12,9 +12,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.train.options import PASSES_OVER_CHANGES
+
 FILE_NAME = "speeds.json"
 MOST = 200  # entries
-CHANGE_PASSES = 3  # times that changed files are read in an adaptation to changes
 REPLAY = 2  # tokens read for each changed one: half of a batch is older code
 OVERHEAD = 8.0  # seconds to read, to load and to measure
 RELATIVE = {"full": 1.0, "lora": 1.3, "vocabulary": 1.1, "wsla": 1.4}  # measured with the starter on the CPU
@@ -67,7 +68,7 @@ class Speeds:
         """
         known = [each for each in self._all() if each.mode == mode] or self._all()
         measured = MEASUREMENTS * (min(held_out, MOST_MEASURED) + min(tokens, MOST_MEASURED))
-        worked = tokens * CHANGE_PASSES * REPLAY + measured / FORWARD
+        worked = tokens * PASSES_OVER_CHANGES * REPLAY + measured / FORWARD
         return OVERHEAD + worked / known[-1].tokens_per_second if known else 0.0
 
     def _all(self) -> list[Speed]:

@@ -20,7 +20,7 @@ from app.workers.failures import Cancelled, failure_from
 from app.workers.open_device import OpenDevice
 from app.workers.planning import plan_run, plan_view
 from app.workers.replayed_history import replayed_history
-from app.workers.speeds import CHANGE_PASSES, Speed, Speeds
+from app.workers.speeds import Speed, Speeds
 
 SEND_EVERY = 0.1  # seconds
 SETTLED = 5  # steps after which a speed is worth remembering
@@ -128,11 +128,7 @@ class TrainingWorker(QObject):
 
     def _for_changes(self, plan, changes: ChangesSince):
         """A short run that goes on with the checkpoint, in its own mode."""
-        from engine.model.selection import MODES
-
-        mode = self._workbench.store.get(changes.checkpoint).mode
-        known = mode if mode in MODES else plan.options.mode
-        options = plan.options.changed(mode=known, steps=0, minutes=0.0, epochs=CHANGE_PASSES)
+        options = plan.options.for_changes(self._workbench.store.get(changes.checkpoint).mode)
         return replace(plan, options=options, changed=changes.paths, changed_since=changes.checkpoint, timeline=0)
 
     # ---- during

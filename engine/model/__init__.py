@@ -9,6 +9,7 @@
     initialise   the first weights of a new model
     mamba        the network itself, readable in one sitting
     model        `Model`: weights on a device and what can be asked of them; other programs build on it
+    modes        the names of the training modes
     selection    what a mode trains: full, WSLA, LoRA or vocabulary, as rows of parameters
     trained      gradients and moments of such a selection, and its values in and out
     step         one optimisation step as programs

@@ -17,8 +17,8 @@ from engine.graph.tensor import Kind, Slab
 from engine.model.config import ModelConfig
 from engine.model.layout import ParameterLayout
 from engine.model.mamba import Network
+from engine.model.modes import ADAPTER_MODES
 from engine.model.selection import (
-    ADAPTER_MODES,
     DEFAULT_RANK,
     EMBEDDING,
     adapter_names,

@@ -21,7 +21,8 @@ from engine.model import files
 from engine.model.blueprint import Blueprint, estimate_training
 from engine.model.config import ModelConfig
 from engine.model.initialise import initial_adapter, initial_parameters
-from engine.model.selection import ADAPTER_MODES, DEFAULT_RANK, selected_tokens
+from engine.model.modes import ADAPTER_MODES
+from engine.model.selection import DEFAULT_RANK, selected_tokens
 from engine.model.step import (
     AdamW,
     TrainingStep,

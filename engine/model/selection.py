@@ -10,9 +10,8 @@ import numpy as np
 
 from engine.errors import InputError
 from engine.model.config import ModelConfig
+from engine.model.modes import ADAPTER_MODES, MODES
 
-MODES = ("full", "wsla", "lora", "vocabulary")
-ADAPTER_MODES = ("lora", "vocabulary")  # these train low-rank pairs
 EMBEDDING = "backbone.embeddings.weight"
 ADAPTED = ("in_proj", "out_proj")
 DEFAULT_RANK = 8

@@ -16,7 +16,8 @@ from engine.checkpoints.store.store import CheckpointStore, Manifest
 from engine.devices import Device
 from engine.model.config import ModelConfig
 from engine.model.model import Model
-from engine.model.selection import ADAPTER_MODES, EMBEDDING, adapter_names, adapter_shapes, selected_rows
+from engine.model.modes import ADAPTER_MODES
+from engine.model.selection import EMBEDDING, adapter_names, adapter_shapes, selected_rows
 from engine.train.options import TrainingOptions
 
 

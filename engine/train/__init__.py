@@ -1,7 +1,6 @@
 """Training: from windows of tokens to a better model, in a way that a person can trust.
 
     options     what can be set, with its range and its words; presets
-    schedule    the learning rate over a run
     trainer     one thing at a time: train, evaluate, guard, keep the best, roll back
     fitted_step what is trained, cut to fit into memory      memory_fitting  ways to cut a batch
     evaluation  held-out loss, a batch at a time             pace            how fast, and how long still

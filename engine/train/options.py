@@ -1,24 +1,30 @@
-"""The options of a run, under the names users know, each with its range and its words.
+"""The options of a training run, under the names users know, each with its range and its help.
 
 A value out of range is refused with the option's name, the value and what is allowed; nothing is quietly corrected.
-`OPTIONS` tells about each option what a form, a tool tip or a help page needs.
+`OPTIONS` is what a form, a tool tip, the command line and a help page are made from. Nothing here loads NumPy, so that
+`--help` is immediate.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from engine.errors import ConfigError
-from engine.model.selection import MODES
+from engine.model.modes import MODES
 from engine.option_info import OptionInfo
 
 SCHEDULES = ("constant", "linear", "cosine")
 RATES = {"wsla": 3e-3, "lora": 1e-2, "vocabulary": 1e-3, "full": 1e-3}
 """The learning rate that suits each mode: the best of one grid for all (`tests/benchmarks/starter_adaptation.py`)."""
-SHORT_RUN = 220 * 4 * 256  # tokens of the preset `quick`, for which these rates are; a longer run goes gentler
+SHORT_RUN = 220 * 4 * 256  # tokens of the preset `quick`, for which these rates are; a longer run uses lower ones
 TOKENS_A_MINUTE = 120_000  # roughly, to tell a long run from a short one where only its minutes are set
+LAST_SHARE = 0.05  # of the peak rate, at the end of a decaying schedule
+EARLY_EVALUATION = 20  # the step of an extra evaluation where the first regular one comes much later
+PASSES_OVER_CHANGES = 3  # over the changed files, in a run that adapts to changes
+LENGTHS = ("steps", "epochs", "minutes")  # the options that end a run
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class TrainingOptions:
             info.check(name, getattr(self, name))
         if not (self.steps or self.epochs or self.minutes):
             raise ConfigError(
-                f"steps is {self.steps}, and neither epochs nor minutes is set: nothing would end the run.",
+                f"steps is {self.steps}, and neither epochs nor minutes is set, so the run would never end.",
                 f"Set steps (1 to {OPTIONS['steps'].high:,}), epochs or minutes.",
             )
         if self.micro_batch and self.batch_size % self.micro_batch:
@@ -72,13 +78,28 @@ class TrainingOptions:
     def peak_rate(self) -> float:
         """The learning rate after the warm-up: the one that was set, or the one that suits the mode and the length.
 
-        At the rate of a short run a long one stands still half of its time and then learns its files by heart; by the
-        square root of the length is what went well with runs three times as long.
+        At the rate of a short run, a long one makes no progress for half of its time and then memorises its files;
+        lowering the rate by the square root of the length worked well for runs three times as long.
         """
         if self.learning_rate:
             return self.learning_rate
         tokens = self.steps * self.batch_size * self.sequence_length or self.minutes * TOKENS_A_MINUTE
         return RATES[self.mode] * min(1.0, math.sqrt(SHORT_RUN / tokens) if tokens else 1.0)
+
+    def rate_at(self, step: int, time_share: float = 0.0) -> float:
+        """The learning rate of step number `step` (from 1): a linear rise over `warm_up` steps, then the schedule.
+
+        `time_share` is the part of the run's minutes that is over. Where it is ahead of the steps the rate follows it,
+        so that a run which ends by the clock also reaches the lowest rate.
+        """
+        if step <= self.warm_up:
+            return self.peak_rate * step / self.warm_up
+        if self.schedule == "constant":
+            return self.peak_rate
+        by_steps = (step - self.warm_up) / max(1, self.steps - self.warm_up) if self.steps else 0.0
+        passed = min(1.0, max(by_steps, time_share))
+        falling = 1.0 - passed if self.schedule == "linear" else 0.5 * (1.0 + math.cos(math.pi * passed))
+        return self.peak_rate * (LAST_SHARE + (1.0 - LAST_SHARE) * falling)
 
     def evaluates_at(self, step: int) -> bool:
         """Whether held-out code is measured after `step` of a run that is limited by steps."""
@@ -87,16 +108,29 @@ class TrainingOptions:
         return self._evaluations_until(step) > self._evaluations_until(step - 1)
 
     def evaluations_from(self, step: int) -> int:
-        """How many evaluations are left, that after `step` counted in."""
+        """How many evaluations are left in a run that is limited by steps, including the one after `step`."""
         if self.evaluate_every:
             return 1 + (self.steps - 1) // self.evaluate_every - (step - 1) // self.evaluate_every
         return self._evaluations_until(self.steps) - self._evaluations_until(step - 1)
 
     def _evaluations_until(self, step: int) -> int:
-        return step * min(self.evaluations, self.steps) // self.steps
+        """Evenly spread, and an early one where otherwise there would be nothing to see for a long time."""
+        count = min(self.evaluations, self.steps)
+        early = step >= EARLY_EVALUATION and self.steps > 2 * EARLY_EVALUATION * count
+        return step * count // self.steps + early
+
+    def for_changes(self, mode: str, chosen: Collection[str] = ()) -> TrainingOptions:
+        """These options for adapting a checkpoint of `mode` to changed files: its own mode, a few passes over them.
+
+        `chosen`: the names of options that the user has set, which stay as they are.
+        """
+        values: dict[str, Any] = {"mode": mode} if mode in MODES and "mode" not in chosen else {}
+        if not set(LENGTHS) & set(chosen):
+            values |= {"steps": 0, "minutes": 0.0, "epochs": float(PASSES_OVER_CHANGES)}
+        return self.changed(**values)
 
     def changed(self, **values: Any) -> TrainingOptions:
-        """The same options but for some, by name."""
+        """A copy with some values replaced, by name."""
         unknown = sorted(set(values) - {f.name for f in fields(self)})
         if unknown:
             raise ConfigError(f"There is no option {', '.join(unknown)}.")
@@ -124,7 +158,7 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "mode",
             "Mode",
             MODES,
-            "Which weights are trained: the more, the more is learned and the more memory it takes.",
+            "Which weights are trained. More weights learn more and take more memory.",
             advanced=False,
         ),
         _count(
@@ -132,7 +166,7 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Steps",
             0,
             10_000_000,
-            "How many times the weights are improved.  The run ends at steps, epochs or minutes, whichever is first.",
+            "How many times the weights are updated; the run ends at steps, epochs or minutes, whichever comes first.",
             zero="no limit",
             advanced=False,
         ),
@@ -141,7 +175,7 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Epochs",
             0.0,
             10_000.0,
-            "How often every file is read.  More than a few make a small repository known by heart.",
+            "Passes over the files. With more than a few, the model memorises a small repository.",
             zero="no limit",
             advanced=False,
         ),
@@ -150,7 +184,7 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Minutes",
             0.0,
             100_000.0,
-            "How long the run may take; the learning rate falls so that it is lowest at the end.",
+            "How long the run may take; the learning rate is lowest at the end.",
             zero="no limit",
             advanced=False,
         ),
@@ -159,8 +193,8 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Learning rate",
             0.0,
             1.0,
-            "How far each step moves the weights.  Too high forgets what the model knew, too low learns little.",
-            zero="what suits mode and length",
+            "How far each step moves the weights. Automatic depends on mode and length.",
+            zero="automatic",
             advanced=False,
         ),
         _count(
@@ -168,7 +202,7 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Batch size",
             1,
             4096,
-            "Windows of code that each step learns from.  Larger is steadier, and slower a step.",
+            "Windows of code per step. Larger batches train more steadily and take longer per step.",
             unit="windows",
         ),
         _count(
@@ -176,16 +210,16 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Micro-batch",
             0,
             4096,
-            "Windows computed at once; must divide the batch size.  Smaller takes less memory, with the same result.",
+            "Windows computed at once; must divide the batch size. Smaller takes less memory; the result is the same.",
             unit="windows",
-            zero="chosen for you",
+            zero="automatic",
         ),
         _count(
             "sequence_length",
             "Sequence length",
             8,
             65_536,
-            "Tokens in a window: how far back the model looks while it learns.  Memory grows with it.",
+            "Tokens per window: how far back the model looks while it trains. Memory grows with it.",
             unit="tokens",
         ),
         _count(
@@ -193,15 +227,15 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Adapter rank",
             1,
             4096,
-            "Width of the low-rank pairs of modes lora and vocabulary: wider can learn more and makes larger files.",
+            "Rank of the low-rank pairs in modes lora and vocabulary. Higher can learn more; files are larger.",
         ),
-        _choice("schedule", "Schedule", SCHEDULES, "How the learning rate falls after the warm-up."),
+        _choice("schedule", "Schedule", SCHEDULES, "How the learning rate changes after the warm-up."),
         _count(
             "warm_up",
             "Warm-up",
             0,
             1_000_000,
-            "Steps over which the learning rate rises from nothing, so that the first ones do no harm.",
+            "Steps over which the learning rate rises from zero, so that the first ones do no harm.",
             unit="steps",
             zero="none",
         ),
@@ -210,24 +244,18 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Weight decay",
             0.0,
             10.0,
-            "Pulls trained matrices towards zero a little at each step.  Norms and biases are never pulled.",
+            "How strongly trained matrices are pulled towards zero at each step. Norms and biases are not.",
             zero="none",
         ),
-        _number(
-            "beta1", "Beta 1", 0.0, 0.9999, "How long the optimiser remembers the direction (AdamW's first average)."
-        ),
-        _number(
-            "beta2", "Beta 2", 0.0, 0.99999, "How long the optimiser remembers the size of steps (its second average)."
-        ),
-        _number(
-            "epsilon", "Epsilon", 1e-12, 1e-2, "Keeps AdamW from dividing by nearly nothing.  Seldom worth touching."
-        ),
+        _number("beta1", "Beta 1", 0.0, 0.9999, "Decay of AdamW's first moment, the average gradient."),
+        _number("beta2", "Beta 2", 0.0, 0.99999, "Decay of AdamW's second moment, the average squared gradient."),
+        _number("epsilon", "Epsilon", 1e-12, 1e-2, "Keeps AdamW from dividing by almost zero. Rarely worth changing."),
         _number(
             "max_gradient_norm",
-            "Largest gradient norm",
+            "Maximum gradient norm",
             0.0,
             1e6,
-            "A step whose gradient is longer than this is shortened to it, so that one odd file cannot spoil a run.",
+            "Longer gradients are clipped to this, so that one unusual file cannot spoil a run.",
             zero="no limit",
         ),
         _number(
@@ -243,21 +271,21 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Fill in the middle",
             0.0,
             1.0,
-            "Share of the files shown with a gap to fill in, which is what completing code inside a file needs.",
+            "Share of files shown with a gap to fill in, which completing code inside a file depends on.",
         ),
         _number(
             "replay_share",
             "Replay",
             0.0,
             1.0,
-            "When learning changed files: the share of older code mixed in, so that it is not forgotten.",
+            "When adapting to changes: the share of older code mixed in, so that it is not forgotten.",
         ),
         _number(
             "skip_below",
-            "Known well below",
+            "Skip well-known files",
             0.0,
             1.0,
-            "When learning changed files: one whose loss is below this share of its held-out peers' is skipped.",
+            "When adapting to changes: skip a file whose loss is below this share of similar held-out files' loss.",
             zero="skip none",
         ),
         _count(
@@ -265,23 +293,23 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Evaluations",
             1,
             10_000,
-            "How often in a run held-out code is measured, besides once before the first step.",
+            "How often held-out code is measured during a run, in addition to once before the first step.",
         ),
         _count(
             "evaluate_every",
             "Evaluation interval",
             0,
             1_000_000,
-            "Steps between two measurements of held-out code.",
+            "Steps between two evaluations on held-out code. Automatic follows the number of evaluations.",
             unit="steps",
-            zero="by the number of evaluations",
+            zero="automatic",
         ),
         _count(
             "patience",
             "Patience",
             0,
             10_000,
-            "Stop early when held-out code has not improved for this many evaluations.",
+            "Stop early when the held-out loss has not improved for this many evaluations.",
             unit="evaluations",
             zero="never stop early",
         ),
@@ -290,16 +318,16 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Layers to recompute",
             0,
             4096,
-            "Layers that are computed twice instead of being remembered: less memory, slower, the same result.",
+            "Layers recomputed in the backward pass instead of stored: less memory, slower, the same result.",
             unit="layers",
-            zero="only where memory is short",
+            zero="as needed",
         ),
         _count(
             "insight_interval",
-            "Insight interval",
+            "Layer statistics interval",
             0,
             1_000_000,
-            "Steps between two looks into the layers (size of gradients, of updates, dead channels).",
+            "Steps between two sets of layer statistics (gradients, updates, dead channels).",
             unit="steps",
             zero="never",
         ),
@@ -308,10 +336,10 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Duty cycle",
             0.1,
             1.0,
-            "Share of the time that training may work; the rest it leaves the machine to you.",
+            "Share of the time that training may use the machine; it pauses for the rest.",
             advanced=False,
         ),
-        _count("seed", "Seed", 0, 2**63 - 1, "Draws the order of the files; the same seed gives the same run."),
+        _count("seed", "Seed", 0, 2**63 - 1, "Determines the order of the files; the same seed gives the same run."),
     ]
 )
 
@@ -323,7 +351,6 @@ PRESETS = {
 
 
 def preset(name: str) -> TrainingOptions:
-    """Options by the name of a preset."""
     if name not in PRESETS:
         raise ConfigError(f"There is no preset {name!r}.", f"Choose one of: {', '.join(PRESETS)}.")
     return PRESETS[name]

@@ -22,15 +22,14 @@ import numpy as np
 
 from engine.errors import InputError
 from engine.model.model import Model
-from engine.model.selection import ADAPTER_MODES
+from engine.model.modes import ADAPTER_MODES
 from engine.model.step import AdamW, StepResult
 from engine.train.evaluation import Evaluation, Measured, TokenBatch
 from engine.train.events import EvaluationEvent, Event, FinishedEvent, LayerEvent, NoteEvent, PlanEvent, StepEvent
 from engine.train.fitted_step import OUT_OF_MEMORY, FittedStep
 from engine.train.health import Finding, Health
-from engine.train.options import TrainingOptions
+from engine.train.options import EARLY_EVALUATION, TrainingOptions
 from engine.train.pace import Pace
-from engine.train.schedule import learning_rate
 from engine.train.trainer_state import KEPT_NUMBERS, OTHER_NUMBERS, TrainerState
 
 TIME_IS_UP = "time is up"  # the reason of a run that the clock has ended
@@ -241,7 +240,8 @@ class Trainer:
             return self._failures < MOST_FAILURES and not (self.stopping and self.step == 0)
         if self.options.evaluate_every or not self.options.minutes:
             return self.options.evaluates_at(self.step)
-        return self._pace.progress(self.step) >= self._evaluated_share + 1 / self.options.evaluations
+        early = self.step == EARLY_EVALUATION and self._evaluated_at == 0
+        return early or self._pace.progress(self.step) >= self._evaluated_share + 1 / self.options.evaluations
 
     def _measure(self, evaluation: Evaluation) -> list[Event]:
         """Measure one batch; at the end of the evaluation, or when a stopped run has waited enough, judge."""
@@ -305,7 +305,7 @@ class Trainer:
 
     def _take_step(self) -> list[Event]:
         o = self.options
-        rate = learning_rate(o, self.step + 1, self._pace.time_share) * self._rate_factor
+        rate = o.rate_at(self.step + 1, self._pace.time_share) * self._rate_factor
         optimiser = AdamW(rate, o.beta1, o.beta2, o.epsilon, o.weight_decay, o.max_gradient_norm, o.trust_region)
         began = self._clock()
         self._batch = self._batch or self._take_batch()

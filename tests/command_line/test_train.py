@@ -138,7 +138,7 @@ def test_a_run_that_is_not_there_cannot_go_on(run, capsys):
 def test_no_folder_and_an_empty_one_say_what_to_do(tmp_path, capsys):
     for nothing in ([], [""]):  # the latter is what a script's unset variable gives: not the folder it happens to be in
         assert main(["train", *nothing]) == 2
-        assert "name the folder to learn" in capsys.readouterr().err
+        assert "--resume" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     assert main(["train", str(tmp_path / "empty"), "--device", "cpu"]) == 2
     assert "codecoil" in capsys.readouterr().err

@@ -1,13 +1,14 @@
-"""The options of `codecoil train`: all of the engine's, and none that --resume would have to ignore."""
+"""The options of `codecoil train`: those of the engine's table, and none that --resume would have to ignore."""
 
 import os
 
 import pytest
 
 from app.command_line import build_parser, main, train
-from app.command_line.train_options import ADVANCED, BASIC, OF_A_NEW_RUN
+from app.command_line.train_options import OF_A_NEW_RUN, given_options
 from app.data.data_folder import VARIABLE
-from engine.train.options import OPTIONS, PRESETS
+from engine.checkpoints.store.store import CheckpointStore, Facts
+from engine.train.options import OPTIONS, PASSES_OVER_CHANGES, PRESETS
 
 QUICK = PRESETS["quick"].steps
 NOT_FOR_A_NEW_RUN_ALONE = {"json", "device", "resume", "data_dir", "handler"}
@@ -27,21 +28,20 @@ VALUES = {
 }
 
 
-def kind_of(info) -> type:
-    return str if info.choices else int if info.whole else float
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_option_of_the_engine_is_read_as_the_engine_wants_it(name):
+    """Its default, given as text, is a value that the engine takes."""
+    value = OPTIONS[name].default
+    arguments = build_parser().parse_args(["train", ".", OF_A_NEW_RUN[name], str(value)])
+    assert given_options(arguments)[name] == value and type(getattr(arguments, name)) is type(value)
 
 
-def test_every_option_of_the_engine_is_there_in_its_group():
-    assert {name.replace("-", "_") for name in ADVANCED} == {name for name, info in OPTIONS.items() if info.advanced}
-    assert {name.replace("-", "_") for name in BASIC} == {name for name, info in OPTIONS.items() if not info.advanced}
-
-
-@pytest.mark.parametrize("name", [*BASIC, *ADVANCED])
-def test_an_option_is_read_as_the_engine_wants_it(name):
-    info = OPTIONS[name.replace("-", "_")]
-    kind, words = {**BASIC, **ADVANCED}[name]
-    assert kind is kind_of(info) and words
-    assert all(choice in words for choice in info.choices)
+def test_the_help_has_the_choices_and_presets_of_the_table(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    out = capsys.readouterr().out
+    assert all(choice in out for info in OPTIONS.values() for choice in info.choices)
+    assert all(preset in out for preset in PRESETS)
 
 
 class NoSession:
@@ -80,12 +80,30 @@ def test_options_reach_the_engine(plan_of):
         (["--epochs", "2"], (0, 2, 0)),
         (["--steps", "7", "--minutes", "1"], (7, 0, 1)),
         ([], (QUICK, 0, 0)),
-        (["--changed-since", "tiny"], (QUICK, 4, 0)),
     ],
 )
 def test_a_length_that_is_given_takes_the_place_of_the_presets(arguments, limits, plan_of):
     options = plan_of(*arguments).options
     assert (options.steps, options.epochs, options.minutes) == limits
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mode", "limits"),
+    [
+        ([], "lora", (0, PASSES_OVER_CHANGES, 0)),
+        (["--mode", "wsla", "--epochs", "2"], "wsla", (0, 2, 0)),
+        (["--steps", "7"], "lora", (7, 0, 0)),
+    ],
+)
+def test_changes_are_learned_as_in_the_window(arguments, mode, limits, plan_of, tiny_base, data_folder):
+    """In the mode of the checkpoint, with as many passes, unless something else was asked for."""
+    store = CheckpointStore(data_folder / "checkpoints")
+    config, parameters = store.config(tiny_base.id), store.load_parameters(tiny_base.id)
+    store.save(Facts("adapted", "lora"), config=config, parameters=dict(parameters))
+    options = plan_of("--changed-since", "adapted", *arguments).options
+    assert options.mode == mode and (options.steps, options.epochs, options.minutes) == limits
+    if not arguments:
+        assert options == PRESETS["quick"].for_changes("lora")
 
 
 def test_where_nothing_is_said_the_quick_preset_is_taken(plan_of):

@@ -11,7 +11,7 @@ from engine.graph.plan import lifetimes, make_plan
 from engine.graph.tensor import ALIGNMENT, KernelCall, Kind, Program, Slab, Tensor, aligned
 from engine.model.blueprint import Blueprint
 from engine.model.config import ModelConfig
-from engine.model.selection import ADAPTER_MODES
+from engine.model.modes import ADAPTER_MODES
 from engine.model.step import step_program
 
 BINDING = 2**20

@@ -5,9 +5,8 @@ from dataclasses import fields
 import pytest
 
 from engine.errors import ConfigError
-from engine.model.selection import MODES
-from engine.train.options import OPTIONS, PRESETS, RATES, TrainingOptions, preset
-from engine.train.schedule import learning_rate
+from engine.model.modes import MODES
+from engine.train.options import EARLY_EVALUATION, OPTIONS, PASSES_OVER_CHANGES, PRESETS, RATES, TrainingOptions, preset
 
 RANGES = {name: info for name, info in OPTIONS.items() if not info.choices}
 OUT_OF_RANGE = [(name, info.low - 1) for name, info in RANGES.items()]
@@ -73,9 +72,24 @@ def test_evaluations_are_as_many_as_promised(steps, more):
     if "evaluate_every" in more:
         assert at == [*range(4, steps, 4), steps]
     else:
-        assert len(at) == min(options.evaluations, steps)
+        early = steps > 2 * EARLY_EVALUATION * options.evaluations
+        assert len(at) == min(options.evaluations, steps) + early and (not early or at[0] == EARLY_EVALUATION)
     for step in range(1, steps + 1):
         assert options.evaluations_from(step) == sum(each >= step for each in at)
+
+
+def test_a_long_preset_has_something_to_show_early():
+    for name in ("balanced", "thorough"):
+        assert next(step for step in range(1, 999) if PRESETS[name].evaluates_at(step)) == EARLY_EVALUATION
+
+
+@pytest.mark.parametrize("mode", ["lora", "merged"])
+def test_adapting_to_changes_keeps_the_mode_of_the_checkpoint_and_what_was_chosen(mode):
+    options = TrainingOptions(mode="full", minutes=3.0)
+    changes = options.for_changes(mode)
+    assert (changes.steps, changes.minutes, changes.epochs) == (0, 0.0, PASSES_OVER_CHANGES)
+    assert changes.mode == ("lora" if mode == "lora" else "full")  # a merge has no mode of its own
+    assert options.for_changes(mode, {"mode", "minutes"}) == options
 
 
 def test_an_interval_holds_where_only_the_time_ends_the_run():
@@ -91,8 +105,8 @@ def test_presets_evaluate_at_least_ten_times():
 def test_a_rate_that_is_not_set_follows_the_mode(mode):
     options = PRESETS["quick"].changed(mode=mode, warm_up=0, schedule="constant")
     assert options.peak_rate == RATES[mode] > 0
-    assert learning_rate(options, 1) == RATES[mode]
-    assert learning_rate(options.changed(learning_rate=1e-4), 1) == 1e-4
+    assert options.rate_at(1) == RATES[mode]
+    assert options.changed(learning_rate=1e-4).rate_at(1) == 1e-4
 
 
 def test_a_long_run_goes_gentler():

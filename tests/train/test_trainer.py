@@ -11,7 +11,6 @@ from engine.model.step import StepResult
 from engine.train.events import EvaluationEvent, FinishedEvent, NoteEvent, PlanEvent, StepEvent
 from engine.train.fitted_step import FittedStep
 from engine.train.options import TrainingOptions
-from engine.train.schedule import learning_rate
 from engine.train.trainer import Trainer
 from tests.model.tiny import open_model
 
@@ -209,11 +208,11 @@ def test_events_are_one_line_of_json_each():
 
 def test_the_rate_rises_then_follows_its_schedule():
     options = TrainingOptions(steps=100, warm_up=10, learning_rate=1.0, schedule="cosine")
-    rates = [learning_rate(options, step) for step in range(1, 101)]
+    rates = [options.rate_at(step) for step in range(1, 101)]
     assert rates[:10] == pytest.approx([i / 10 for i in range(1, 11)])
     assert all(a >= b for a, b in pairwise(rates[9:]))
     assert rates[-1] == pytest.approx(0.05)
     constant = options.changed(schedule="constant")
-    assert learning_rate(constant, 100) == 1.0
+    assert constant.rate_at(100) == 1.0
     linear = options.changed(schedule="linear")
-    assert learning_rate(linear, 55) == pytest.approx(0.05 + 0.95 * 0.5)
+    assert linear.rate_at(55) == pytest.approx(0.05 + 0.95 * 0.5)

@@ -29,11 +29,6 @@ GROUPS = (
 )
 COLUMNS = 3
 NARROW, WIDE, BETWEEN = 270, 440, 36  # of a column, and between two
-SHORT = {  # in a field; the tool tip has it whole
-    "by the number of evaluations": "automatic",
-    "only where memory is short": "as needed",
-    "what suits mode and length": "automatic",
-}
 
 
 class OptionField(FieldRow):
@@ -46,7 +41,7 @@ class OptionField(FieldRow):
         if info.choices:
             control = Choice(tuple((choice, choice.capitalize()) for choice in info.choices), info.label, FIELD)
         else:
-            control = Line(short(info.zero) if info.default == 0 else "", FIELD)
+            control = Line(info.zero if info.default == 0 else "", FIELD)
             control.setAlignment(Qt.AlignmentFlag.AlignRight)
         super().__init__(info.label, control, tool_tip=self._help())
         (control.chosen if info.choices else control.changed).connect(self.on_entered)
@@ -56,7 +51,7 @@ class OptionField(FieldRow):
         if self.info.choices:
             self.control.set_value(value)
         elif value == 0 and self.info.zero:
-            self.control.setPlaceholderText(short(self.info.zero))
+            self.control.setPlaceholderText(self.info.zero)
             self.control.set_value("")
         else:
             self.control.set_value(f"{value:,}" if self.info.whole else f"{value:g}")
@@ -89,11 +84,6 @@ class OptionField(FieldRow):
         allowed = "" if info.choices else f"From {info.low:,g} to {info.high:,g}{' ' + info.unit if info.unit else ''}."
         zero = f"0: {info.zero}." if info.zero else ""
         return " ".join(filter(None, (info.help, allowed, zero)))
-
-
-def short(zero: str) -> str:
-    """What 0 means, in the room of a field."""
-    return SHORT.get(zero, zero)
 
 
 class AdvancedDrawer(Card):

@@ -106,7 +106,7 @@ def changed(program, repository, tiny):
 @pytest.fixture
 def endless_runs(monkeypatch):
     """A run on changes ends only when it is stopped, however fast or busy the machine is."""
-    monkeypatch.setattr("app.workers.training.CHANGE_PASSES", 10_000)
+    monkeypatch.setattr("engine.train.options.PASSES_OVER_CHANGES", 10_000)
 
 
 def test_a_run_that_began_by_itself_stops_and_is_kept(program, repository, tiny, endless_runs):

@@ -161,7 +161,7 @@ def test_every_option_is_there_with_its_words(drawer, desk):
         assert OPTIONS[name].help.split(".")[0] in field.control.accessibleDescription()
     assert drawer.fields["steps"].control.text() == f"{desk.training.options.steps:,}"
     assert drawer.fields["micro_batch"].control.text() == ""
-    assert drawer.fields["micro_batch"].control.placeholderText() == "chosen for you"
+    assert drawer.fields["micro_batch"].control.placeholderText() == OPTIONS["micro_batch"].zero
 
 
 def test_it_takes_as_many_columns_as_there_is_room_for(drawer, page, qtbot):
