@@ -3,7 +3,7 @@
 tokens       colours by what they are for           theme   the scheme in use; restyles everything in sight
 stylesheet   the one sheet: sheet_frame (frame, words, cards, rail) and sheet_controls (buttons, fields, tables)
 fonts        from resources/fonts                   icons   SVG in a colour of the theme
-plots        pens and brushes from the same tokens
+plots        pens and brushes from the same tokens  language_colours   one for each programming language
 """
 
 from app.theme.theme import Theme

@@ -82,7 +82,7 @@ class CorpusView:
     secrets: tuple[SecretRow, ...] = ()
     notes: tuple[str, ...] = ()  # whole sentences
     has_tokens: bool = False
-    languages_off: tuple[str, ...] = ()  # switched off by the user
+    languages_off: tuple[str, ...] = ()  # by the user or by default
     seconds: float = 0.0  # that reading took
 
 

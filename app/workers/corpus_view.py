@@ -24,6 +24,8 @@ def corpus_view(corpus, overrides, seconds: float) -> CorpusView:
     languages.sort(key=lambda each: -each.share)
     reasons = sorted(totals.by_reason.items(), key=lambda item: (-item[1].files, item[0]))
     left_out = [tally for _, tally in reasons]
+    off = {name for name, choice in overrides.languages.items() if choice == "leave"}
+    off |= {verdict.language for verdict in corpus.files if verdict.reason == "language_off" and not verdict.learn}
     return CorpusView(
         root=str(corpus.root),
         files=tuple(map(_row, corpus.files)),
@@ -38,7 +40,7 @@ def corpus_view(corpus, overrides, seconds: float) -> CorpusView:
         secrets=tuple(SecretRow(s.path, s.line, s.kind, s.masked, s.fingerprint) for s in corpus.secrets),
         notes=corpus.notes,
         has_tokens=corpus.has_tokens,
-        languages_off=tuple(sorted(name for name, choice in overrides.languages.items() if choice == "leave")),
+        languages_off=tuple(sorted(off)),
         seconds=seconds,
     )
 

@@ -111,9 +111,12 @@ Node = FileNode | Folder
 def verdict_words(file: FileRow) -> str:
     """What is done with a file and why."""
     if not file.learn:
-        reason = file.detail or file.reason_words or file.reason
-        # "left out by you" is the reason's own word for it
-        return reason if reason.startswith("left out") else f"left out: {reason}" if reason else "left out"
+        reason, detail = file.reason_words or file.reason, file.detail
+        if not reason or reason.startswith("left out"):  # by you
+            return reason or "left out"
+        if file.reason == "duplicate" and detail:  # names the other file in the same words
+            return f"left out: {detail}"
+        return f"left out: {reason}" + (f" ({detail})" if detail and detail != file.language else "")
     masked = f", {counted(file.masked_lines, 'line')} emptied" if file.masked_lines else ""
     words = f"held out{masked or ', to measure on'}" if file.held_out else f"learn{masked}"
     return f"{words}, chosen by you" if file.overridden else words

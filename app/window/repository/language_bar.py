@@ -1,25 +1,29 @@
-"""The share of each language in what is learned: a bar, its legend, and the switch to leave a language out."""
+"""The share of each language in what is learned: a bar, its legend, and a menu that switches languages on and off."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Signal, Slot
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QResizeEvent
+from collections import Counter
+
+from PySide6.QtCore import QRectF, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QColor, QKeyEvent, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSizePolicy, QWidget
 
 from app.theme import Theme, Tokens
 from app.theme.icons import pixmap
+from app.theme.language_colours import language_colour
 from app.values.repository import CorpusView
 from app.values.words import counted, language_words, thousands
 from app.window.parts import Card, LayoutButton, label, tip
 
 MOST = 6  # languages with a place of their own; the rest are one
 OTHER = "other"
+LANGUAGE_OFF = "language_off"  # the reason's key
 SPACING = 4  # pixels between two entries
 
 
-def colours(tokens: Tokens) -> list[str]:
-    """A colour for each place of the bar; the last is for the rest."""
-    return [tokens.second, tokens.third, tokens.warn, tokens.accent, tokens.bad, tokens.mute, tokens.dim]
+def colour_of(language: str, tokens: Tokens) -> str:
+    """The language's own colour, whatever its place; the axes' for the rest."""
+    return tokens.dim if language == OTHER else language_colour(language, tokens)
 
 
 class Bar(QWidget):
@@ -27,13 +31,13 @@ class Bar(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shares: list[float] = []
+        self._shares: list[tuple[str, float]] = []
         self.setFixedHeight(12)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         Theme.current().restyled.connect(self.on_restyled)
 
-    def show_shares(self, shares: list[float], words: str) -> None:
-        """From left to right."""
+    def show_shares(self, shares: list[tuple[str, float]], words: str) -> None:
+        """Languages and their shares, from left to right."""
         self._shares = shares
         self.setAccessibleName(words)
         self.update()
@@ -47,10 +51,11 @@ class Bar(QWidget):
         painter.setClipPath(shape)
         painter.fillRect(self.rect(), QColor(tokens.raised))
         x = 0.0
-        for i, share in enumerate(self._shares):
+        for i, (language, share) in enumerate(self._shares):
             width = self.width() * share
             gap = 1.0 if i + 1 < len(self._shares) else 0.0
-            painter.fillRect(QRectF(x, 0, max(1.0, width - gap), self.height()), QColor(colours(tokens)[i]))
+            colour = QColor(colour_of(language, tokens))
+            painter.fillRect(QRectF(x, 0, max(1.0, width - gap), self.height()), colour)
             x += width
 
     @Slot(object)
@@ -61,9 +66,9 @@ class Bar(QWidget):
 class LegendEntry(LayoutButton):
     """A language and its share; pressing it shows only its files."""
 
-    def __init__(self, place: int) -> None:
+    def __init__(self) -> None:
         super().__init__("legend")
-        self.place, self.language = place, ""
+        self.language = ""
         row = QHBoxLayout(self)
         row.setContentsMargins(6, 2, 8, 2)
         row.setSpacing(6)
@@ -73,9 +78,7 @@ class LegendEntry(LayoutButton):
         row.addWidget(self._square)
         row.addWidget(self._words)
         self.pass_clicks()
-        theme = Theme.current()
-        theme.restyled.connect(self.on_restyled)
-        self.on_restyled(theme.tokens)
+        Theme.current().restyled.connect(self.on_restyled)
 
     def say(self, language: str, words: str, help_words: str) -> None:
         """What it stands for."""
@@ -83,10 +86,11 @@ class LegendEntry(LayoutButton):
         self._words.setText(words)
         self.setAccessibleName(f"Show only {words}")
         tip(self, help_words)
+        self.on_restyled(Theme.current().tokens)
 
     @Slot(object)
     def on_restyled(self, tokens: Tokens) -> None:
-        self._square.setPixmap(pixmap("square", colours(tokens)[self.place], 9, self.devicePixelRatioF()))
+        self._square.setPixmap(pixmap("square", colour_of(self.language, tokens), 9, self.devicePixelRatioF()))
 
 
 class Legend(QWidget):
@@ -119,6 +123,66 @@ class Legend(QWidget):
             entry.setVisible(place < self._count and room >= 0)
 
 
+class LanguageMenu(QMenu):
+    """Every language of the repository with its share, to be switched on or off; stays open for more than one."""
+
+    switched = Signal(str, object)  # language, on
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._corpus: CorpusView | None = None
+        self.aboutToShow.connect(self.on_about_to_show)
+        self.triggered.connect(self.on_triggered)
+
+    def show_corpus(self, corpus: CorpusView) -> None:
+        """Other shares; while the menu is open its lines keep their places."""
+        self._corpus = corpus
+        if self.isVisible():
+            self._say_shares()
+
+    @Slot()
+    def on_about_to_show(self) -> None:
+        self.clear()
+        corpus = self._corpus
+        if corpus is not None:
+            on = [each.language for each in corpus.by_language if each.language]  # largest first
+            for language in (*on, *(off for off in corpus.languages_off if off not in on)):
+                action = self.addAction("")
+                action.setCheckable(True)
+                action.setData(language)
+            self._say_shares()
+
+    def _say_shares(self) -> None:
+        corpus = self._corpus
+        shares = {each.language: each.share for each in corpus.by_language}
+        files = Counter(row.language for row in corpus.files if row.reason == LANGUAGE_OFF)
+        for action in self.actions():
+            language = action.data()
+            if language in corpus.languages_off:
+                share = f"off, {counted(files[language], 'file')}" if files[language] else "off"
+            else:
+                share = percent(shares.get(language, 0.0))
+            action.setText(f"{language_words(language)}\t{share}")
+            action.setChecked(language not in corpus.languages_off)
+
+    @Slot(QAction)
+    def on_triggered(self, action: QAction) -> None:
+        self.switched.emit(action.data(), action.isChecked())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        action = self.actionAt(event.position().toPoint())
+        if action is not None:
+            action.trigger()  # Qt would close the menu as well
+        else:
+            super().mouseReleaseEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.activeAction() is not None:
+            self.activeAction().trigger()
+        else:
+            super().keyPressEvent(event)
+
+
 class LanguageBar(Card):
     """`language_chosen` filters by one; `language_switched` learns or leaves one."""
 
@@ -127,9 +191,8 @@ class LanguageBar(Card):
 
     def __init__(self) -> None:
         super().__init__(margins=(16, 14, 12, 8), spacing=6)
-        self._corpus: CorpusView | None = None
         self.bar = Bar()
-        self.entries = [LegendEntry(i) for i in range(MOST + 1)]
+        self.entries = [LegendEntry() for _ in range(MOST + 1)]
         row = QHBoxLayout()
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(SPACING)
@@ -139,11 +202,10 @@ class LanguageBar(Card):
         row.addWidget(self.legend, 1)
         self.menu_button = QPushButton("Languages…")
         self.menu_button.setProperty("role", "link")
-        tip(self.menu_button, "Which languages are learned")
-        self._menu = QMenu(self)
-        self._menu.aboutToShow.connect(self.on_menu_about_to_show)
-        self._menu.triggered.connect(self.on_language_picked)
-        self.menu_button.setMenu(self._menu)
+        tip(self.menu_button, "Choose which languages are learned")
+        self.menu = LanguageMenu(self)
+        self.menu.switched.connect(self.language_switched)
+        self.menu_button.setMenu(self.menu)
         row.addWidget(self.menu_button)
         line = QHBoxLayout()
         line.setContentsMargins(0, 0, 4, 0)
@@ -153,49 +215,25 @@ class LanguageBar(Card):
 
     def show_corpus(self, corpus: CorpusView) -> None:
         """The largest languages, and the rest as one."""
-        self._corpus = corpus
-        shown = list(corpus.by_language[:MOST])
-        rest = corpus.by_language[MOST:]
-        shares = [each.share for each in shown]
-        lines = [(language_words(each.language), each.share, each.amount) for each in shown]
-        if rest:
-            shares.append(sum(each.share for each in rest))
-        words = [f"{name} {percent(share)}" for name, share, _ in lines]
-        for i, entry in enumerate(self.entries):
-            if i < len(lines):
-                amount = lines[i][2]
-                tokens = f", {thousands(amount.tokens)} tokens" if amount.tokens else ""
-                entry.say(
-                    shown[i].language, words[i], f"{counted(amount.files, 'file')}{tokens}. Press to show only these"
-                )
-            elif i < len(shares):
-                entry.say(
-                    OTHER, f"{OTHER} {percent(shares[i])}", ", ".join(language_words(each.language) for each in rest)
-                )
-                entry.setEnabled(False)
-        for entry in self.entries[: len(lines)]:
+        self.menu.show_corpus(corpus)
+        shown, rest = corpus.by_language[:MOST], corpus.by_language[MOST:]
+        shares = [(each.language, each.share) for each in shown]
+        words = [f"{language_words(each.language)} {percent(each.share)}" for each in shown]
+        for entry, each, line in zip(self.entries, shown, words, strict=False):
+            tokens = f", {thousands(each.amount.tokens)} tokens" if each.amount.tokens else ""
+            entry.say(each.language, line, f"{counted(each.amount.files, 'file')}{tokens}. Click to show only these")
             entry.setEnabled(True)
+        if rest:
+            shares.append((OTHER, sum(each.share for each in rest)))
+            others, entry = ", ".join(language_words(each.language) for each in rest), self.entries[len(shown)]
+            entry.say(OTHER, f"{OTHER} {percent(shares[-1][1])}", others)
+            entry.setEnabled(False)
         self.legend.show_first(len(shares))
         self.bar.show_shares(shares, "Languages: " + ", ".join(words))
 
     @Slot()
     def on_entry_clicked(self) -> None:
         self.language_chosen.emit(self.sender().language)
-
-    @Slot()
-    def on_menu_about_to_show(self) -> None:
-        self._menu.clear()
-        on = [each.language for each in self._corpus.by_language if each.language] if self._corpus else []
-        off = list(self._corpus.languages_off) if self._corpus else []
-        for language in sorted({*on, *off}, key=str.casefold):
-            action = self._menu.addAction(language_words(language))
-            action.setCheckable(True)
-            action.setChecked(language not in off)
-            action.setData(language)
-
-    @Slot(object)
-    def on_language_picked(self, action) -> None:
-        self.language_switched.emit(action.data(), action.isChecked())
 
 
 def percent(share: float) -> str:

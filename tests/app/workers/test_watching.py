@@ -312,6 +312,13 @@ def test_choices_are_applied_and_taken_back(program, repository):
     assert controller.corpus.languages_off == ("python",) and controller.corpus.totals.learned.files == 0
 
 
+def test_languages_that_are_off_by_default_are_among_those_that_are_off(program, repository):
+    (repository / "drawing.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>\n')
+    one = program()
+    one.open(repository)
+    assert one.state.repository.corpus.languages_off == ("svg",)
+
+
 def test_secrets_are_listed_without_what_they_say(program, repository):
     secret = "AKIA" + "Q3ZL7VN2XW8TJ5RM"
     (repository / "keys.py").write_text(f'def keys():\n    return "{secret}"\n')

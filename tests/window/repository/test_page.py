@@ -10,6 +10,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from app.values.events import Failure
 from app.values.memory import READY, MemoryView
+from app.values.repository import FileRow
 from app.window.repository.file_tree import NAME, TOKENS, VERDICT
 from app.window.repository.filters import CHANGED, HELD_OUT, LEFT_OUT
 from app.window.repository.page import FILES, SECRETS
@@ -151,11 +152,43 @@ def test_many_files_are_built_beside_the_window(opened, application, qtbot):
     assert all("b17" in path for path in shown(opened))
 
 
-def test_a_language_is_switched(opened, asked):
-    opened.languages.on_menu_about_to_show()
-    action = next(each for each in opened.languages._menu.actions() if each.data() == "TypeScript")
-    action.trigger()
-    assert asked == [("language", "TypeScript", False)]
+def test_languages_are_switched_one_after_the_other(opened, asked, qtbot):
+    menu = opened.languages.menu
+    menu.popup(opened.mapToGlobal(QPoint(0, 0)))
+    lines = {action.data(): action for action in menu.actions()}
+    qtbot.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(lines["TypeScript"]).center())
+    menu.setActiveAction(lines["Markdown"])
+    qtbot.keyClick(menu, Qt.Key.Key_Space)
+    assert asked == [("language", "TypeScript", False), ("language", "Markdown", False)]
+    assert menu.isVisible()  # there may be more to switch
+    menu.close()
+
+
+def test_the_languages_menu_has_shares_and_the_languages_that_are_off(opened, application):
+    drawing = FileRow("logo.svg", "svg", 10, None, False, "language_off", "language switched off", "svg")
+    application.repository.on_corpus(corpus((*rows(), drawing), languages_off=("svg",)), True)
+    menu = opened.languages.menu
+    menu.popup(opened.mapToGlobal(QPoint(0, 0)))
+    lines = {action.data(): (action.text().split("\t")[1], action.isChecked()) for action in menu.actions()}
+    assert lines["Python"] == ("90 %", True) and lines["svg"] == ("off, 1 file", False)
+    application.repository.on_corpus(corpus(languages_off=("Python", "svg")), True)
+    assert [action.data() for action in menu.actions()] == [*lines]  # nothing moves under the mouse
+    assert not menu.actions()[0].isChecked()
+    menu.close()
+
+
+def test_a_language_keeps_its_colour_when_its_rank_changes(opened, application, theme):
+    def colours():
+        grabbed = {}
+        for entry in filter(lambda each: each.isVisible(), opened.languages.entries):
+            grabbed[entry.language] = entry._square.pixmap().toImage().pixelColor(4, 4).name()
+        return grabbed
+
+    before = colours()
+    languages = tuple(reversed(corpus().by_language))
+    application.repository.on_corpus(corpus(by_language=languages), True)
+    assert [entry.language for entry in opened.languages.entries if entry.isVisible()] == [*before][::-1]
+    assert colours() == before and len(set(before.values())) == len(before)
 
 
 # ---- secrets
