@@ -226,6 +226,7 @@ class Application(QObject):
         controller.pause_wanted.connect(worker.pause)
         controller.resume_wanted.connect(worker.resume)
         controller.stop_wanted.connect(worker.stop)
+        controller.suspend_wanted.connect(worker.suspend)
         controller.cancel_wanted.connect(self._training_flag.cancel)
         controller.duty_cycle_changed.connect(worker.set_duty_cycle)
         controller.discard_wanted.connect(self._files_worker.discard)
@@ -359,7 +360,13 @@ class Application(QObject):
 
     @Slot()
     def on_training_changed(self) -> None:
-        if not self.training.active:
+        request, active = self.training.request, self.training.active
+        if request is not None and request.changes is not None:
+            if active:
+                self.repository.answer_offer(request.changes)
+            elif self.training.phase == "failed":
+                self.repository.renew_offer()
+        if not active:
             self._measure_ends.any.arm()
         self.completion.on_training(self.training.phase in ("running", "paused"))
 

@@ -46,6 +46,7 @@ class RepositoryController(QObject):
         self.corpus: CorpusView | None = None
         self.progress = (0, 0, "")  # done, total, of what
         self.changes = ChangesSince()
+        self._answered = ChangesSince()  # the changes that an adaptation was offered for, and the user has answered
         self.losses: dict[str, float] = {}  # held-out loss by path, once scored
         self.losses_of = ""  # the model that they were measured with
         self.scoring = (0, 0)  # files scored, files to score; (0, 0) when nothing is scored
@@ -134,6 +135,24 @@ class RepositoryController(QObject):
     def set_secret_policy(self, policy: str) -> None:
         """ "mask": empty the lines; "leave_out": leave the files out.  Kept as a setting."""
         self._settings.secret_policy = policy
+
+    @property
+    def offered_changes(self) -> ChangesSince:
+        """The changes to offer an adaptation for: none after an answer, until something else changes."""
+        changes, answered = self.changes, self._answered
+        same = changes.checkpoint == answered.checkpoint and set(changes.paths) <= set(answered.paths)
+        return ChangesSince() if same and changes.lines <= answered.lines else changes
+
+    def answer_offer(self, changes: ChangesSince | None = None) -> None:
+        """The user has accepted or declined the offer for these changes (by default all there are)."""
+        changes = self.changes if changes is None else changes
+        if changes != self._answered:
+            self._answered = changes
+            self.changes_counted.emit(self.changes)
+
+    def renew_offer(self) -> None:
+        """Nothing came of the answer: offer the same changes again."""
+        self.answer_offer(ChangesSince())
 
     def score_files(self) -> None:
         """Measure the held-out loss of every held-out file with the model in use: `losses`."""

@@ -39,6 +39,7 @@ class TrainingController(QObject):
     pause_wanted = Signal()
     resume_wanted = Signal()
     stop_wanted = Signal()
+    suspend_wanted = Signal()
     cancel_wanted = Signal()
     duty_cycle_changed = Signal(float)
     discard_wanted = Signal(str, str)  # checkpoint id, interrupted run's id
@@ -229,6 +230,17 @@ class TrainingController(QObject):
             self.stop_wanted.emit()
             self._enter("stopping")
 
+    @property
+    def can_suspend(self) -> bool:
+        """Whether there is a run whose progress can be saved and resumed later."""
+        return self.phase in ("running", "paused")
+
+    def suspend(self) -> None:
+        """Save the run's progress and leave it: `resume_run` continues it, also after the program was restarted."""
+        if self.can_suspend:
+            self.suspend_wanted.emit()
+            self._enter("stopping")
+
     # ---- afterwards
 
     def cancel_scoring(self) -> None:
@@ -320,7 +332,7 @@ class TrainingController(QObject):
 
     @Slot(object)
     def on_finished(self, finished: FinishedView | None) -> None:
-        """The run is over and what it made is in use at once; None: it was given up before it began."""
+        """The run is over and what it made is in use at once; None: it was cancelled or suspended."""
         self.finished = finished
         self.runs_wanted.emit()
         self._enter("finished" if finished is not None else "idle")

@@ -71,12 +71,12 @@ class Header(QFrame):
 
     @property
     def _offers_changes(self) -> bool:
-        return self._repository.changes.any and self._page != REPOSITORY
+        return self._repository.offered_changes.any and self._page != REPOSITORY
 
     @Slot()
     def on_changed(self) -> None:
         """Adapt, or adapt to what changed; nothing while a run goes on."""
-        changes = self._repository.changes
+        changes = self._repository.offered_changes
         self.adapt_button.setVisible(not self._training.active and self._page != ADAPT)
         self.adapt_button.setEnabled(bool(self._repository.root) and self._repository.phase in ("ready", "reading"))
         words = "Adapt to changes" if self._offers_changes else "Adapt"

@@ -131,9 +131,11 @@ class MainWindow(QMainWindow):
         application.engine.failed.connect(self.on_engine_failed)
         self.trouble_button.clicked.connect(self.on_trouble_wanted)
         self._settings.changed.connect(self.on_setting_changed)
+        self.closing_bar.suspend_wanted.connect(application.training.suspend)
         self.closing_bar.stop_wanted.connect(application.training.stop)
         self.closing_bar.tray_wanted.connect(self.on_tray_wanted)
         self.tray.window_wanted.connect(self.on_window_wanted)
+        self.tray.suspend_wanted.connect(self.on_suspend_from_tray)
         self.tray.quit_wanted.connect(self.on_quit_from_tray)
         self.on_state_changed()
 
@@ -301,8 +303,8 @@ class MainWindow(QMainWindow):
             self.actions_.refresh()
 
     @Slot(object)
-    def on_changes_counted(self, changes) -> None:
-        files = changes.files
+    def on_changes_counted(self, _changes) -> None:
+        files = self.application.repository.offered_changes.files
         self.rail.buttons[REPOSITORY].say(files, f"{counted(files, 'file')} changed since the checkpoint")
         self.actions_.refresh()
 
@@ -361,6 +363,12 @@ class MainWindow(QMainWindow):
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
         self.raise_()
         self.activateWindow()
+
+    @Slot()
+    def on_suspend_from_tray(self) -> None:
+        if self.application.training.can_suspend:
+            self._leaving = True
+            self.application.training.suspend()
 
     @Slot()
     def on_quit_from_tray(self) -> None:

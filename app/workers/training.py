@@ -34,7 +34,7 @@ class TrainingWorker(QObject):
     preparing = Signal(int, int, str)
     began = Signal(str, object)  # run, PlanView
     told = Signal(object)  # tuple of the trainer's events
-    finished = Signal(object)  # FinishedView, or None where the run was given up before it began
+    finished = Signal(object)  # FinishedView; None where the run was cancelled before its first step, or suspended
     failed = Signal(object)  # Failure
     checkpoint_saved = Signal(str)  # id
 
@@ -181,7 +181,30 @@ class TrainingWorker(QObject):
         if self._session is not None and self._paused:
             self._paused = False
             self._session.resume()
+            self._show_activity()
             self._again.emit()
+
+    @Slot()
+    def suspend(self) -> None:
+        """Save where the run is and leave it there: it can be resumed later, by another process as well."""
+        session = self._session
+        if session is None:
+            return
+        self._workbench.tell("Saving", 0.0)
+        try:
+            session.resume()
+            while not session.trainer.between_steps:  # a batch that did not fit is still to be learned
+                for event in session.advance():
+                    self._take(event)
+            session.save_progress()
+        except Exception as error:
+            self._send()
+            self._end()
+            self.failed.emit(failure_from(error))
+            return
+        self._send()
+        self._end()
+        self.finished.emit(None)
 
     @Slot(float)
     def set_duty_cycle(self, share: float) -> None:
@@ -233,10 +256,16 @@ class TrainingWorker(QObject):
         if self._events:
             self.told.emit(tuple(self._events))
             self._events = []
+        if not self._paused:
+            self._show_activity()
+
+    def _show_activity(self) -> None:
         step, plan = self._step_event, self._plan_event
-        if step is not None and plan is not None and not self._paused:
-            of = f" of {plan.steps:,}" if plan.steps else ""
-            self._workbench.tell(f"Training step {step.step:,}{of}", step.tokens_per_second)
+        if step is None or plan is None:
+            self._workbench.tell("Measuring held-out loss", 0.0)  # before the first step
+            return
+        of = f" of {plan.steps:,}" if plan.steps else ""
+        self._workbench.tell(f"Training step {step.step:,}{of}", step.tokens_per_second)
 
     def _finish(self) -> None:
         events = self._events

@@ -192,16 +192,42 @@ def test_nothing_is_started_while_a_run_goes_on(main_window, application):
     assert not main_window.actions_.adapt.isEnabled() and main_window.actions_.stop.isEnabled()
 
 
+def test_an_answered_offer_to_adapt_is_not_made_again(main_window, application):
+    open_repository(application)
+    find_devices(application)
+    application.repository.on_changes(changes())
+    main_window.show_page("Settings")
+    button, rail = main_window.header.adapt_button, main_window.rail.buttons["Repository"]
+    assert button.text() == "Adapt to changes" and rail.count.isVisible()
+    application.repository.answer_offer()
+    assert button.text() == "Adapt" and not rail.count.isVisible()
+    application.repository.on_changes(changes(15, 420, ("orbit/pass.py", "orbit/new.py")))
+    assert button.text() == "Adapt to changes" and rail.count.text() == "15"
+    application.training.adapt_to_changes()
+    assert not application.repository.offered_changes.any
+    application.training.on_finished(None)  # nothing came of it, and nothing else has changed
+    assert button.text() == "Adapt"
+    application.training.adapt_to_changes()
+    application.training.on_failed(Failure("The device was lost.", ""))
+    assert button.text() == "Adapt to changes"
+
+
 # ---- footer
+
+
+def test_the_footer_shows_the_memory_of_the_process_beside_the_models(main_window):
+    main_window.footer.on_process_due()
+    value, unit = main_window.footer.process.text().split()
+    assert float(value) > 0 and unit in ("MiB", "GiB")
 
 
 def test_the_footer_tells_the_engine_memory_watcher_and_speed(main_window, application):
     footer, engine = main_window.footer, application.engine
     assert footer.offline.text() == "no connections"
     assert footer.engine.words == "looking for devices" and footer.watcher.text() == "nothing"
-    assert footer.memory.text() == "none of 3 GiB" and footer.speed.text() == "– tokens/s"  # always there
+    assert footer.memory.text() == "0 B of 3 GiB" and footer.speed.text() == "– tokens/s"  # always there
     application.settings.memory_ceiling = 2 * GIB
-    assert footer.memory.text() == "none of 2 GiB"
+    assert footer.memory.text() == "0 B of 2 GiB"
     find_devices(application)
     open_repository(application)
     engine.on_memory(MemoryState({"weights": GIB}, int(1.9 * GIB), 2 * GIB, 3 * GIB))
@@ -212,7 +238,7 @@ def test_the_footer_tells_the_engine_memory_watcher_and_speed(main_window, appli
     engine.on_activity("Idle", 0.0)
     assert footer.speed.text() == "– tokens/s"
     application.repository.on_watcher("failed", "No more folders can be watched.")
-    assert footer.watcher.text() == "cannot" and "No more folders" in footer.watcher.toolTip()
+    assert footer.watcher.text() == "failed" and "No more folders" in footer.watcher.toolTip()
 
 
 # ---- menu and keys
@@ -255,6 +281,26 @@ def test_the_folder_is_chosen_and_read(main_window, application, monkeypatch, tm
 
 
 # ---- leaving
+
+
+def test_leaving_during_a_run_can_save_it_to_be_resumed(main_window, application, qtbot):
+    suspended = []
+    application.training.suspend_wanted.connect(lambda: suspended.append(1))
+    application.training._enter("running")
+    main_window.close()
+    press(qtbot, main_window.closing_bar.suspend_button)
+    assert suspended == [1] and main_window.isVisible() and main_window.closing_bar.is_saving
+    application.training.on_finished(None)
+    assert not main_window.isVisible()
+
+
+def test_a_run_without_a_first_step_cannot_be_resumed_later(main_window, application):
+    bar = main_window.closing_bar
+    application.training._enter("preparing")
+    main_window.close()
+    assert bar.isVisible() and not bar.suspend_button.isVisible() and bar.stop_button.hasFocus()
+    application.training._enter("running")
+    assert bar.suspend_button.isVisible()
 
 
 def test_leaving_during_a_run_asks_and_can_be_thought_better_of(main_window, application, qtbot):
@@ -325,7 +371,7 @@ def test_in_the_tray_a_run_goes_on_and_the_window_comes_back(theme, application,
     assert not window.isVisible() and application.training.phase == "running"
     assert not QApplication.instance().quitOnLastWindowClosed()
     application.training.progressed.emit()
-    assert "A run is at step" in window.tray.icon.toolTip()
+    assert "step 0 of" in window.tray.icon.toolTip()
     window.tray.open_action.trigger()
     assert window.isVisible() and QApplication.instance().quitOnLastWindowClosed()
     stopped = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Signal
 
 from app.values.repository import ChangesSince
 from app.values.words import about, counted
@@ -10,39 +10,30 @@ from app.window.parts import InlineMessage
 
 
 class ChangesBanner(InlineMessage):
-    """Hidden while nothing changed; "Later" hides it until more has."""
+    """Hidden while there is nothing to offer."""
 
     adapt_wanted = Signal()
     files_wanted = Signal()
+    put_off = Signal()
 
     def __init__(self) -> None:
         super().__init__(closable=False)
-        self._put_off = 0  # lines that "Later" was said to
-        self._changes = ChangesSince()
         self.show_button = self.add_button("Show them", help_words="Lists the changed files")
         self.later_button = self.add_button("Later", help_words="Asks again when more has changed")
         self.adapt_button = self.add_button(
             "Adapt to changes", primary=True, help_words="A short run on what changed, with older code mixed in"
         )
         self.show_button.clicked.connect(self.files_wanted)
-        self.later_button.clicked.connect(self.on_later_clicked)
+        self.later_button.clicked.connect(self.put_off)
         self.adapt_button.clicked.connect(self.adapt_wanted)
 
     def show_changes(self, changes: ChangesSince, can_adapt: bool, remembered: bool) -> None:
         """What changed since the checkpoint, if anything did; `remembered`: suggestions know it from the memory."""
-        if changes.checkpoint != self._changes.checkpoint or changes.lines < self._put_off:
-            self._put_off = 0
-        self._changes = changes
-        if not changes.any or (self._put_off and changes.lines <= self._put_off):
+        if not changes.any:
             self.put_away()
             return
         self.say(changes_words(changes, remembered), "Your code moved on.", "accent")
         self.adapt_button.setEnabled(can_adapt)
-
-    @Slot()
-    def on_later_clicked(self) -> None:
-        self._put_off = max(1, self._changes.lines)
-        self.put_away()
 
 
 def changes_words(changes: ChangesSince, remembered: bool = False) -> str:

@@ -137,6 +137,7 @@ class RepositoryPage(Page):
         self.error_card.action_wanted.connect(self.on_try_again)
         self.banner.adapt_wanted.connect(self.on_adapt_wanted)
         self._memory.switched.connect(self.on_memory_switched)
+        self.banner.put_off.connect(self._repository.answer_offer)
         self.banner.files_wanted.connect(self.on_changed_files_wanted)
         self.progress.cancelled.connect(repository.cancel)
         self.cancel_button.clicked.connect(repository.cancel)
@@ -322,7 +323,8 @@ class RepositoryPage(Page):
     def on_changes_counted(self, changes: ChangesSince) -> None:
         here = self._repository.phase not in ("gone", "failed")
         remembered = self._memory.is_there and self._memory.is_on
-        self.banner.show_changes(changes if here else ChangesSince(), not self._training.active, remembered)
+        offered = self._repository.offered_changes if here else ChangesSince()
+        self.banner.show_changes(offered, not self._training.active, remembered)
         if self._corpus is not None:
             self.filters.show_choices(self._corpus, changes)
 

@@ -86,13 +86,61 @@ def test_pause_holds_and_resume_goes_on(program, repository, tiny):
     training.pause()
     one.until(lambda: one.state.engine.activity == "Paused")
     held = training.step
-    one.qtbot.wait(150)
+    with one.qtbot.waitSignal(one.state.completion.completed, timeout=PATIENCE):
+        one.state.completion.request("def step_", "", "shelf_1.py")  # the engine's thread has had many turns by then
     assert training.phase == "paused" and training.step == held
     training.resume()
     one.until(lambda: training.step > held)
     training.pause()
     training.stop()  # also out of a pause
     one.until(lambda: training.phase == "finished")
+
+
+def test_after_resuming_the_engine_no_longer_says_that_it_is_paused(program, repository, tiny, monkeypatch):
+    """Also before the first step, while the held-out loss is measured."""
+    from engine.session.session import Session
+
+    plain = Session.advance
+    monkeypatch.setattr(Session, "advance", lambda self: [] if self.history else plain(self))
+    one = program()
+    training = one.state.training
+    one.open(repository)
+    one.small_options(tiny)
+    training.start()
+    one.until(lambda: training.phase == "running")
+    training.pause()
+    one.until(lambda: one.state.engine.activity == "Paused")
+    training.resume()
+    one.until(lambda: one.state.engine.activity != "Paused")
+    assert training.phase == "running" and training.step == 0
+    monkeypatch.setattr(Session, "advance", plain)
+    one.until(lambda: not training.active)
+
+
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_suspended_run_is_resumed_at_the_next_start_where_it_was(program, repository, tiny, paused):
+    one = program()
+    training = one.state.training
+    one.open(repository)
+    one.small_options(tiny, steps=1_000)
+    training.start()
+    one.until(lambda: training.step > 3)
+    if paused:
+        training.pause()
+    training.suspend()
+    one.until(lambda: not training.active)
+    reached = training.step
+    assert training.phase == "idle" and training.finished is None and one.failures == []
+    one.until(lambda: training.resumable)
+    one.state.stop()
+    other = program()
+    other.until(lambda: other.state.training.resumable)
+    (run,) = other.state.training.resumable
+    assert run.step == reached and run.problem == ""
+    other.state.training.resume_run(run.id)
+    other.until(lambda: not other.state.training.active)
+    assert other.state.training.phase == "finished", other.failures
+    assert list(other.state.training.history.step) == list(range(1, 1_001))
 
 
 def test_a_run_that_is_given_up_while_it_is_prepared_leaves_nothing(program, repository, tiny):
