@@ -47,6 +47,7 @@ LIMITS = {
     "carry_state": 0.0,
     "selective_scan_tokens": 1e-5,
     "narrow_int8": 5e-7,
+    "cache_append": 0.0,
     "argmax": 0.0,
 }
 Expect = Callable[[Sample], dict[str, np.ndarray]]

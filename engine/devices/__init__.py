@@ -5,8 +5,8 @@ names and meaning.
     cpu/        NumPy's BLAS and Numba      choice    which device there is and which one to take
     webgpu/     wgpu-py and shaders/        ledger    every byte that is held, by kind, against the ceiling
 
-    samples, decode_samples, sample_parts   small inputs for every kernel: self-test, tests, warm-up
-    reference, decode_reference             what every kernel means, in float64
+    samples, decode_samples, attention_samples, sample_parts   small inputs for every kernel: self-test, tests, warm-up
+    reference, decode_reference, attention_reference           what every kernel means, in float64
     single_kernel                           runs one kernel alone
 
 wgpu is imported in `webgpu/` only, and that only when it is asked for: a machine without a driver still has the CPU

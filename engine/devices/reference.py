@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.devices import decode_reference
+from engine.devices import attention_reference, decode_reference
 from engine.devices.samples import Sample
 from engine.graph.kernels import KERNELS, STATE_INTERVAL, Scalars, Statistics
 
@@ -326,5 +326,6 @@ def narrow_bfloat16(x, y) -> Arrays:
 
 
 _REFERENCES: dict[str, Callable[..., Arrays]] = {
-    name: getattr(decode_reference, name, None) or globals()[name] for name in KERNELS
+    name: getattr(decode_reference, name, None) or getattr(attention_reference, name, None) or globals()[name]
+    for name in KERNELS
 }

@@ -19,6 +19,7 @@ from engine.graph.tensor import KernelCall, Kind, Program, Tensor, View
 from tests.kernels.comparison import compare
 
 GUARD = 77
+ALIGNED = ("workspace", "cache")  # a cache is written by words of two numbers
 BEHIND = 68  # elements: a workgroup that takes 64 at a time runs into them
 
 
@@ -74,7 +75,7 @@ def check_inside(device: Device, sample: Sample, grid: OnGrid, at_least: float =
 def _placed(kernel: str, spec: Operand, array: np.ndarray, grid: OnGrid) -> tuple[View, np.ndarray]:
     """The operand's place in a tensor of its own, and that tensor's content."""
     width = array.shape[-1]
-    start = 16 if spec.name == "workspace" else 4 if grid.start else 5  # the workspace must be aligned
+    start = 16 if spec.name in ALIGNED else 4 if grid.start else 5
     may_lie_apart = spec.strided or (kernel.startswith("matmul") and array.ndim == 2)
     stride = width + (4 + -width % 4 + (not grid.rows) if may_lie_apart else 0)
     size = start + array.size // width * stride + BEHIND

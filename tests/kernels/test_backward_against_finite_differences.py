@@ -169,3 +169,34 @@ def test_cross_entropy():
     weights = np.full(8, scale)
     logits = sample.operands["logits"]
     check_gradients(weighted(sample, "losses", weights), {"logits": logits}, {"logits": reference(sample)["logits"]})
+
+
+@pytest.mark.parametrize("sizes", [Sizes(b=1, l=4, n=2, r=1), Sizes(b=2, l=7, n=4, r=2)])
+def test_attention(sizes):
+    forward = float64_sample("attention", sizes)
+    inputs = {name: forward.operands[name] for name in ("q", "k", "v")}
+    given = reference(forward)
+    d_y = float64_sample("attention_backward_queries", sizes).operands["d_y"]
+    deltas = with_operands(float64_sample("attention_deltas", sizes), d_y=d_y, y=given["y"], sums=given["sums"])
+    known = {**inputs, "d_y": d_y, "sums": reference(deltas)["sums"]}
+    gradients = {}
+    for kernel in ("attention_backward_queries", "attention_backward_keys"):
+        found = reference(with_operands(float64_sample(kernel, sizes), **known))
+        gradients |= {name.removeprefix("d_"): array for name, array in found.items()}
+    check_gradients(weighted(forward, "y", d_y), inputs, gradients)
+
+
+def test_rope():
+    sizes = Sizes(b=1, l=5, n=6, r=2)
+    forward, backward = float64_sample("rope", sizes), float64_sample("rope", sizes, seed=1, sign=-1)
+    d_y = backward.operands["x"]
+    gradients = {"x": reference(backward)["x"]}
+    check_gradients(weighted(forward, "x", d_y), {"x": forward.operands["x"]}, gradients)
+
+
+def test_swiglu():
+    sizes = Sizes(b=1, l=4, d=5)
+    forward, backward = float64_sample("swiglu", sizes), float64_sample("swiglu_backward", sizes)
+    x, d_g = forward.operands["x"], backward.operands["d_g"]
+    found = reference(with_operands(backward, x=x))
+    check_gradients(weighted(forward, "g", d_g), {"x": x}, {"x": found["x"]})

@@ -9,7 +9,8 @@ bound into a table of addresses, and all cores go through it together.
 
     device         buffers, which function a kernel name means, a plan bound to arrays
     products       the three matrix products, by BLAS
-    layers         embedding, norm, convolution          scan          the selective scan
+    layers         embedding, norm, MLP, convolution     scan          the selective scan
+    attention      with all its rows                     few_attention of a few rows against a cache
     loss           cross-entropy                         updates       sums, norms, AdamW, fills, casts
     decode         weights in 8 bits, and back           compile       how all of these are compiled
     replay         programs of few rows                  program_table its rows: where operands are, how they are cut up

@@ -196,3 +196,41 @@ def best_few(row, numbers, task):
     for i in range(4 * whole, 4 * v, 4):
         rest += exp(float_at(logits + i) - highest)
     put_float(best, f32(math.log(total(sums) + rest)) + highest)
+
+
+@few
+def multiply(row, numbers, task):
+    """scale; a task is a row."""
+    m = columns_of(row, 0)
+    for j in range(address(row, 0) + 4 * m * task, address(row, 0) + 4 * m * (task + 1), 4):
+        put_float(j, float_at(j) * f32(numbers[0]))
+
+
+@few
+def rotate(row, numbers, task):
+    """rope; a task is a token."""
+    width, head_dim = columns_of(row, 0), int(numbers[0])
+    half = head_dim // 2
+    x = address(row, 0) + 4 * width * task
+    cosines = address(row, 2) + 4 * head_dim * int_at(address(row, 1) + 12 * task)
+    for h in range(0, width, head_dim):
+        for j in range(4 * h, 4 * (h + half), 4):
+            at = cosines + j - 4 * h
+            c, s = float_at(at), float_at(at + 4 * half) * f32(numbers[1])
+            low, high = float_at(x + j), float_at(x + j + 4 * half)
+            put_float(x + j, low * c - high * s)
+            put_float(x + j + 4 * half, high * c + low * s)
+
+
+@few
+def gated(row, numbers, task):
+    """swiglu; a task is a token."""
+    f = columns_of(row, 1)
+    z, g = address(row, 0) + 8 * f * task, address(row, 1) + 4 * f * task
+    whole = f - f % LANES
+    for c in range(0, 4 * whole, WIDTH):
+        z_c = lanes_at(z + c)
+        put_lanes(g + c, lanes_at(z + 4 * f + c) * z_c * sigmoid(z_c))
+    for c in range(4 * whole, 4 * f, 4):
+        z1 = float_at(z + c)
+        put_float(g + c, float_at(z + 4 * f + c) * z1 * sigmoid(z1))

@@ -1,4 +1,4 @@
-"""Embedding, norm and convolution on the CPU, forward and backward."""
+"""Embedding, norm, rotation, gated MLP and convolution on the CPU, forward and backward."""
 
 from __future__ import annotations
 
@@ -93,6 +93,51 @@ def rmsnorm_backward(d_y, x, scale, inverse_rms, d_x, d_scale, accumulate):
                 sums[j] += d_y[i, j] * x[i, j] * r
         if d_scale.shape[0] > 0:
             d_scale[part, :] = sums
+
+
+@kernel
+def scale(x, factor):
+    """x *= factor."""
+    for i in prange(x.shape[0]):
+        for j in range(x.shape[1]):
+            x[i, j] *= f32(factor)
+
+
+@kernel
+def rope(x, places, rotations, head_dim, sign):
+    """Rotate the halves of every head of x (t, heads * head_dim) by the angles of its token's position."""
+    t, width = x.shape
+    half = head_dim // 2
+    for i in prange(t):
+        at = places[i, 0]
+        for h in range(0, width, head_dim):
+            for j in range(half):
+                c, s = rotations[at, j], rotations[at, half + j] * f32(sign)
+                low, high = x[i, h + j], x[i, h + half + j]
+                x[i, h + j] = low * c - high * s
+                x[i, h + half + j] = high * c + low * s
+
+
+@kernel
+def swiglu(x, g):
+    """g (t, f) = silu(x[:, :f]) * x[:, f:]."""
+    t, f = g.shape
+    for i in prange(t):
+        for j in range(f):
+            g[i, j] = x[i, f + j] * x[i, j] * sigmoid(x[i, j])
+
+
+@kernel
+def swiglu_backward(d_g, x, g):
+    """In place: x (t, 2f) becomes its own gradient; g is computed again."""
+    t, f = g.shape
+    for i in prange(t):
+        for j in range(f):
+            z, u, d = x[i, j], x[i, f + j], d_g[i, j]
+            s = sigmoid(z)
+            g[i, j] = u * z * s
+            x[i, j] = d * u * s * (ONE + z * (ONE - s))
+            x[i, f + j] = d * z * s
 
 
 @kernel

@@ -87,6 +87,7 @@ float_at = reader("float_at", ir.FloatType(), 4, types.float32)
 put_float = _writer("put_float", ir.FloatType(), 4, types.float32)
 int_at = reader("int_at", ir.IntType(32), 4, types.int32)
 put_int = _writer("put_int", ir.IntType(32), 4, types.int32)
+put_short = _writer("put_short", ir.IntType(16), 2, types.uint16)
 lanes_at = reader("lanes_at", _FLOATS, 4, lanes_type)
 put_lanes = _writer("put_lanes", _FLOATS, 4, lanes_type)
 # Sixteen float16, or sixteen bytes with a sign, as float32

@@ -17,6 +17,7 @@ from queue import SimpleQueue
 import numpy as np
 
 from engine.compiling import compiled
+from engine.devices.cpu.few_attention import append, attend
 from engine.devices.cpu.few_products import product_float16, product_float32, product_int8
 from engine.devices.cpu.few_rows import (
     best_few,
@@ -25,8 +26,11 @@ from engine.devices.cpu.few_rows import (
     carry_state,
     convolve,
     gate,
+    gated,
     gather,
+    multiply,
     norm,
+    rotate,
     scan,
 )
 from engine.devices.cpu.program_table import CODE, OPERANDS, ROW_WORDS, STEP, TASKS, WORDS
@@ -60,6 +64,11 @@ CODES = {
             "carry_state",
             "argmax",
             "top_k",
+            "scale",
+            "rope",
+            "swiglu",
+            "cache_append",
+            "attention_cached",
         ]
     )
 }
@@ -100,8 +109,18 @@ def replay(table, numbers, counters, run):
                 carry_state(row, values, task)
             elif code == 10:
                 best_one(row, values, task)
-            else:
+            elif code == 11:
                 best_few(row, values, task)
+            elif code == 12:
+                multiply(row, values, task)
+            elif code == 13:
+                rotate(row, values, task)
+            elif code == 14:
+                gated(row, values, task)
+            elif code == 15:
+                append(row, values, task)
+            else:
+                attend(row, values, task)
             add_to_word(words + 8 * FINISHED, 1)
         if task == STALE:
             break
@@ -197,7 +216,7 @@ class Replay:
                 rows, columns = (1, *view.shape)[-2:] if len(view.shape) < 3 else (view.shape[0], view.shape[-1])
                 at = OPERANDS + WORDS * number
                 row[at : at + WORDS] = locate(view), rows, columns, view.stride
-        first, second = call.operands[0], call.operands[1]
+        first, second = (*call.operands, None)[:2]
         if call.kernel.startswith("matmul"):
             row_bytes = second.stride * DTYPE_BYTES[second.tensor.dtype]
             row[STEP] = max(1, TASK_BYTES // row_bytes)
@@ -205,6 +224,8 @@ class Replay:
         elif call.kernel.endswith("_tokens"):
             row[STEP] = TASK_CHANNELS
             row[TASKS] = -(-first.shape[1] // TASK_CHANNELS)
+        elif call.kernel == "attention_cached":
+            row[TASKS] = first.shape[0] * (second.shape[1] // int(call.numbers["head_dim"]))
         else:
             row[TASKS] = 1 if call.kernel.startswith("carry") else first.shape[0]
 

@@ -4,6 +4,7 @@
     normalise     the norm and its backward                      matmul       the three products, in several variants
     convolution   with SiLU, and its backward                    scan         the selective scan, in several variants
     loss          cross-entropy                                  optimiser    sums, clipping, AdamW
+    attention     of a dense decoder, with rotation, cache, gated MLP
     decoding      a few tokens from a state on, fewer bits       operands     what all of them ask of a view
 
 A function chooses shader, parameters and grid by shapes and by `AdapterTraits` (a software adapter, the fastest product
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from engine.devices.webgpu.launch import LaunchFunction
 from engine.devices.webgpu.launches import (
+    attention,
     convolution,
     decoding,
     elementwise,
@@ -35,4 +37,5 @@ LAUNCHES: dict[str, LaunchFunction] = {
     **loss.LAUNCHES,
     **optimiser.LAUNCHES,
     **decoding.LAUNCHES,
+    **attention.LAUNCHES,
 }
