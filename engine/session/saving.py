@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from engine.errors import CodecoilError
@@ -20,6 +20,7 @@ Job = Callable[[], Event | None]
 class _Pending:
     step: int
     future: Future[Event | None]
+    required: bool
 
 
 class BackgroundWriter:
@@ -34,13 +35,13 @@ class BackgroundWriter:
     def busy(self) -> bool:
         return any(not pending.future.done() for pending in self._pending)
 
-    def submit(self, step: int, job: Job) -> None:
-        """Run `job` soon; `step` is where the run is."""
+    def submit(self, step: int, job: Job, required: bool = False) -> None:
+        """Run `job` soon; `step` is where the run is.  The failure of a `required` job ends the run."""
         self._threads = self._threads or ThreadPoolExecutor(1, "saving")
-        self._pending.append(_Pending(step, self._threads.submit(job)))
+        self._pending.append(_Pending(step, self._threads.submit(job), required))
 
     def collect(self) -> list[Event]:
-        """The events of what is done.  A failure becomes a note, once for each wording."""
+        """The events of what is done.  A failure becomes a note, once for each message, or is raised (`required`)."""
         events: list[Event] = []
         while self._pending and self._pending[0].future.done():
             pending = self._pending.popleft()
@@ -48,17 +49,16 @@ class BackgroundWriter:
             if error is None:
                 event = pending.future.result()
                 events += [] if event is None else [event]
-            elif not isinstance(error, CodecoilError):
+            elif pending.required or not isinstance(error, CodecoilError):
                 raise error
             elif str(error) not in self._told:
                 self._told.add(str(error))
                 events.append(NoteEvent(pending.step, str(error), "saving"))
         return events
 
-    def wait(self) -> None:
-        """Until nothing is being written."""
-        for pending in self._pending:
-            pending.future.exception()
+    def wait(self, seconds: float | None = None) -> None:
+        """Until nothing is being written, or for at most so long."""
+        wait([pending.future for pending in self._pending], seconds)
 
     def close(self) -> None:
         """Wait for what is being written, and end the thread."""

@@ -42,6 +42,7 @@ from engine.train.trainer_state import TrainerState
 KEPT_COPIES = 5  # of what is trained: in a saved run now, best and two moments, and in the result
 SAVE_SECONDS = 45.0  # between two savings: with the time that writing takes, a crash costs less than a minute
 GENTLER = 0.1  # of a mode's rate, for changes: at all of it, what the model knows of the rest gets worse at once
+WAIT_SECONDS = 0.05  # at a time, for the first save: a pause or a stop must not wait for the disk
 TOKEN_IDS = "token_ids"
 
 Progress = Callable[[int, int, str], None]
@@ -126,12 +127,15 @@ class Session:
         events: list[Event] = [NoteEvent(self.trainer.step, note) for note in self._notes if note]
         self._notes = []
         events += self._writer.collect()
+        if self._saved_step < 0 and self._writer.busy:
+            self._writer.wait(WAIT_SECONDS)  # nothing is computed before it is certain that it can be kept
+            return events
         try:
             if self._ended is None:
                 events += self._train()
             self._history += [without_memory(event.to_json()) for event in events]
             if self._ended is None:
-                self._save_when_due(events)
+                self._save_when_due()
             else:
                 events += self._finish(self._ended)
         except DeviceError as error:
@@ -185,14 +189,14 @@ class Session:
                 self._snapshot_when_due(event)
         return events
 
-    def _save_when_due(self, events: list[Event]) -> None:
+    def _save_when_due(self) -> None:
         """The first evaluation makes a run worth resuming; after that the time decides."""
         if self._writer.busy or not self.trainer.between_steps:
             return
-        first = self._saved_step < 0 and any(isinstance(event, EvaluationEvent) for event in events)
+        first = self._saved_step < 0 and any(line["event"] == "evaluation" for line in self._history)
         moved = self.trainer.step != self._saved_step
         if first or (moved and time.monotonic() - self._saved_at >= SAVE_SECONDS):
-            self._save_in_background()
+            self._save_in_background(required=first)
 
     def _finish(self, ended: FinishedEvent) -> list[Event]:
         """Keep the result; the saved progress is let go only then."""
@@ -223,8 +227,8 @@ class Session:
 
     # ---- saving on the way
 
-    def _save_in_background(self) -> None:
-        """A copy is taken now; the disk is another thread's business."""
+    def _save_in_background(self, required: bool) -> None:
+        """Copy the state now, and write it in another thread."""
         saved, step = self._saved_run(), self.trainer.step
 
         def write() -> None:
@@ -232,7 +236,7 @@ class Session:
             self._saved_step = step
 
         self._saved_at = time.monotonic()
-        self._writer.submit(step, write)
+        self._writer.submit(step, write, required)
 
     def _saved_run(self) -> SavedRun:
         state = self.trainer.state()

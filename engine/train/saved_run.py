@@ -6,21 +6,21 @@ renamed, so that a kill leaves the old one or the new one; a checksum over every
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
+from engine.atomic_file import replacing, sweep
 from engine.errors import CheckpointError, ConfigError
 from engine.train.options import TrainingOptions
 from engine.train.trainer_state import TrainerState
@@ -28,6 +28,7 @@ from engine.train.trainer_state import TrainerState
 VERSION = "2"
 SUFFIX = ".safetensors"
 HISTORY = "history"  # the array that holds the lines of the history, compressed
+RESERVED_AT_ONCE = 1 << 20  # bytes
 DTYPES = {"float32": "F32", "int32": "I32", "uint8": "U8"}
 
 
@@ -67,7 +68,7 @@ def run_path(folder: Path, run: str) -> Path:
 
 
 def save_run(folder: Path, saved: SavedRun) -> None:
-    """Write the run's file, whole or not at all."""
+    """Replace the run's file."""
     arrays = {name: np.ascontiguousarray(array) for name, array in saved.state.arrays.items()}
     lines = "".join(json.dumps(line) + "\n" for line in saved.history)
     arrays[HISTORY] = np.frombuffer(zlib.compress(lines.encode(), 1), np.uint8)
@@ -83,41 +84,46 @@ def save_run(folder: Path, saved: SavedRun) -> None:
         }
     )
     path = run_path(folder, saved.run)
-    partial = path.with_suffix(f".{os.getpid()}.part")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with open(partial, "wb") as file:
+        with replacing(path) as file:
             for part in _parts(arrays, {"version": VERSION, "digest": _digest(about, arrays), "about": about}):
                 file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
         raise CheckpointError(
             f"The progress of the run cannot be saved in {folder}: {error.strerror or error}.",
-            "Make room or choose another data folder; what was saved before is still there.",
+            "Free some disk space, or choose another data folder. The previous save is intact.",
         ) from error
 
 
 def require_room(folder: Path, nbytes: int) -> None:
-    """Refuse a folder that cannot be written or has not `nbytes` left: better before hours of training than after."""
+    """Refuse a folder that cannot hold a file of `nbytes`: better before hours of training than after.
+
+    The file is reserved and removed again; free space as the system reports it knows nothing of quotas and limits.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        free = shutil.disk_usage(folder).free
         with tempfile.TemporaryFile(dir=folder) as file:
-            file.write(b"a trial")
-            file.flush()
+            _reserve(file, nbytes)
     except OSError as error:
         raise CheckpointError(
-            f"Nothing can be saved in {folder}: {error.strerror or error}.", "Make room or choose another data folder."
+            f"The run needs {nbytes / 2**20:,.1f} MiB in {folder} for its progress and its result, "
+            f"which cannot be written: {error.strerror or error}.",
+            "Free some disk space, or choose another data folder.",
         ) from error
-    if free < nbytes:
-        raise CheckpointError(
-            f"{folder} has {free / 2**20:,.0f} MiB left; the run needs {nbytes / 2**20:,.0f} MiB to be kept.",
-            "Make room or choose another data folder.",
-        )
+
+
+def _reserve(file: BinaryIO, nbytes: int) -> None:
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(file.fileno(), 0, nbytes)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+                raise
+    for _ in range(-(-nbytes // RESERVED_AT_ONCE)):
+        file.write(bytes(RESERVED_AT_ONCE))
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def load_run(folder: Path, run: str) -> SavedRun:
@@ -164,11 +170,11 @@ def interrupted_runs(folder: Path) -> list[RunInfo]:
 
 
 def forget_run(folder: Path, run: str) -> None:
-    """Delete the file of a run that is over, and what killed processes left of it."""
+    """Delete the file of a run that is over, and what killed processes left in the folder."""
     path = run_path(folder, run)
     try:
-        for leftover in (*folder.glob(f"{run}.*.part"), path):
-            leftover.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+        sweep(folder)
     except OSError as error:
         raise CheckpointError(
             f"The saved progress {path} cannot be deleted: {error.strerror or error}.", "Delete it by hand."

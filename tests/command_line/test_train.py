@@ -1,5 +1,6 @@
 """`codecoil train`: events as lines, words for people, interrupts, and exit codes."""
 
+import errno
 import json
 import os
 import re
@@ -274,6 +275,19 @@ def test_a_reader_that_goes_away_at_the_end_leaves_a_finished_run(
     assert main(["train", str(repository), *options]) == 0
     assert interrupted_runs(data_folder / "runs") == []
     assert len(CheckpointStore(data_folder / "checkpoints").list()) == 2
+
+
+def test_a_full_disk_is_refused_before_the_first_step(repository, tiny_base, data_folder, capsys, monkeypatch):
+    """As a quota refuses it: the space that the system reports as free says nothing about that."""
+
+    def refuse(file, start, size):
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    monkeypatch.setattr(os, "posix_fallocate", refuse)
+    options = [*SHORT, "--base", "tiny", "--mode", "full", "--steps", "10", "--json"]
+    assert main(["train", str(repository), *options]) == 2
+    out, said = capsys.readouterr()
+    assert out == "" and str(data_folder / "runs") in said and not interrupted_runs(data_folder / "runs")
 
 
 def test_a_device_that_fails_says_how_to_go_on(repository, tiny_base, data_folder, capsys, monkeypatch):

@@ -2,12 +2,15 @@
 
 import errno
 import os
+import re
 import shutil
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from engine import atomic_file
 from engine.checkpoints.store import writing
 from engine.checkpoints.store.store import CheckpointStore
 from engine.corpus.tokens.tokenizer import Tokenizer
@@ -49,10 +52,7 @@ def failing_disk(monkeypatch):
             raise OSError(number, os.strerror(number), "a file")
 
         monkeypatch.setattr(writing.Disk, "create", refuse)
-        plain = open
-        monkeypatch.setattr(
-            saved_run, "open", lambda name, mode="r": refuse() if "w" in mode else plain(name, mode), raising=False
-        )
+        monkeypatch.setattr(atomic_file, "open", refuse, raising=False)
 
     return fail
 
@@ -80,9 +80,7 @@ def test_a_disk_that_refuses_is_told_and_nothing_is_lost(
             events += session.advance()
             session._writer.wait()
     assert refused.value.remedy
-    assert any(
-        progress in e.text and "saved before is still there" in e.text for e in events if isinstance(e, NoteEvent)
-    )
+    assert any(progress in e.text and "intact" in e.text for e in events if isinstance(e, NoteEvent))
     session.close()
     monkeypatch.undo()
     monkeypatch.setattr("engine.session.bases.starter_folder", lambda: None)
@@ -114,14 +112,42 @@ def test_a_data_folder_that_became_read_only_refuses_before_training(
     assert refused.value.remedy and cpu.ledger.total == 0
 
 
-def test_a_disk_without_room_for_the_result_refuses_before_training(
+@contextmanager
+def largest_file(nbytes):
+    """No file of this process may grow beyond `nbytes`: like a quota, nothing that shows as free space."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("reserves", [True, False], ids=["reserved", "written"])
+def test_a_disk_without_room_for_the_run_refuses_before_training(
+    reserves, repository, data_folder, tiny_base, cpu, monkeypatch
+):
+    if not reserves:
+        monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    with largest_file(100_000), pytest.raises(CheckpointError, match=re.escape(str(data_folder / "runs"))) as refused:
+        Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    assert refused.value.remedy and cpu.ledger.total == 0 and not any((data_folder / "runs").iterdir())
+
+
+def test_a_disk_that_is_full_at_the_first_saving_ends_the_run_before_its_first_step(
     repository, data_folder, tiny_base, cpu, monkeypatch
 ):
-    usage = shutil.disk_usage(data_folder)
-    monkeypatch.setattr(saved_run.shutil, "disk_usage", lambda folder: usage._replace(free=1000))
-    with pytest.raises(CheckpointError, match="0 MiB left; the run needs"):
-        Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
-    assert cpu.ledger.total == 0 and not any((data_folder / "runs").iterdir())
+    session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
+    monkeypatch.setattr(atomic_file.os, "replace", lambda *names: refuse_writing())
+    with pytest.raises(CheckpointError, match="No space left"):
+        list(session.run())
+    assert session.trainer.step == 0 and not session.can_resume
+    session.close()
+
+
+def refuse_writing():
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 # ---- the repository

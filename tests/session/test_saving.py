@@ -67,15 +67,20 @@ def test_training_does_not_wait_for_the_disk(repository, data_folder, tiny_base,
 
     def slow(*arguments):
         calls.append(1)
-        hang.wait(20)
+        hang.wait()
 
-    monkeypatch.setattr(session_module, "save_run", slow)
     session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
-    while session.trainer.step < 5:
+    while session.trainer.step < 1:
         session.advance()
-    assert len(calls) == 1
-    hang.set()
-    session.close()
+    session._writer.wait()
+    monkeypatch.setattr(session_module, "save_run", slow)
+    try:
+        while session.trainer.step < 5:
+            session.advance()
+        assert len(calls) == 1
+    finally:
+        hang.set()
+        session.close()
 
 
 class PlayedTime:
@@ -232,9 +237,11 @@ def test_a_saving_that_fails_is_a_note_once_and_training_goes_on(
     def full(*arguments):
         raise CheckpointError("The progress cannot be saved: the disk is full.", "Make room.")
 
-    monkeypatch.setattr(session_module, "save_run", full)
     session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
     events = []
+    while session.trainer.step < 1:
+        events += session.advance()
+    monkeypatch.setattr(session_module, "save_run", full)
     while not session.finished:
         events += session.advance()
         session._writer.wait()
