@@ -152,7 +152,7 @@ class Board(QWidget):
         if len(history):
             used = sum(int(history.memory[kind][-1]) for kind in kinds)
             ceiling = f" of {nbytes(self.memory.ceiling)}" if self.memory.ceiling else ""
-            self.memory_card.heading.say(f"{nbytes(used)}{ceiling}")
+            self.memory_card.heading.say(f"{nbytes(used)}{ceiling}" if used else "")  # resumed: not read yet
             self.speed_card.heading.say(f"{history.tokens_per_second[-1]:,.0f}")
         else:
             self.memory_card.heading.say("")

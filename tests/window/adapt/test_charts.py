@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
@@ -82,6 +84,33 @@ def test_rate_and_norm_have_an_axis_each(board, history):
     assert rates._norm.getData()[1].max() * rates.right.unit == pytest.approx(history.gradient_norm.max())
     assert rates.left.tickStrings([0, 1e-3 / rates.left.unit], 1, 1) == ["0", "1e-3"]
     assert readings(rates, 0) == {"learning rate": "0.003", "gradient norm": f"{history.gradient_norm[0]:.3g}"}
+
+
+def test_a_single_reading_is_drawn(board):
+    run = RunHistory()
+    run.add(next(event for event in events(1) if isinstance(event, StepEvent)))
+    board.show_run(run, 100, CEILING)
+    board.draw_now()
+    assert board.memory._areas["weights"].getData()[0].tolist() == [0, 1]
+    assert board.speed._speed.getData()[0].tolist() == [0, 1]
+    assert board.memory_card.heading.remark.words == "16 MiB of 3 GiB"
+
+
+def test_steps_before_a_run_was_resumed_have_no_memory_and_are_not_drawn_as_zero(board):
+    run = RunHistory()
+    steps = [event for event in events(8) if isinstance(event, StepEvent)]
+    for event in steps[:6]:
+        run.add(replace(event, memory={}))
+    board.show_run(run, 100, CEILING)
+    board.draw_now()
+    assert board.memory_card.heading.remark.words == "" and not board.memory._words.isVisible()
+    run.add(steps[6])
+    board.mark()
+    board.draw_now()
+    x, y = board.memory._areas["activations"].getData()
+    assert x.tolist() == [6, 7] and y.tolist() == [16 * MIB] * 2
+    assert board.memory_card.heading.remark.words == "16 MiB of 3 GiB"
+    assert list(readings(board.memory, 2)) == ["before the run was resumed"]
 
 
 def test_memory_is_stacked_by_kind_and_held_against_the_ceiling(board, history):

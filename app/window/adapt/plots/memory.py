@@ -17,7 +17,7 @@ from app.theme.plots import MEMORY_TOKENS, PlotStyle
 from app.values.words import nbytes
 from app.window.adapt.memory_bar import KINDS_HELP
 from app.window.adapt.plots.chart import Chart, Curve
-from app.window.adapt.plots.numbers import fitted, thinned
+from app.window.adapt.plots.numbers import fitted, from_its_start, thinned
 from app.window.adapt.plots.read_out import Reading
 from app.window.adapt.plots.timeline import Timeline
 from app.window.adapt.plots.words import size
@@ -64,18 +64,21 @@ class MemoryChart(Chart):
         self._words.setFont(style.axis_font())
 
     def draw(self, history: RunHistory, low: float, high: float, columns: int) -> tuple[float, float]:
-        total, highest = np.zeros(len(history.step)), 0.0
-        memory = history.memory
-        for height, kind in enumerate(self.kinds(history)):
-            total = total + memory[kind]
+        kinds, memory, highest = self.kinds(history), history.memory, 0.0
+        known = np.zeros(len(history.step), bool)  # steps before a run was resumed may have no reading
+        for kind in kinds:
+            known |= memory[kind] > 0
+        step, total = history.step[known], np.zeros(int(known.sum()))
+        for height, kind in enumerate(kinds):
+            total = total + memory[kind][known]
             area = self._areas.get(kind) or self._new_area(kind)
             area.setZValue(-height)  # a higher sum is drawn before, and hidden as far as the lower ones reach
-            x, y = thinned(history.step, total, low, high, columns)
+            x, y = thinned(*from_its_start(step, total), low, high, columns)
             area.setData(x, y)
             highest = max(highest, float(y.max(initial=0.0)))
         shown = self.ceiling > 0 and highest >= NEAR * self.ceiling
         self._line.setVisible(shown)
-        self._words.setVisible(self.ceiling > 0)
+        self._words.setVisible(self.ceiling > 0 and highest > 0)
         self._words.setColor(self.style_.colour("bad_text" if shown else "mute"))
         if shown:
             self._line.setPos(self.ceiling)
@@ -85,7 +88,7 @@ class MemoryChart(Chart):
             self._say_ceiling(f"↑ ceiling {nbytes(self.ceiling)}", low, highest, 1)
             room = LINE / max(3.0 * LINE, self.getViewBox().height())
             highest /= 1 - room
-        return 0.0, highest or 1.0
+        return 0.0, highest or float(self.ceiling) or 1.0
 
     def _say_ceiling(self, words: str, x: float, y: float, anchor: int) -> None:
         """Words at a place: below it (anchor 0) or above it (1)."""
@@ -107,7 +110,7 @@ class MemoryChart(Chart):
         memory = history.memory
         kinds = self.kinds(history)
         if not any(memory[kind][index] for kind in kinds):
-            yield Reading("mute", "before the run was resumed", "not kept")
+            yield Reading("mute", "before the run was resumed", "not recorded")
             return
         for kind in reversed(kinds):
             yield Reading(MEMORY_TOKENS.get(kind, "mute"), kind, nbytes(int(memory[kind][index])), shape="area")

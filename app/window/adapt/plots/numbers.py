@@ -32,6 +32,11 @@ def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float, columns: int)
     return np.stack([x[starts], x[ends]], axis=1).ravel(), kept
 
 
+def from_its_start(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A curve of readings that each hold for a whole step, begun one step earlier: a single reading is seen, too."""
+    return (np.concatenate([[x[0] - 1], x]), np.concatenate([y[:1], y])) if len(x) else (x, y)
+
+
 class Smoother:
     """An exponential mean of a growing series; only what is new is computed."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from app.state.run_history import RunHistory
 from app.theme.plots import PlotStyle
 from app.window.adapt.plots.chart import Chart
-from app.window.adapt.plots.numbers import thinned
+from app.window.adapt.plots.numbers import from_its_start, thinned
 from app.window.adapt.plots.read_out import Reading
 from app.window.adapt.plots.timeline import Timeline
 from app.window.adapt.plots.words import count
@@ -35,7 +35,7 @@ class SpeedChart(Chart):
         self._speed.setBrush(style.brush("second", 0.15))
 
     def draw(self, history: RunHistory, low: float, high: float, columns: int) -> tuple[float, float]:
-        x, y = thinned(history.step, history.tokens_per_second, low, high, columns)
+        x, y = thinned(*from_its_start(history.step, history.tokens_per_second), low, high, columns)
         self._speed.setData(x, y)
         return 0.0, float(np.nanmax(y, initial=0.0)) or 1.0
 
