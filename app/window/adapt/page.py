@@ -239,7 +239,7 @@ class AdaptPage(Page):
         training = self._training
         done, total, what = training.scoring
         if training.score_problem:
-            return f"Not everything was measured: {training.score_problem}"
+            return f"The scorecard is incomplete: {training.score_problem}"
         if total:
             return f"Measuring the scorecard: {what}, {done:,} of {total:,}" if what else "Measuring the scorecard…"
         return ""

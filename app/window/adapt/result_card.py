@@ -1,4 +1,4 @@
-"""A run that is over: how the model was on held-out code before and is after, and what to do with the result."""
+"""A finished run: held-out scores before and after it, and what to do with the result."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from app.values.words import counted
 from app.window.adapt.words import change, clock
 from app.window.parts import NOTHING, Card, PlainButton, PrimaryButton, label, set_tone, tip
 
-SAME = 0.0015  # a difference of held-out losses that nobody would see
+SAME = 0.0015  # a difference in held-out loss that is not worth mentioning
 LARGEST_LOSS = 50.0  # whose perplexity can be shown
-PERPLEXITY = "Perplexity: {} before, {} after; among so many equally likely tokens it wavers."
-RUN_LOSS = "The run itself measured {:.3f} before and {:.3f} after, on the files that chose the step that was kept."
-WITH_MEMORY = "With the memory of the repository: {} before, {} after."
-RANGE = "The value lies in its range with 95 % confidence."
-UNDECIDED = "The change is within what chance alone can do."
+PERPLEXITY = "Perplexity: {} before, {} after. That many equally likely next tokens would be as uncertain."
+RUN_LOSS = "The run itself measured {:.3f} before and {:.3f} after, on the files that decided which step to keep."
+WITH_MEMORY = "With the repository's memory: {} before, {} after."
+INTERVALS = "In parentheses: the 95 % confidence interval."
+UNDECIDED = "A change this small may be chance."
 IN_USE = " It is in use now."
 
-
-Ranges = tuple[tuple[float, float] | None, tuple[float, float] | None]  # before, after
+Interval = tuple[float, float] | None  # 95 %; None where it is not known
 
 
 @dataclass(frozen=True)
@@ -37,22 +36,23 @@ class Measure:
     lower_is_better: bool
     is_share: bool
 
-    def words(self, value: float | None) -> str:
-        """A value, or a dash where nothing was measured."""
+    def words(self, value: float | None, interval: Interval = None) -> str:
+        """A value with its interval, such as "26.0 % (19–33)"; a dash where nothing was measured."""
         if value is None:
             return NOTHING
-        return f"{value * 100:.1f} %" if self.is_share else f"{value:.3f}"
+        found = f"{value * 100:.1f} %" if self.is_share else f"{value:.3f}"
+        between = self.interval_words(interval)
+        return f"{found} ({between})" if between else found
 
-    def range_words(self, within: tuple[float, float] | None) -> str:
-        """Where a value lies with 95 % confidence; "" where that is not known."""
-        if within is None or not all(map(math.isfinite, within)):
+    def interval_words(self, interval: Interval) -> str:
+        """19–33 for a share, 2.20–2.69 otherwise: no finer than it is known; "" where it is not."""
+        if interval is None or not all(map(math.isfinite, interval)):
             return ""
-        scale, digits, unit = (100, 1, " %") if self.is_share else (1, 3, "")
-        low, high = (f"{number * scale:.{digits}f}" for number in within)
-        return f"between {low} and {high}{unit}"
+        scale, digits = (100, 0 if interval[1] >= 0.1 else 1) if self.is_share else (1, 2)
+        return "–".join(f"{number * scale:.{digits}f}" for number in interval)
 
     def change(self, before: float | None, after: float | None) -> tuple[str, str]:
-        """How it changed, and the tone of that: shares by points, others relative to before."""
+        """How it changed, and the tone of that: shares in points, others relative to before."""
         if before is None or after is None:
             return "", ""
         if self.is_share:
@@ -69,14 +69,14 @@ MEASURES = (
     Measure(
         "loss", "Held-out loss", "How surprised the model is by code it has not seen. Lower is better.", True, False
     ),
-    Measure("bits_per_byte", "Bits per byte", "The same by byte, so that tokenizers can be compared.", True, False),
-    Measure("next_line_exact", "Next line right", "Lines that it writes exactly as they are.", False, True),
-    Measure("keystrokes_saved", "Keystrokes saved", "Typing that accepted suggestions would save.", False, True),
+    Measure("bits_per_byte", "Bits per byte", "The loss per byte of text: comparable across tokenizers.", True, False),
+    Measure("next_line_exact", "Next line correct", "Lines that it completes exactly as written.", False, True),
+    Measure("keystrokes_saved", "Keystrokes saved", "Typing that accepting its suggestions would save.", False, True),
 )
 
 
 class MeasureColumn(QWidget):
-    """Name; the value after, large, with its change; its 95 % range and the value before, small."""
+    """Name; the value after, large, with its change; then each value with its interval, small."""
 
     def __init__(self, measure: Measure) -> None:
         super().__init__()
@@ -87,49 +87,48 @@ class MeasureColumn(QWidget):
         grid.setVerticalSpacing(1)
         self.after = label(NOTHING, "figure")
         self.changed = label("", "unit")
-        self.range = label("", "label")
-        self.before, self.memory = label("", "label"), label("", "label")
+        self.interval, self.before, self.memory = (label("", "label") for _ in range(3))
         grid.addWidget(label(measure.name, "label"), 0, 0, 1, 2)
         grid.addWidget(self.after, 1, 0)
         grid.addWidget(self.changed, 1, 1, Qt.AlignmentFlag.AlignBottom)  # on one line with the number
-        grid.addWidget(self.range, 2, 0, 1, 2)
-        grid.addWidget(self.before, 3, 0, 1, 2)
-        grid.addWidget(self.memory, 4, 0, 1, 2)
+        for row, line in enumerate((self.interval, self.before, self.memory), start=2):
+            grid.addWidget(line, row, 0, 1, 2)
         grid.setColumnStretch(1, 1)
         self.setMinimumWidth(150)
-        self.range.hide()
+        self.interval.hide()
         self.memory.hide()
         tip(self, measure.help)
 
     def say(
         self,
-        before: float | None,
-        after: float | None,
+        values: Sequence[float | None],
+        intervals: Sequence[Interval] = (None, None),
+        with_memory: str = "",
         pending: bool = False,
-        ranges: Ranges = (None, None),
         undecided: bool = False,
         more: Sequence[str] = (),
-        with_memory: float | None = None,
     ) -> None:
-        """Both values; None where nothing was measured, or not yet (`pending`).  A change that may be chance
-        (`undecided`) has no tone.  `more`: further lines of the tooltip.  `with_memory`: the value after with the
-        memory."""
-        words, tone = self.measure.change(before, after)
-        tone = "" if undecided else tone
-        self.after.setText(self.measure.words(after))
+        """Before and after; None where nothing was measured, or not yet (`pending`).  `with_memory`: the value after
+        with the memory, in words.  A change that may be chance (`undecided`) has no tone.  `more`: further lines of
+        the tool tip."""
+        measure, (before, after) = self.measure, values
+        words, tone = measure.change(before, after)
+        self.after.setText(measure.words(after))
         self.changed.setText(words)
-        set_tone(self.changed, tone)
+        set_tone(self.changed, "" if undecided else tone)
+        between = measure.interval_words(intervals[1])
         missing = "measuring…" if pending else "not measured"
-        self.before.setText(f"before {self.measure.words(before)}" if before is not None else missing)
-        self.memory.setText(f"with memory {self.measure.words(with_memory)}" if with_memory is not None else "")
-        self.memory.setVisible(with_memory is not None)
-        within = [self.measure.range_words(each) for each in ranges]
-        self.range.setText(within[1])
-        self.range.setVisible(bool(within[1]))
-        lines = [self.measure.help, *more, f"Before: {within[0]}." if within[0] else "", RANGE if within[1] else ""]
-        tip(self, "\n".join(filter(None, [*lines, UNDECIDED if undecided else ""])))
-        parts = (f"{self.after.text()} {words}".strip(), within[1], self.before.text(), self.memory.text())
-        self.setAccessibleName(f"{self.measure.name}: {', '.join(filter(None, parts))}")
+        self.before.setText(f"before {measure.words(before, intervals[0])}" if before is not None else missing)
+        for line, said in (
+            (self.interval, f"95 % interval {between}" if between else ""),
+            (self.memory, f"with memory {with_memory}" if with_memory else ""),
+        ):
+            line.setText(said)
+            line.setVisible(bool(said))
+        shown = INTERVALS if "(" in self.before.text() + self.memory.text() else ""
+        tip(self, "\n".join(filter(None, (measure.help, *more, shown, UNDECIDED if undecided else ""))))
+        parts = (f"{self.after.text()} {words}".strip(), self.interval.text(), self.before.text(), self.memory.text())
+        self.setAccessibleName(f"{measure.name}: {', '.join(filter(None, parts))}")
 
 
 class ResultCard(Card):
@@ -149,8 +148,8 @@ class ResultCard(Card):
         self.words = label("", "label", wrap=True)
         self.use_button = PrimaryButton("Use it", "Use this model for completions")
         self.back_button = PlainButton("Go back")
-        self.compare_button = PlainButton("Compare", "See base and result side by side at the same cursor")
-        self.discard_button = PlainButton("Discard", "Move what was learned to the trash")
+        self.compare_button = PlainButton("Compare", "Let the base and the result complete the same code, side by side")
+        self.discard_button = PlainButton("Discard", "Move the result to the trash")
         self.again_button = PlainButton("Adapt again", "Back to the options")
         for button, wanted in (
             (self.use_button, self.use_wanted),
@@ -180,7 +179,7 @@ class ResultCard(Card):
         self.column.addLayout(top)
         self.column.addLayout(figures)
         self.scoring = label("", "label", wrap=True)
-        self.cancel_button = PlainButton("Cancel", "Leave it at what was measured so far")
+        self.cancel_button = PlainButton("Cancel", "Stop measuring and keep what has been measured so far")
         self.cancel_button.clicked.connect(self.cancel_wanted)
         below = QHBoxLayout()
         below.setSpacing(10)
@@ -207,24 +206,25 @@ class ResultCard(Card):
     def show_scores(
         self, before: ScoreView | None, after: ScoreView | None, pending: bool = False, words: str = ""
     ) -> None:
-        """The scorecard, which comes later than the end of the run; until then the run's own losses are shown, which
-        are those of the files that chose the step.  `words`: how far it is, or why there is none."""
+        """The scorecard, measured after the run has ended.  Until then the run's own losses are shown: those of the
+        files that decided which step to keep.  `words`: its progress, or why there is none."""
         own = (self._finished.held_out_before, self._finished.held_out_after)
         scores = (before, after)
         for name, column in self.columns.items():
             values = [getattr(score, name) if score is not None else None for score in scores]
+            intervals = [score.ranges.get(name) if score is not None else None for score in scores]
             more: list[str] = []
             if name == "loss":
                 is_scored = all(value is not None and math.isfinite(value) for value in values)
-                values = values if is_scored else list(own)
+                if not is_scored:
+                    values, intervals = list(own), [None, None]
                 more = [PERPLEXITY.format(*(f"{math.exp(min(loss, LARGEST_LOSS)):,.1f}" for loss in values))]
                 more += [RUN_LOSS.format(*own)] if is_scored else []
-            remembering = [getattr(score.with_memory, name, None) if score is not None else None for score in scores]
-            if None not in remembering:
-                more.append(WITH_MEMORY.format(*map(column.measure.words, remembering)))
-            ranges = tuple(score.ranges.get(name) if score is not None else None for score in scores)
+            remembering = [_with_memory(score, name, column.measure) for score in scores]
+            if all(remembering):
+                more.append(WITH_MEMORY.format(*remembering))
             undecided = after is not None and name in after.undecided
-            column.say(*values, pending, ranges, undecided, more, remembering[1])
+            column.say(values, intervals, remembering[1] if all(remembering) else "", pending, undecided, more)
             column.setVisible(name == "loss" or bool(self._finished.checkpoint))
         words = words or " ".join(after.notes if after is not None else ())
         self.scoring.setText(words)
@@ -234,11 +234,11 @@ class ResultCard(Card):
     @staticmethod
     def _title(finished: FinishedView) -> str:
         if finished.rolled_back:
-            return "Nothing was better than the start, so the model is as it was"
+            return "No improvement: the starting weights were restored"
         if not finished.checkpoint:
             return "The run ended before anything was learned"
         if finished.changed_after is not None and 0 <= finished.held_out_before - finished.held_out_after < SAME:
-            return f"{finished.checkpoint_name} knows the changes, and other code as well as before"
+            return f"{finished.checkpoint_name} has learned the changes and is as good as before on other code"
         if finished.held_out_after < finished.held_out_before:
             return f"{finished.checkpoint_name} is better on code it has not seen"
         return f"{finished.checkpoint_name} was saved"
@@ -249,10 +249,17 @@ class ResultCard(Card):
         reason = f"; {finished.reason}" if finished.reason else ""
         if finished.rolled_back:
             return f"{took}{reason}. Try more code, a lower learning rate or a lighter mode."
-        best = f" The best was at step {finished.best_step:,}." if finished.checkpoint else ""
+        best = f" Best at step {finished.best_step:,}, which was kept." if finished.checkpoint else ""
         changed = ""
         if finished.changed_before is not None and finished.changed_after is not None:
             changed = (
                 f" On the changed files: {finished.changed_before:.3f} before, {finished.changed_after:.3f} after."
             )
         return f"{took}{reason}.{best}{changed}"
+
+
+def _with_memory(score: ScoreView | None, name: str, measure: Measure) -> str:
+    """A value that was measured with the memory, and its interval; "" where it was not."""
+    found = score.with_memory if score is not None else None
+    value = getattr(found, name, None)
+    return "" if value is None else measure.words(value, found.ranges.get(name))
