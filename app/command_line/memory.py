@@ -42,9 +42,10 @@ def add_parser(commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Bring the memory up to date and print what it holds."""
+    from engine.corpus.reading.walk import source_folder
     from engine.errors import InputError
 
-    root = Path(arguments.path).resolve()
+    root = source_folder(arguments.path)
     if arguments.ask is None and (arguments.line is not None or arguments.column is not None):
         raise InputError("--line and --column are places in a file.", "Name it with --ask.")
     request = request_at(root, arguments) if arguments.ask is not None else None

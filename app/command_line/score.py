@@ -57,12 +57,13 @@ def add_parser(commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score one model after the other on the same material."""
+    from engine.corpus.reading.walk import source_folder
     from engine.devices import open_device
     from engine.scorecard import ScoreOptions, Subject, score
 
     given = {name: getattr(arguments, name) for name in ("cursors", "seed") if hasattr(arguments, name)}
     options = ScoreOptions(**given)
-    root = Path(arguments.path).resolve()
+    root = source_folder(arguments.path)
     wanted = arguments.checkpoint or default_choice(root)
     progress = ProgressBar()
     device = open_device(arguments.device)

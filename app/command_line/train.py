@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from app.command_line.model_choice import STORE
 from app.command_line.scan import ProgressBar
@@ -73,6 +72,7 @@ def prepare(arguments: argparse.Namespace, device, progress: ProgressBar):
 def open_session(arguments: argparse.Namespace, device, progress: ProgressBar):
     """The run that was asked for: a new one, or one to go on with."""
     from engine.checkpoints.store.store import CheckpointStore
+    from engine.corpus.reading.walk import source_folder
     from engine.session import Session, SessionPlan, resume_session
     from engine.train.options import preset
 
@@ -83,7 +83,7 @@ def open_session(arguments: argparse.Namespace, device, progress: ProgressBar):
     if arguments.changed_since:
         options = options.for_changes(CheckpointStore(data_folder() / STORE).get(arguments.changed_since).mode, given)
     plan = SessionPlan(
-        Path(arguments.path).resolve(),
+        source_folder(arguments.path),
         data_folder(),
         options,
         arguments.base or "",

@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
 
 from app.window.complete.file_text import FileText, decode
+from engine.corpus.reading.safe_opening import read_file
 
 MOST_BYTES = 2 << 20
 
@@ -62,8 +63,7 @@ class _Job(QRunnable):
 def read_text(path: Path) -> tuple[FileText | None, str]:
     """The text of a file, or None and why it cannot be shown."""
     try:
-        with open(path, "rb") as file:
-            content = file.read(MOST_BYTES + 1)
+        content = read_file(path.resolve(), MOST_BYTES + 1)
     except OSError as error:
         return None, f"{path.name} cannot be read: {error.strerror or error}."
     if len(content) > MOST_BYTES:

@@ -24,8 +24,7 @@ from engine.corpus.reading.rules import Reading, ScanSettings, decide_by_path, r
 from engine.corpus.reading.scan_progress import Watch
 from engine.corpus.reading.verdict import FileVerdict, Reason
 from engine.corpus.reading.verdict_cache import VerdictCache, stamp_of
-from engine.corpus.reading.walk import Entry, walk, walk_some
-from engine.errors import CorpusError
+from engine.corpus.reading.walk import Entry, source_folder, walk, walk_some
 
 IGNORE_FILES = (".gitignore", ".codecoilignore")
 EXCLUDE_FILE = ".git/info/exclude"
@@ -47,9 +46,7 @@ class Listing:
     """The files of the folder `root`, by path."""
 
     def __init__(self, root: Path | str, data_folder: Path | str, settings: ScanSettings) -> None:
-        self.root = Path(root).expanduser().absolute()
-        self.require_root()
-        self.root = self.root.resolve()
+        self.root = source_folder(root)
         self.data_folder = Path(data_folder).expanduser().resolve()
         self.settings = settings
         self.overrides = Overrides()
@@ -61,19 +58,11 @@ class Listing:
         self._room = KEPT_BYTES
         self._key = ""
 
-    def require_root(self) -> None:
-        """A folder that is not there, or not any more, is an error and not an empty repository."""
-        if not self.root.is_dir():
-            raise CorpusError(
-                f"{self.root} is not a folder." if self.root.exists() else f"The folder {self.root} is not there.",
-                "Choose a folder of source code; if it lies on a drive that is not connected, connect it.",
-            )
-
     # ── all files ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def look_at_all(self, watch: Watch) -> Change:
         """Look at everything."""
-        self.require_root()
+        source_folder(self.root)  # gone, it is an error and not an empty repository
         self.overrides = load_overrides(self.data_folder, self.root)
         self._key = _settings_key(self.settings, self.overrides)
         stage = "Looking through the folder"
@@ -84,7 +73,7 @@ class Listing:
                 watch.step(len(entries), 0, stage)
         watch.step(len(entries), len(entries), stage)
         readings = {reading.verdict.path: reading for reading in self._read(entries, watch)}
-        self.require_root()
+        source_folder(self.root)
         watch.step(0, 1, "Comparing files")
         found = list(readings.values())
         verdicts = watch.run(lambda: settle_duplicates(found, self.settings, self.overrides))
@@ -159,7 +148,7 @@ class Listing:
 
     def change(self, changed_paths: Iterable[Path | str], watch: Watch) -> Change:
         """Look at files and folders that were created, changed, deleted or renamed."""
-        self.require_root()
+        source_folder(self.root)
         changed = self._relative(changed_paths)
         if "" in changed or not self.readings:
             return self.look_at_all(watch)

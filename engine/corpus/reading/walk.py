@@ -24,6 +24,7 @@ from engine.errors import CorpusError
 
 ANY_CASE = sys.platform in ("win32", "darwin")
 LARGEST_IGNORE_FILE = 4 << 20
+LONGEST_GIT_LINE = 4096  # bytes: a path
 NEVER_ENTERED = frozenset({".git", ".hg", ".svn", ".jj"})
 PROGRESS_EVERY = 500
 NO_FILE = "not a file but a pipe, a socket or a device"
@@ -68,6 +69,19 @@ class _Level:
     ignored: str = ""  # the rule that leaves the whole folder out, when it is entered all the same
 
 
+def source_folder(given: Path | str) -> Path:
+    """The folder that a user named, resolved.  Raises CorpusError if it is not there, or if nothing was named."""
+    if not os.fspath(given).strip():  # for Path, "" is the current folder
+        raise CorpusError("No folder was named.", 'Name a folder of source code ("." is the current one).')
+    folder = Path(os.path.expanduser(given)).absolute()
+    if not folder.is_dir():
+        raise CorpusError(
+            f"{folder} is not a folder." if folder.exists() else f"The folder {folder} does not exist.",
+            "Choose a folder of source code; if it is on a drive that is not connected, connect the drive.",
+        )
+    return folder.resolve()
+
+
 def walk(root: Path, progress: Progress | None = None, *, enter_ignored: EnterIgnored | None = None) -> Iterator[Entry]:
     """Every file under `root`, folder by folder, names in order; raises CorpusError only if root is no folder.
 
@@ -104,9 +118,7 @@ class _Walker:
     """The state of one walk: where it is allowed to go and where it has been."""
 
     def __init__(self, root: Path, enter_ignored: EnterIgnored | None) -> None:
-        self.root = os.path.realpath(root)
-        if not os.path.isdir(self.root):
-            raise CorpusError(f"{root} is not a folder.", "Choose a folder that holds source code.")
+        self.root = os.fspath(source_folder(root))
         self.enter_ignored = enter_ignored or (lambda folder: False)
         self.been: set[tuple[int, int]] = set()
         self.above = ""  # the way from the git repository's top to the root, "" or "a/b/"
@@ -348,17 +360,19 @@ def _ignore_file(path: str, words: str) -> IgnoreFile | None:
 def _exclude_file(folder: str) -> IgnoreFile | None:
     """The rules of .git/info/exclude; in a worktree or a submodule `.git` is a file that says where that folder is."""
     git = os.path.join(folder, ".git")
+    if not os.path.isdir(git):
+        named = _first_line(git)
+        if not named.startswith("gitdir: "):
+            return None
+        git = os.path.join(folder, named.removeprefix("gitdir: "))
+        git = os.path.join(git, _first_line(os.path.join(git, "commondir")))
+    return _ignore_file(os.path.realpath(os.path.join(git, "info", "exclude")), ".git/info/exclude")
+
+
+def _first_line(path: str) -> str:
+    """The first line of one of git's own files, which may be a link; empty if it cannot be read."""
     try:
-        if not os.path.isdir(git):
-            with open(git, encoding="utf-8", errors="surrogateescape") as file:
-                first = file.readline(4096).strip()
-            if not first.startswith("gitdir: "):
-                return None
-            git = os.path.join(folder, first.removeprefix("gitdir: "))
-            common = os.path.join(git, "commondir")
-            if os.path.exists(common):
-                with open(common, encoding="utf-8", errors="surrogateescape") as file:
-                    git = os.path.join(git, file.readline(4096).strip())
+        data = read_file(os.path.realpath(path), LONGEST_GIT_LINE)
     except OSError:
-        return None
-    return _ignore_file(os.path.join(git, "info", "exclude"), ".git/info/exclude")
+        return ""
+    return os.fsdecode(data.partition(b"\n")[0]).strip()

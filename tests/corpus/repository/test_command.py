@@ -109,7 +109,7 @@ def test_an_empty_folder(root, capsys):
 def test_a_folder_that_is_not_there(root, capsys):
     assert main(["scan", str(root / "nowhere")]) == 2
     printed = capsys.readouterr()
-    assert printed.out == "" and "is not there" in printed.err and "Choose a folder" in printed.err
+    assert printed.out == "" and str(root / "nowhere") in printed.err
 
 
 def test_tokens_are_those_of_the_built_in_model(root, capsys):
@@ -139,3 +139,15 @@ def test_no_qt_is_loaded(root):
         "import sys; from app.command_line import main; main(['scan', sys.argv[1]]); sys.exit('PySide6' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code, str(root)], cwd=ROOT, capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("command", ["scan", "train", "score", "memory"])
+@pytest.mark.parametrize("given", ["", " "])
+def test_an_empty_name_is_not_the_current_folder(command, given, tmp_path, monkeypatch, capsys):
+    write(tmp_path, "here/a.py", source("a"))
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("CODECOIL_DATA", str(tmp_path / "data"))
+    assert main([command, given]) == 2
+    printed = capsys.readouterr()
+    assert "folder" in printed.err and not printed.out
+    assert not (tmp_path / "data" / "repositories").exists()
