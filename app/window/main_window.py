@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from app.state.application import Application
 from app.theme import Theme
@@ -20,7 +20,7 @@ from app.window.dropping import DropSign, dropped_folder
 from app.window.footer import Footer
 from app.window.header import Header
 from app.window.pages import ADAPT, PAGES, REPOSITORY, SETTINGS
-from app.window.parts import ErrorCard, InlineMessage, Page, keyboard_focus
+from app.window.parts import ErrorCard, FileDialog, InlineMessage, Page, keyboard_focus
 from app.window.preloading import Preloading
 from app.window.rail import Rail
 
@@ -43,6 +43,7 @@ class MainWindow(QMainWindow):
         self._leaving = False
         self.base_model_dialog: BaseModelDialog | None = None
         self.help_window: HelpWindow | None = None
+        self.folder_dialog: FileDialog | None = None
         self._entries = {entry.title: entry for entry in PAGES if entry.is_there}
         keys = [f"Ctrl+{i}" for i, entry in enumerate(PAGES, 1) if entry.title in self._entries]
         self.made: dict[str, Page] = {}
@@ -210,11 +211,12 @@ class MainWindow(QMainWindow):
     @Slot()
     def on_folder_wanted(self) -> None:
         root = self.application.repository.root  # another folder lies beside it, not in it
-        start = str(Path(root).parent if root else Path.home())
-        folder = QFileDialog.getExistingDirectory(self, "Choose a folder of source code", start)
-        if folder:
-            self.open_folder(folder)
+        start = Path(root).parent if root else Path.home()
+        self.folder_dialog = FileDialog(self, "Choose a folder of source code", start, "Open")
+        self.folder_dialog.fileSelected.connect(self.open_folder)
+        self.folder_dialog.ask_for_folder()
 
+    @Slot(str)
     def open_folder(self, folder: str) -> None:
         """Read this folder and show what is in it."""
         self.application.repository.open(folder)

@@ -270,14 +270,14 @@ def test_about_and_check_go_to_their_part_of_the_settings(main_window, applicati
     assert main_window.page("Settings").parts.value == "device" and application.engine.phase == "checking"
 
 
-def test_the_folder_is_chosen_and_read(main_window, application, monkeypatch, tmp_path):
-    monkeypatch.setattr("app.window.main_window.QFileDialog.getExistingDirectory", lambda *_: str(tmp_path))
+def test_the_folder_is_chosen_and_read(main_window, application, tmp_path):
     main_window.show_page("Settings")
     main_window.actions_.folder.trigger()
+    dialog = main_window.folder_dialog
+    assert dialog.isVisible()
+    dialog.fileSelected.emit(str(tmp_path))
+    dialog.reject()
     assert application.repository.root == str(tmp_path) and front(main_window) == "Repository"
-    monkeypatch.setattr("app.window.main_window.QFileDialog.getExistingDirectory", lambda *_: "")
-    main_window.actions_.folder.trigger()
-    assert application.repository.root == str(tmp_path)
 
 
 # ---- leaving

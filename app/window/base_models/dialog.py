@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.network import base_models
 from app.network.base_model_fetching import Agreement, agreement_for
@@ -12,7 +14,7 @@ from app.network.base_models import BaseModel
 from app.state.application import Application
 from app.values.events import Failure
 from app.window.base_models.model_card import ModelCard
-from app.window.parts import GAP, ErrorCard, InlineMessage, PageTitle, PlainButton, ProgressLine, label
+from app.window.parts import GAP, ErrorCard, FileDialog, InlineMessage, PageTitle, PlainButton, ProgressLine, label
 
 MIB = 2**20
 WORDS = "A larger model knows more before it has seen your code, and takes longer for everything."
@@ -36,6 +38,7 @@ class BaseModelDialog(QDialog):
         self.import_button = PlainButton("Import a folder…", "A model in Hugging Face format that is on this disk")
         self.close_button = PlainButton("Close")
         self._agreement: Agreement | None = None
+        self.file_dialog: FileDialog | None = None
         self._build()
         for card in self.cards:
             card.wanted.connect(self.on_wanted)
@@ -108,10 +111,14 @@ class BaseModelDialog(QDialog):
 
     @Slot()
     def on_import_wanted(self) -> None:
-        folder = QFileDialog.getExistingDirectory(self, "Choose a folder in Hugging Face format")
-        if folder:
-            self._application.checkpoints.import_(folder)
-            self.notice.say("It is being taken in; the Checkpoints page shows it.", kind="plain")
+        self.file_dialog = FileDialog(self, "Choose a folder in Hugging Face format", Path.home(), "Import")
+        self.file_dialog.fileSelected.connect(self.on_folder_chosen)
+        self.file_dialog.ask_for_folder()
+
+    @Slot(str)
+    def on_folder_chosen(self, folder: str) -> None:
+        self._application.checkpoints.import_(folder)
+        self.notice.say("Importing; the Checkpoints page shows the progress.", kind="plain")
 
     # ---- what has changed
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from PySide6.QtCore import QStandardPaths, Qt, Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout
 
 from app.values.checkpoints import CheckpointRow
-from app.window.parts import Card, Choice, FieldRow, IconButton, PlainButton, Segmented, Switch, label, tip
+from app.window.parts import Card, Choice, FieldRow, FileDialog, IconButton, PlainButton, Segmented, Switch, label, tip
 
 FORMATS = {
     "hf": ("Hugging Face", "A folder that transformers and most tools read."),
@@ -31,7 +31,7 @@ class ExportPanel(Card):
         super().__init__("Export", margins=(16, 12, 16, 14), spacing=10)
         self.row: CheckpointRow | None = None
         self._precisions: dict[str, tuple[str, ...]] = {}  # by format, once they are known
-        self.dialog: QFileDialog | None = None
+        self.dialog: FileDialog | None = None
         self.close_button = IconButton("close", "Close", "Esc")
         self.close_button.clicked.connect(self.closed)
         self.heading.row.addWidget(self.close_button)
@@ -93,20 +93,17 @@ class ExportPanel(Card):
     def on_export_clicked(self) -> None:
         """Ask where to: a file's name, or the folder that the new folder is put into."""
         key = self.format.value
-        start = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-        dialog = QFileDialog(self, f"Export {self.row.name}", start)
-        if key in ENDINGS:
-            dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-            dialog.setDefaultSuffix(ENDINGS[key])
-            dialog.setNameFilter(f"{FORMATS[key][0]} (*{ENDINGS[key]})")
-            dialog.selectFile(file_name(self.row.name) + ENDINGS[key])
-        else:
-            dialog.setFileMode(QFileDialog.FileMode.Directory)
-            dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-            dialog.setLabelText(QFileDialog.DialogLabel.Accept, "Export here")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.dialog = dialog = FileDialog(
+            self, f"Export {self.row.name}", accept="" if key in ENDINGS else "Export here"
+        )
         dialog.fileSelected.connect(self.on_place_chosen)
-        self.dialog = dialog
+        if key not in ENDINGS:
+            dialog.ask_for_folder()
+            return
+        dialog.setAcceptMode(FileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix(ENDINGS[key])
+        dialog.setNameFilter(f"{FORMATS[key][0]} (*{ENDINGS[key]})")
+        dialog.selectFile(file_name(self.row.name) + ENDINGS[key])
         dialog.open()
 
     @Slot(str)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, QStandardPaths, Qt, Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtCore import QEvent, QMimeData, QObject, Signal, Slot
+from PySide6.QtWidgets import QWidget
 
 from app.window.dropping import DropSign
+from app.window.parts import FileDialog
 
 FILES = (".coil", ".bin", ".safetensors")
 SIGNS = ("config.json", "manifest.json")  # that a folder of a model has
@@ -64,27 +65,20 @@ class ImportDialog(QObject):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.dialog: QFileDialog | None = None
+        self.dialog: FileDialog | None = None
 
     @Slot()
     def ask_for_file(self) -> None:
         dialog = self._dialog("Import a checkpoint")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setFileMode(FileDialog.FileMode.ExistingFile)
         dialog.setNameFilters(["Checkpoints (*.coil *.bin *.safetensors)", "All files (*)"])
         dialog.open()
 
     @Slot()
     def ask_for_folder(self) -> None:
-        dialog = self._dialog("Import a folder in Hugging Face format")
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.open()
+        self._dialog("Import a folder in Hugging Face format").ask_for_folder()
 
-    def _dialog(self, title: str) -> QFileDialog:
-        start = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.HomeLocation)
-        dialog = QFileDialog(self.parent(), title, start)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setLabelText(QFileDialog.DialogLabel.Accept, "Import")
-        dialog.fileSelected.connect(self.chosen)
-        self.dialog = dialog
-        return dialog
+    def _dialog(self, title: str) -> FileDialog:
+        self.dialog = FileDialog(self.parent(), title, Path.home(), "Import")
+        self.dialog.fileSelected.connect(self.chosen)
+        return self.dialog

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.storage import StorageController
 from app.values.events import Failure
 from app.values.words import counted, nbytes
-from app.window.parts import ErrorCard, InlineMessage, PlainButton, ProgressLine, label
+from app.window.parts import ErrorCard, FileDialog, InlineMessage, PlainButton, ProgressLine, label
 
 HERE = "Everything that Codecoil keeps is here, and nothing in your repository."
 WORKING = {
@@ -26,7 +26,7 @@ class MovePart(QWidget):
     def __init__(self, storage: StorageController) -> None:
         super().__init__()
         self._storage = storage
-        self.dialog: QFileDialog | None = None
+        self.dialog: FileDialog | None = None
         self.button = PlainButton("Move it…", "Choose another folder; you see first what would be moved")
         self.words = label("", "label", wrap=True)
         self.offer = InlineMessage(closable=False)
@@ -112,11 +112,6 @@ class MovePart(QWidget):
     def on_button_clicked(self) -> None:
         """Ask for a folder, without blocking the window."""
         self.error_card.put_away()
-        dialog = QFileDialog(self, "Move the data folder to", str(self._storage.folder.parent))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setFileMode(QFileDialog.FileMode.Directory)
-        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.setLabelText(QFileDialog.DialogLabel.Accept, "Choose")
-        dialog.fileSelected.connect(self._storage.consider)
-        self.dialog = dialog
-        dialog.open()
+        self.dialog = FileDialog(self, "Move the data folder to", self._storage.folder.parent, "Choose")
+        self.dialog.fileSelected.connect(self._storage.consider)
+        self.dialog.ask_for_folder()

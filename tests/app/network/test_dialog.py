@@ -124,11 +124,12 @@ def test_the_program_may_end_on_a_silent_line(hub, served, application, qtbot, o
     assert not application.downloads.active
 
 
-def test_a_folder_on_disk_is_imported(dialog, application, folder, qtbot, monkeypatch):  # noqa: F811
+def test_a_folder_on_disk_is_imported(dialog, application, folder, qtbot):  # noqa: F811
     asked = []
     application.checkpoints.job_wanted.connect(lambda name, arguments: asked.append((name, arguments)))
-    monkeypatch.setattr("app.window.base_models.dialog.QFileDialog.getExistingDirectory", lambda *_: str(folder))
     press(qtbot, dialog.import_button)
+    dialog.file_dialog.fileSelected.emit(str(folder))
+    dialog.file_dialog.reject()
     assert asked == [("import_", (str(folder),))]
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QObject, QStandardPaths, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QPixmap
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
+
+from app.window.parts import FileDialog
 
 SHARPNESS = 2.0  # pixels of the picture for one of the screen
 
@@ -51,16 +52,14 @@ class SaveDialog(QObject):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._write: Callable[[Path], str] | None = None
-        self.dialog: QFileDialog | None = None
+        self.dialog: FileDialog | None = None
 
     def ask(self, title: str, name: str, ending: str, write: Callable[[Path], str]) -> None:
         """`write` gets the chosen path and answers "" or what went wrong."""
-        folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-        dialog = QFileDialog(self.parent(), title, os.path.join(folder, f"{name}.{ending}"))
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog = FileDialog(self.parent(), title)
+        dialog.setAcceptMode(FileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix(ending)
         dialog.setNameFilter(f"{ending.upper()} (*.{ending})")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.selectFile(f"{name}.{ending}")
         dialog.fileSelected.connect(self.on_selected)
         self._write, self.dialog = write, dialog
