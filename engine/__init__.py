@@ -18,7 +18,7 @@
     generate/     completion: from a cursor to a stream of text
     scorecard/    did adaptation help, with an interval
     selftest      every kernel of a device against the CPU device
-    shipped_fits  numbers that were fitted beforehand, as they are shipped
+    shipped       where the built-in model and the fitted numbers are
     atomic_file   the one way a file is replaced
     compiling     functions compiled by Numba and kept on disk
     option_info   what an option may be, for code, command line and window alike

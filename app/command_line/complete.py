@@ -15,9 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.command_line.model_choice import add_precision, open_chosen
 from app.command_line.repository_memory import memory_of, scan_folder, source_words
 from app.command_line.scan import ProgressBar, plain
-from engine.generate.options import OPTIONS, SAMPLING, STOPS, Sampling, Stops
+from app.data.data_folder import data_folder
+from engine.generate.decode_losses import DecodeLoss, DecodeLosses
+from engine.generate.options import AUTO, OPTIONS, SAMPLING, STOPS, Sampling, Stops
 from engine.option_info import OptionInfo
 
 ALTERNATIVES = 3  # other lines, in the JSON
@@ -39,6 +42,7 @@ def add_parser(commands) -> None:
         "--no-memory", action="store_true", help="the model alone, without the memory of the repository"
     )
     parser.add_argument("--device", default="auto", metavar="NAME", help="as `codecoil devices` prints it")
+    add_precision(parser)
     add_options(parser.add_argument_group("sampling and stopping", GROUP_HELP))
     parser.add_argument("--stream", action="store_true", help="print the text as it comes")
     parser.add_argument("--json", action="store_true", help="as JSON, with speeds and latency")
@@ -82,9 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
     sampling, stops = Sampling(**given(arguments, SAMPLING)), Stops(**given(arguments, STOPS))
     others = {name: read_text(name) for name in arguments.context}
 
-    from app.command_line.model_choice import open_chosen
     from engine.devices import open_device
     from engine.generate.completer import Completer, CompletionRequest
+    from engine.generate.precision import decode_precision
     from engine.generate.requests import Offer
 
     offer = Offer(0.0, ALTERNATIVES) if is_offer(arguments) else None
@@ -94,7 +98,14 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         progress(0, 0, "Loading the model")
         chosen = open_chosen(arguments.checkpoint, arguments.base, place.file, device)
-        completer = Completer(chosen.model, chosen.tokenizer)
+        precision = decode_precision(arguments.precision, chosen.model)
+        completer = Completer(chosen.model, chosen.tokenizer, precision=precision)
+        losses = DecodeLosses(data_folder()).of(chosen.key)
+        if arguments.precision != AUTO and not arguments.json:
+            progress.clear()
+            print(f"codecoil: {losses_in_words(chosen.name, precision, losses)}", file=sys.stderr)
+        loss = losses[precision].loss if precision in losses else None
+        about = {"model": chosen.name, "device": device.description, "precision": precision, "held_out_loss": loss}
         path, context = path_in(chosen.root, place.file), context_of(others, chosen.root, place)
         memory = not arguments.no_memory
         if memory and place.file is not None:
@@ -102,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
         request = CompletionRequest(place.prefix, place.suffix, path, sampling, stops, context, memory, offer)
         for item in completer.stream(request, progress=lambda done, total: progress(done, total, "Reading")):
             progress.clear()
-            show(arguments, item, {"model": chosen.name, "device": device.description})
+            show(arguments, item, about)
     finally:
         progress.clear()
         if completer is not None:
@@ -111,6 +122,20 @@ def run(arguments: argparse.Namespace) -> int:
             chosen.model.close()
         device.close()
     return 0
+
+
+def losses_in_words(model: str, precision: str, losses: dict[str, DecodeLoss]) -> str:
+    """What was measured at a precision, and at full precision beside it."""
+    if precision not in losses:
+        return (
+            f"The held-out loss of {model} at {precision} has not been measured yet;"
+            f" `codecoil score PATH --precision {precision}` measures it."
+        )
+    found = losses[precision]
+    words = f"Held-out loss of {model} at {precision}: {found.loss:.4f}"
+    if precision != "float32" and "float32" in losses:
+        words += f" ({losses['float32'].loss:.4f} at float32)"
+    return f"{words}, measured on {Path(found.repository).name}."
 
 
 def is_offer(arguments: argparse.Namespace) -> bool:
@@ -130,7 +155,7 @@ def remembered(root: Path, tokenizer, progress: ProgressBar):
         return None
 
 
-def show(arguments: argparse.Namespace, item, about: dict[str, str]) -> None:
+def show(arguments: argparse.Namespace, item, about: dict[str, Any]) -> None:
     """Print a piece, or the end of it all."""
     from engine.generate.requests import Piece
 

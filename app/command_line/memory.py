@@ -113,13 +113,15 @@ def ask(
     """What the model and the memory suggest together."""
     from engine.devices import open_device
     from engine.generate.completer import Completer
+    from engine.generate.options import AUTO
+    from engine.generate.precision import decode_precision
 
     device = open_device(device_name)
     chosen = completer = None
     try:
         progress(0, 0, "Loading the model")
         chosen = open_starter(device) if checkpoint is None else open_chosen(checkpoint, None, None, device)
-        completer = Completer(chosen.model, chosen.tokenizer)
+        completer = Completer(chosen.model, chosen.tokenizer, precision=decode_precision(AUTO, chosen.model))
         completer.memory = snapshot
         return completer.complete(request)
     finally:

@@ -22,13 +22,15 @@ STARTER = "starter (built-in model)"  # its name in the store, and what the wind
 class ChosenModel:
     """A loaded model, its tokenizer and what to call it.  The model is the caller's to close.
 
-    `root`: the folder that it was trained on, where that is one above the file.
+    `root`: the folder that it was trained on, where that is one above the file.  `key`: what its measured losses are
+    kept by; "" for a folder that is no checkpoint, whose weights may change.
     """
 
     model: Model
     tokenizer: Tokenizer
     name: str
     root: Path | None = None
+    key: str = ""
 
 
 def open_chosen(checkpoint: str | None, base: str | None, file: Path | None, device: Device) -> ChosenModel:
@@ -48,7 +50,7 @@ def open_chosen(checkpoint: str | None, base: str | None, file: Path | None, dev
     if manifest is None:
         return open_starter(device)
     root = next((folder for folder in (file.parents if file else ()) if is_of(manifest, folder)), None)
-    return ChosenModel(*load_checkpoint(store, manifest.id, device), manifest.name, root)
+    return ChosenModel(*load_checkpoint(store, manifest.id, device), manifest.name, root, manifest.id)
 
 
 def newest_for(manifests: list[Manifest], file: Path | None) -> Manifest | None:
@@ -74,10 +76,11 @@ def is_of(manifest: Any, folder: Path) -> bool:
 
 def open_starter(device: Device) -> ChosenModel:
     """The built-in model."""
-    from engine.model.starter import load_starter
+    from engine.generate.decode_losses import built_in_key
+    from engine.model.starter import load_starter, starter_folder
 
     tokenizer = starter_tokenizer()
-    return ChosenModel(load_starter(device), tokenizer, STARTER)
+    return ChosenModel(load_starter(device), tokenizer, STARTER, key=built_in_key(starter_folder()))
 
 
 def starter_tokenizer() -> Tokenizer:
@@ -93,3 +96,16 @@ def starter_tokenizer() -> Tokenizer:
             "Train one with `codecoil train`, or get one with `codecoil base`.",
         )
     return Tokenizer.load(starter_folder())
+
+
+def add_precision(parser) -> None:
+    """`--precision`, for the commands that decode."""
+    from engine.generate.options import PRECISION
+
+    parser.add_argument(
+        "--precision",
+        choices=PRECISION.choices,
+        default=PRECISION.default,
+        help="how the weights are read while decoding; fewer bits are faster"
+        " (default: auto, which is int8 for large models and float16 for others)",
+    )

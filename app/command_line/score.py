@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.command_line.model_choice import STORE, is_of, newest_for, open_chosen
+from app.command_line.model_choice import STORE, ChosenModel, add_precision, is_of, newest_for, open_chosen
 from app.command_line.repository_memory import ScannedFolder, memory_of, scan_folder
 from app.command_line.scan import ProgressBar
 from app.data.data_folder import data_folder
@@ -50,6 +50,7 @@ def add_parser(commands) -> None:
     parser.add_argument("--no-memory", action="store_true", help="models alone, without the memory of the folder")
     parser.add_argument("--replay", type=int, metavar="N", help="the lines that the newest N commits added")
     parser.add_argument("--device", default="auto", metavar="NAME", help="as `codecoil devices` prints it")
+    add_precision(parser)
     parser.add_argument("--json", action="store_true", help="as JSON, with every interval and every file")
     parser.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
     parser.set_defaults(handler="app.command_line.score")
@@ -59,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Score one model after the other on the same material."""
     from engine.corpus.reading.walk import source_folder
     from engine.devices import open_device
+    from engine.generate.precision import decode_precision
     from engine.scorecard import ScoreOptions, Subject, score
 
     given = {name: getattr(arguments, name) for name in ("cursors", "seed") if hasattr(arguments, name)}
@@ -76,12 +78,15 @@ def run(arguments: argparse.Namespace) -> int:
             try:
                 if material is None:
                     material = read_material(folders.scanned(chosen.tokenizer), wanted, options, arguments.replay)
-                subjects = [Subject(chosen.name, chosen.model, chosen.tokenizer)]
+                precision = decode_precision(arguments.precision, chosen.model)
+                subjects = [Subject(chosen.name, chosen.model, chosen.tokenizer, None, precision)]
                 if not arguments.no_memory:
-                    memory = folders.memory(chosen.tokenizer)
-                    subjects.append(Subject(chosen.name + WITH_MEMORY, chosen.model, chosen.tokenizer, memory))
+                    memory, name = folders.memory(chosen.tokenizer), chosen.name + WITH_MEMORY
+                    subjects.append(Subject(name, chosen.model, chosen.tokenizer, memory, precision))
                 for subject in subjects:
                     cards.append(score(subject, material, options, under(progress, subject.name)))
+                if arguments.replay is None:
+                    keep_loss(root, chosen, cards[-len(subjects)])
             finally:
                 chosen.model.close()
     finally:
@@ -90,6 +95,16 @@ def run(arguments: argparse.Namespace) -> int:
     show = print_json if arguments.json else print_table
     show(root, cards)
     return 0
+
+
+def keep_loss(root: Path, chosen: ChosenModel, card: Scorecard) -> None:
+    """Keep what the model alone lost at its precision, to be shown where a precision is chosen."""
+    from engine.generate.decode_losses import DecodeLoss, DecodeLosses
+
+    loss = card.measures.get("loss")
+    if chosen.key and loss is not None and math.isfinite(loss.value):
+        tokens = int(card.samples["loss"].wholes.sum())
+        DecodeLosses(data_folder()).keep(chosen.key, card.precision, DecodeLoss(loss.value, tokens, str(root)))
 
 
 class Folders:
@@ -177,6 +192,7 @@ def print_table(root: Path, cards: Sequence[Scorecard]) -> None:
 
     print(f"{root}")
     print(f"{cards[0].characters:,} characters of held-out code, {cards[0].cursors} cursors, seed {cards[0].seed}.")
+    print(f"Weights are read as {' and '.join(sorted({card.precision for card in cards}))}.")
     for note in cards[0].notes:
         print(note)
     print("In brackets: where the value lies with 95 % confidence.")

@@ -19,7 +19,7 @@ from app.key_check import key_problem
 from app.values.limits import EngineOption, Limit, Number, OneOf, Text, Texts, Truth
 from engine.errors import ConfigError
 from engine.generate.options import OPTIONS, SUGGESTION_STOPS, Sampling
-from engine.shipped_fits import usual_least_chance
+from engine.shipped import usual_least_chance
 
 AUTOMATIC = "auto"
 FILE_NAME = "settings.json"

@@ -12,6 +12,7 @@
     prompt, context, healing        from a cursor to tokens, framed as in training; what is typed is written again
     prefix_states, text_tokens      states and tokens kept between requests, so that typing costs only what is new
     options                         what can be set, with its range and its words
+    precision, decode_losses        how many bits the weights are read in, and what was measured with each
     writing, sampling, stops        which token, by model and memory, and when to end
     word_guard                      a half-typed word becomes a name that exists
     loops, trimming                 what is not shown: the same over again, and what stands after the cursor already

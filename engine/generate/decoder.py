@@ -21,6 +21,7 @@ from engine.model.model import Model
 from engine.model.step import checked_ids
 
 CHUNKS = (512, 128, 32)  # tokens that the scan takes at a time; what is left over goes in passes of at most eight
+EACH_CHUNK = 128  # tokens of a long text whose scores are all wanted: more would take much working memory
 GREEDY_RUN = 8  # greedy tokens that one submit computes
 
 
@@ -96,10 +97,12 @@ class Decoder:
         return self._read([token], "logits").read("logits")[0]
 
     def read_each(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Read `ids`, not many: the scores (n, v) of the token after each of them."""
-        flat, rows = self._checked(ids), []
-        for begin in range(0, len(flat), self._few):
-            part = flat[begin : begin + self._few]
+        """Read `ids`: the scores (n, v) of the token after each of them."""
+        flat, rows, done = self._checked(ids), [], 0
+        while done < len(flat):
+            size = EACH_CHUNK if len(flat) - done >= EACH_CHUNK and EACH_CHUNK in self._chunks else self._few
+            part = flat[done : done + size]
+            done += len(part)
             executable = self._executable("read", len(part), "each")
             executable.run({"ids": part})
             rows.append(executable.read("logits"))

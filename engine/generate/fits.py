@@ -6,17 +6,17 @@ a weak model makes a strong one worse, so a base that is much larger than the on
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from engine.generate.chance import Judge
 from engine.generate.fitting_in import Surroundings
+from engine.generate.precision import weight_count
 from engine.generate.ranking import Ranker
 from engine.memory.mixing import Mixing
 from engine.model.model import Model
-from engine.shipped_fits import built_in_content
+from engine.shipped import built_in_content
 
 WITHIN, AT_END = "within", "at_end"
 LARGER = 4  # times the weights of the built-in model: from there on a base counts as strong
@@ -79,7 +79,6 @@ def built_in_fit() -> Fit:
 def fit_for(model: Model) -> Fit:
     """The fit that suits a model's size.  A strong base that can fill in is shown what is after the cursor."""
     fit = built_in_fit()
-    weights = sum(math.prod(parameter.shape) for parameter in model.network.parameters.values())
-    if weights < LARGER * fit.weights:
+    if weight_count(model) < LARGER * fit.weights:
         return fit
     return replace(fit, mixing=fit.mixing.more_cautious(CAUTION), fill_in=True)

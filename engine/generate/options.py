@@ -1,4 +1,4 @@
-"""What can be set about a completion: how tokens are chosen and when it stops.
+"""What can be set about a completion: how tokens are chosen, when it stops, and how the weights are read.
 
 One table for everybody: `Sampling` and `Stops` refuse what it does not allow, and the command line, the settings and
 the window take names, ranges, defaults and help from it. Nothing here loads NumPy.
@@ -134,3 +134,14 @@ OPTIONS = SAMPLING | STOPS
 
 SUGGESTION_STOPS = Stops(max_tokens=48, milliseconds=2000, end_of_block=True)
 """When somebody is typing and waits for it."""
+
+AUTO = "auto"
+PRECISIONS = ("float32", "float16", "int8")
+PRECISION = OptionInfo(
+    "Decoding precision",
+    None,
+    None,
+    AUTO,
+    "In how many bits the weights are read while a completion is written. Fewer are faster.",
+    choices=(AUTO, *PRECISIONS),
+)

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 from engine.devices.interface import Device
 from engine.errors import InputError
+from engine.generate.options import PRECISIONS
 from engine.graph.kernels import FEW_TOKENS, SCALE_BLOCK
 from engine.graph.operations import Projection
 from engine.graph.tape import Tape
 from engine.graph.tensor import Kind, Program, Slab, Tensor, View
 from engine.model.mamba import Network
 
-PRECISIONS = ("float32", "float16", "int8")
 PROJECTIONS = ("in_proj", "out_proj")
 
 

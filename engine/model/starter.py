@@ -5,18 +5,13 @@ It is an ordinary Hugging Face folder among the program's resources; `packaging/
 
 from __future__ import annotations
 
-from importlib.resources import files as resource_files
 from pathlib import Path
 
 from engine.devices.interface import Device
 from engine.errors import ModelFileError
 from engine.model.files import WEIGHTS_FILE
 from engine.model.model import Model, load_model
-
-
-def starter_place() -> Path:
-    """Where the starter model lies in a program that came with one."""
-    return Path(str(resource_files("resources"))) / "starter"
+from engine.shipped import starter_place
 
 
 def starter_folder() -> Path | None:

@@ -52,6 +52,7 @@ class Subject:
     model: Model
     tokenizer: Tokenizer
     memory: MemorySnapshot | None = None
+    precision: str = "float32"  # that the weights are read in
 
     def __post_init__(self) -> None:
         if self.memory is not None and self.memory.tokenizer.digest != self.tokenizer.digest:
@@ -104,12 +105,14 @@ class Scorecard:
     lines_by_file: dict[str, FileLines] = field(repr=False, default_factory=dict)  # by path
     notes: tuple[str, ...] = ()
     memory: bool = False  # whether the model had one
+    precision: str = "float32"
 
     def to_json(self) -> dict[str, Any]:
         """For a script: plain numbers, null where nothing could be measured."""
         return {
             "name": self.name,
             "memory": self.memory,
+            "precision": self.precision,
             "cursors": self.cursors,
             "characters": self.characters,
             "seed": self.seed,
@@ -134,11 +137,13 @@ def score(
     """
     memory = subject.memory.without(material.unknown_paths) if subject.memory is not None else None
     mixing = fit_for(subject.model).mixing if memory is not None else None
-    tokens = measure_tokens(subject.model, subject.tokenizer, material, progress, cancelled, memory, mixing)
+    tokens = measure_tokens(
+        subject.model, subject.tokenizer, material, progress, cancelled, memory, mixing, subject.precision
+    )
     samples = tokens.samples()
     lines: list[LineResult] = []
     if material.cursors:
-        completer = Completer(subject.model, subject.tokenizer)
+        completer = Completer(subject.model, subject.tokenizer, precision=subject.precision)
         completer.memory = memory
         try:
             lines = measure_lines(
@@ -177,6 +182,7 @@ def score(
         lines_by_file=lines_by_file(material, lines),
         notes=material.notes,
         memory=memory is not None,
+        precision=subject.precision,
     )
 
 

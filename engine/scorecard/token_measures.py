@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from engine.corpus.batches.framing import Framing
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CodecoilError
+from engine.generate.decoder import Decoder
 from engine.memory.evidence import Counter
 from engine.memory.fitting import losses, observe
 from engine.memory.mixing import Mixing
@@ -78,6 +79,7 @@ def measure_tokens(
     cancelled: Cancelled | None = None,
     memory: MemorySnapshot | None = None,
     mixing: Mixing | None = None,
+    precision: str = "float32",
 ) -> TokenMeasures:
     """Every token of every file's counted part; its path is given in front, as in training, and not counted.
 
@@ -89,16 +91,11 @@ def measure_tokens(
     chances = [np.zeros((2, len(content))) for content in contents] if memory is not None else []
     windows = sorted(_windows(tokenizer, material, contents), key=lambda window: len(window.ids))
     done, total = 0, sum(len(window.counted) for window in windows)
-    for group in _batches(windows, model.config.vocab_size):
+    for group, logits in _with_logits(model, windows, precision):
         ask_cancelled(cancelled)
-        width = _padded(len(group[0].counted))
-        ids = np.zeros((len(group), width), np.int32)
-        for row, window in enumerate(group):
-            ids[row, : len(window.counted)] = window.ids[:-1]
-        logits = model.logits(ids)
-        for row, window in enumerate(group):
+        for window, rows in zip(group, logits, strict=True):
             targets = window.ids[1:][window.counted]
-            scores = logits[row, : len(window.counted)][window.counted]
+            scores = rows[: len(window.counted)][window.counted]
             nats, ranks = _losses_and_ranks(scores, targets)
             if memory is not None:
                 part = slice(window.first, window.first + len(targets))
@@ -124,6 +121,26 @@ def measure_tokens(
         if progress is not None:
             progress(done, total, "Asking the memory")
     return TokenMeasures(*sums[:3], None, None)
+
+
+def _with_logits(
+    model: Model, windows: list[_Window], precision: str
+) -> Iterator[tuple[list[_Window], Iterable[np.ndarray]]]:
+    """Windows, several together, with the scores (n, v) of each.  Below float32 they are those of a decoder."""
+    if precision == "float32":
+        for group in _batches(windows, model.config.vocab_size):
+            ids = np.zeros((len(group), _padded(len(group[0].counted))), np.int32)
+            for row, window in enumerate(group):
+                ids[row, : len(window.counted)] = window.ids[:-1]
+            yield group, model.logits(ids)
+        return
+    decoder = Decoder(model, precision=precision)
+    try:
+        for window in windows:
+            decoder.reset()
+            yield [window], [decoder.read_each(window.ids[:-1])]
+    finally:
+        decoder.close()
 
 
 def _mixed_nats(

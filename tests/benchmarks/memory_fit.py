@@ -25,7 +25,7 @@ from engine.memory.evidence import Counter, Source
 from engine.memory.fitting import Observations, fit, losses, observe
 from engine.memory.segment import build_segment
 from engine.model.model import Model, load_model
-from engine.shipped_fits import BUILT_IN, fits_place
+from engine.shipped import BUILT_IN, fits_place
 
 OBSERVED = 24_000  # tokens of each tuning package that the mixture is fitted on
 LONGEST_DOCUMENT = 3_000  # tokens of one document among these

@@ -18,6 +18,8 @@ from engine.checkpoints.store.loading import load_checkpoint
 from engine.checkpoints.store.manifest import Facts
 from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import CheckpointError, InputError
+from engine.generate.decode_losses import DecodeLoss, DecodeLosses
+from engine.generate.decoder import Decoder
 from engine.generate.fits import built_in_fit
 from tests.devices.opened import *  # noqa: F403  (fixtures)
 from tests.generate.small import SOURCE, open_small, plain_tokenizer, tokenizer
@@ -74,6 +76,28 @@ def test_a_prompt_as_json(ask):
     assert found["prefill_tokens_per_second"] > 0 and found["decode_tokens_per_second"] > 0
     assert 0 < found["first_token_ms"] <= found["total_ms"]
     assert ask("--prompt", SOURCE[:80])["text"] == found["text"]
+
+
+@pytest.mark.parametrize(("given", "used"), [((), "float16"), (("--precision", "int8"), "int8")])
+def test_weights_are_read_in_the_precision_that_is_asked_for(ask, monkeypatch, given, used):
+    made = []
+    plain = Decoder.__init__
+    monkeypatch.setattr(Decoder, "__init__", lambda *a, **named: made.append(named["precision"]) or plain(*a, **named))
+    found = ask("--prompt", SOURCE[:80], *given)
+    assert found["precision"] == used and made == [used]
+    assert found["held_out_loss"] is None  # nobody has measured it yet
+
+
+def test_the_loss_that_was_measured_is_said_beside_the_precision(ask, store, data_folder, capsys):
+    id = next(manifest.id for manifest in store.list() if manifest.name == "shop #2")
+    command = ["complete", *DEVICE, "--prompt", SOURCE[:80], "--precision", "int8"]
+    assert main(command) == 0 and "score PATH --precision int8" in capsys.readouterr().err
+    DecodeLosses(data_folder).keep(id, "int8", DecodeLoss(1.2345, 900, "/shop"))
+    DecodeLosses(data_folder).keep(id, "float32", DecodeLoss(1.2301, 900, "/shop"))
+    assert ask("--prompt", SOURCE[:80], "--precision", "int8")["held_out_loss"] == 1.2345
+    assert main(command) == 0
+    said = capsys.readouterr().err
+    assert "1.2345" in said and "1.2301" in said
 
 
 def test_a_cursor_in_a_file_looks_at_both_sides(ask, source, filling_in):

@@ -10,9 +10,12 @@ import pytest
 from app.command_line import main, model_choice
 from app.command_line.model_choice import STARTER, ChosenModel
 from app.command_line.score import default_choice, heading
+from app.data.data_folder import data_folder
 from engine.checkpoints.store.loading import load_checkpoint
 from engine.checkpoints.store.store import CheckpointStore, Facts
 from engine.corpus.tokens.tokenizer import Tokenizer
+from engine.generate.decode_losses import DecodeLosses
+from engine.generate.options import PRECISIONS
 from engine.model.config import ModelConfig
 from engine.model.initialise import initial_parameters
 
@@ -55,6 +58,19 @@ def test_json_names_every_measure_with_its_interval(folder, capsys):
     assert set(model["measures"]["bits_per_byte"]) == {"value", "low", "high"}
     assert answer["differences"] == []
     assert model["files"]
+
+
+def test_losses_are_kept_by_precision(folder, capsys):
+    """Of the model alone, and close to each other: they are of the same weights."""
+    for precision in PRECISIONS:
+        arguments = ["--cursors", "1", "--json", "--device", "cpu", "--precision", precision]
+        assert main(["score", str(folder), *arguments]) == 0
+        assert json.loads(capsys.readouterr().out)["models"][0]["precision"] == precision
+    newest = next(one for one in CheckpointStore(data_folder() / "checkpoints").list() if one.name == "code #1")
+    kept = DecodeLosses(data_folder()).of(newest.id)
+    assert set(kept) == set(PRECISIONS) and {loss.repository for loss in kept.values()} == {str(folder)}
+    assert all(abs(loss.loss - kept["float32"].loss) < 0.02 for loss in kept.values())
+    assert kept["int8"].loss != kept["float32"].loss
 
 
 def test_every_model_is_scored_with_the_memory_too(folder, capsys):

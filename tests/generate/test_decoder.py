@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import InputError
-from engine.generate.decoder import Cancelled, Decoder
+from engine.generate.decoder import EACH_CHUNK, Cancelled, Decoder
 from engine.graph.tensor import Kind
 from tests.model.tiny import ODD, TINY, batch, open_model
 
@@ -63,6 +63,13 @@ def test_reading_each_gives_the_scores_after_every_token(device, config):
         decoder.reset()
         assert_same(decoder.read_each(ids[:1]), expected[:1])
         assert_same(decoder.step(int(ids[1])), expected[1])
+
+
+def test_the_scores_after_each_token_of_a_long_text(device):
+    with open_decoder(device, TINY) as decoder:
+        ids = prompt(decoder, EACH_CHUNK + 13)
+        assert_same(decoder.read_each(ids), full(decoder, ids))
+        assert decoder.position == len(ids)
 
 
 @pytest.mark.parametrize("config", [TINY, ODD], ids=["tiny", "odd"])

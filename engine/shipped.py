@@ -1,4 +1,4 @@
-"""The fits in `resources/memory/` as JSON: read without anything that computes, for a window at its start."""
+"""What the program comes with, found without loading anything that computes: the window needs it at its start."""
 
 from __future__ import annotations
 
@@ -11,15 +11,21 @@ from typing import Any
 BUILT_IN = "starter.json"
 
 
+def starter_place() -> Path:
+    """Where the built-in model is, if there is one."""
+    return Path(str(resource_files("resources"))) / "starter"
+
+
 def fits_place() -> Path:
     return Path(str(resource_files("resources"))) / "memory"
 
 
 @cache
 def built_in_content() -> dict[str, Any]:
+    """The numbers fitted to the built-in model, as JSON."""
     return json.loads((fits_place() / BUILT_IN).read_text("utf-8"))
 
 
 def usual_least_chance() -> float:
-    """A suggestion is shown from this chance of being taken on, unless the user says otherwise."""
+    """A suggestion is shown from this chance of being accepted on, unless the user chose another."""
     return built_in_content()["least"]
