@@ -11,6 +11,7 @@ be met (message and remedy on standard error), 3 a run failed and can go on, 130
     checkpoints         everything that can be done with them; made of checkpoint_words, checkpoint_merge and
                         checkpoint_precisions
     base                larger base models                 model_choice  which model a command means
+    chosen_device       opened with the memory ceiling of the settings
     held_out            losses, for commands that compare
     memory              what the memory of a folder holds, and what it would suggest
     repository_memory   the memory of a folder, for the commands that ask it

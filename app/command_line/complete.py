@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.command_line.chosen_device import open_chosen_device
 from app.command_line.model_choice import add_precision, open_chosen
 from app.command_line.repository_memory import memory_of, scan_folder, source_words
 from app.command_line.scan import ProgressBar, plain
@@ -86,14 +87,13 @@ def run(arguments: argparse.Namespace) -> int:
     sampling, stops = Sampling(**given(arguments, SAMPLING)), Stops(**given(arguments, STOPS))
     others = {name: read_text(name) for name in arguments.context}
 
-    from engine.devices import open_device
     from engine.generate.completer import Completer, CompletionRequest
     from engine.generate.precision import decode_precision
     from engine.generate.requests import Offer
 
     offer = Offer(0.0, ALTERNATIVES) if is_offer(arguments) else None
     progress = ProgressBar()
-    device = open_device(arguments.device)
+    device = open_chosen_device(arguments.device)
     chosen = completer = None
     try:
         progress(0, 0, "Loading the model")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from app.command_line.chosen_device import open_chosen_device
 from app.data.data_folder import data_folder
 
 WINDOW, ROWS, MOST_WINDOWS = 256, 4, 64
@@ -19,7 +20,6 @@ class HeldOutMeasure:
         from engine.corpus.batches.windows import HeldOutWindows
         from engine.corpus.repository import Repository
         from engine.corpus.tokens.tokenizer import Tokenizer
-        from engine.devices import open_device
         from engine.errors import CorpusError
         from engine.model.model import Model
 
@@ -29,7 +29,7 @@ class HeldOutMeasure:
         self.tokens = int(sum(batch.counted.sum() for batch in self._batches))
         if not self.tokens:
             raise CorpusError(f"{repository} has no text to hold out.", "Choose a larger folder of source code.")
-        self._device = open_device(device)
+        self._device = open_chosen_device(device)
         self._model = Model(config, self._device)
 
     def __call__(self, parameters: Mapping[str, np.ndarray]) -> float:

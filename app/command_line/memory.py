@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.command_line.chosen_device import open_chosen_device
 from app.command_line.complete import ALTERNATIVES, offset_of, read_text
 from app.command_line.model_choice import STARTER, STORE, open_chosen, open_starter, starter_tokenizer
 from app.command_line.repository_memory import memory_of, scan_folder, source_words
@@ -111,12 +112,11 @@ def ask(
     progress: ProgressBar,
 ) -> Completion:
     """What the model and the memory suggest together."""
-    from engine.devices import open_device
     from engine.generate.completer import Completer
     from engine.generate.options import AUTO
     from engine.generate.precision import decode_precision
 
-    device = open_device(device_name)
+    device = open_chosen_device(device_name)
     chosen = completer = None
     try:
         progress(0, 0, "Loading the model")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.command_line.chosen_device import open_chosen_device
 from app.command_line.model_choice import STORE, ChosenModel, add_precision, is_of, newest_for, open_chosen
 from app.command_line.repository_memory import ScannedFolder, memory_of, scan_folder
 from app.command_line.scan import ProgressBar
@@ -59,7 +60,6 @@ def add_parser(commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Score one model after the other on the same material."""
     from engine.corpus.reading.walk import source_folder
-    from engine.devices import open_device
     from engine.generate.precision import decode_precision
     from engine.scorecard import ScoreOptions, Subject, score
 
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     root = source_folder(arguments.path)
     wanted = arguments.checkpoint or default_choice(root)
     progress = ProgressBar()
-    device = open_device(arguments.device)
+    device = open_chosen_device(arguments.device)
     cards: list[Scorecard] = []
     folders, material = Folders(root, progress), None
     try:

@@ -12,6 +12,7 @@ import signal
 import sys
 from contextlib import contextmanager, suppress
 
+from app.command_line.chosen_device import open_chosen_device
 from app.command_line.model_choice import STORE
 from app.command_line.scan import ProgressBar
 from app.command_line.train_options import (
@@ -34,13 +35,11 @@ NO_TIME = "The time was up before the first step, so nothing was kept: measuring
 
 def run(arguments: argparse.Namespace) -> int:
     """Train and report; exit codes as `--help` has them."""
-    from engine.devices import open_device
-
     if wrong := what_is_wrong(arguments):
         print(f"codecoil train: {wrong}", file=sys.stderr)
         return REFUSED
     progress = ProgressBar()
-    device = open_device(arguments.device)
+    device = open_chosen_device(arguments.device)
     session = None
     try:
         session = prepare(arguments, device, progress)

@@ -1,4 +1,5 @@
 """The data folder.
 
-data_folder   where it is       data_move   moving it: copied, verified, switched      log_file   the log in it
+data_folder     where it is                    data_move   moving it: copied, verified, switched
+settings_file   the settings, without Qt       log_file    the log in it
 """

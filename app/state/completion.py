@@ -7,7 +7,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.state.settings import FIELDS, Settings
+from app.data.settings_file import FIELDS
+from app.state.settings import Settings
 from app.values.completion import (
     CHANNELS,
     GHOST,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.state.settings import AUTOMATIC, Settings
+from app.data.settings_file import AUTOMATIC
+from app.state.settings import Settings
 from app.values.engine import MemoryState, RaceEnded, RaceLine
 from app.values.events import CheckEnded, EngineFound, Failure, KernelChecked
 

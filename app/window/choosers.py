@@ -9,8 +9,8 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu
 
+from app.data.settings_file import AUTOMATIC
 from app.state.application import Application
-from app.state.settings import AUTOMATIC
 from app.window.pages import CHECKPOINTS, SETTINGS
 from app.window.parts import Chip, tip_words
 

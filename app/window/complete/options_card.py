@@ -7,8 +7,9 @@ from typing import Any
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
+from app.data.settings_file import USUAL_COMPLETION, USUAL_LEAST_CHANCE
 from app.state.completion import CompletionController
-from app.state.settings import USUAL_COMPLETION, USUAL_LEAST_CHANCE, Settings
+from app.state.settings import Settings
 from app.window.complete.sure_slider import SureSlider
 from app.window.parts import Card, FieldRow, LinkButton, Number, Switch, WholeNumber, rule
 from engine.generate.options import SAMPLING, STOPS, SUGGESTION_STOPS, Sampling, Stops

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import Slot
 
+from app.data.settings_file import FIELDS
 from app.state.application import Application
-from app.state.settings import FIELDS
 from app.window.parts import Card, PageColumn, PlainButton, Switch, WholeNumber, rule
 from app.window.settings.key_field import KeyField
 from app.window.settings.setting_row import SettingRow

@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout
 
+from app.data.settings_file import AUTOMATIC
 from app.state.application import Application
-from app.state.settings import AUTOMATIC
 from app.values.events import CheckEnded, Failure, KernelChecked
 from app.values.words import small_number
 from app.window.parts import Card, ErrorCard, PageColumn, PlainButton, Switch, label, tip

@@ -5,8 +5,8 @@ from __future__ import annotations
 import psutil
 from PySide6.QtCore import Slot
 
+from app.data.settings_file import GIB
 from app.state.application import Application
-from app.state.settings import GIB
 from app.values.words import nbytes
 from app.window.parts import Card, InlineMessage, Number, PageColumn, Segmented, Switch, WholeNumber, rule
 from app.window.repository.secrets_view import POLICIES

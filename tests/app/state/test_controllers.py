@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from app.data.settings_file import USUAL_LEAST_CHANCE
 from app.state.choices import base_choices, model_choices, timelines
 from app.state.completion import CompletionController
 from app.state.engine import EngineController
 from app.state.memory import MemoryController
 from app.state.run_history import RunHistory
-from app.state.settings import USUAL_LEAST_CHANCE, Settings
+from app.state.settings import Settings
 from app.state.training import TrainingController
 from app.values.checkpoints import CheckpointRow
 from app.values.completion import IN_TRAINING, STARTER, CompletionView, ModelChoice

@@ -7,7 +7,8 @@ import json
 import pytest
 from PySide6.QtCore import QByteArray
 
-from app.state.settings import FIELDS, Settings
+from app.data.settings_file import FIELDS
+from app.state.settings import Settings
 from engine.errors import ConfigError
 
 

@@ -6,8 +6,9 @@ from dataclasses import fields
 
 import pytest
 
+from app.data.settings_file import FIELDS
 from app.state.completion import CompletionController
-from app.state.settings import FIELDS, Settings
+from app.state.settings import Settings
 from app.values.limits import EngineOption
 from app.window.complete.options_card import OptionsCard
 from engine.generate.options import OPTIONS, SAMPLING, STOPS, SUGGESTION_STOPS, Sampling, Stops

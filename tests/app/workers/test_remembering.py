@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QObject
 
-from app.state.settings import USUAL_LEAST_CHANCE
+from app.data.settings_file import USUAL_LEAST_CHANCE
 from app.values.completion import IN_TRAINING, MODEL, MODEL_MEMORY, STARTER
 from app.values.memory import READING, READY
 from app.workers import remembering

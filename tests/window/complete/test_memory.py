@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 
-from app.state.settings import USUAL_LEAST_CHANCE
+from app.data.settings_file import USUAL_LEAST_CHANCE
 from app.values.completion import SourceView
 from app.values.memory import READING, READY, MemoryView
 from tests.window.complete.script import TEXT, type_and_answer

@@ -1,0 +1,18 @@
+"""The device of a command, with the memory ceiling of the settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.data.data_folder import data_folder
+
+if TYPE_CHECKING:
+    from engine.devices import Device
+
+
+def open_chosen_device(name: str) -> Device:
+    """`name`: as `codecoil devices` lists it, or "auto"."""
+    from app.data.settings_file import setting
+    from engine.devices import open_device
+
+    return open_device(name, ceiling=setting(data_folder(), "memory_ceiling"))
