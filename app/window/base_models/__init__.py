@@ -1,6 +1,6 @@
-"""Getting a larger base: the list, the question, the download, and the way in for a folder that is on disk already.
+"""Getting a larger base model: the list, the question, the download, and importing a folder from disk.
 
     dialog      the window "Get a base model"         model_card     one entry of the list
 
-Nothing connects before the user has read host and size and pressed the button that says so.
+Nothing connects before the user has seen host and size and agreed.
 """

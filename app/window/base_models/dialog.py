@@ -1,4 +1,4 @@
-"""The window "Get a base model": a list, a question before anything connects, and progress that can be ended."""
+"""The window "Get a base model": a list, a question before anything connects, and progress that can be cancelled."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from app.window.base_models.model_card import ModelCard
 from app.window.parts import GAP, ErrorCard, FileDialog, InlineMessage, PageTitle, PlainButton, ProgressLine, label
 
 MIB = 2**20
-WORDS = "A larger model knows more before it has seen your code, and takes longer for everything."
+WORDS = "A larger model knows more before it sees your code, but everything takes longer."
 
 
 class BaseModelDialog(QDialog):
-    """Stays open beside the main window; a download goes on when it is closed."""
+    """Stays open beside the main window; a download continues when it is closed."""
 
     def __init__(self, application: Application, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -35,7 +35,7 @@ class BaseModelDialog(QDialog):
         self.error_card = ErrorCard()
         self.notice = InlineMessage()
         self.cards = [ModelCard(model) for model in base_models.BASE_MODELS]
-        self.import_button = PlainButton("Import a folder…", "A model in Hugging Face format that is on this disk")
+        self.import_button = PlainButton("Import a folder…", "A model in Hugging Face format on this machine")
         self.close_button = PlainButton("Close")
         self._agreement: Agreement | None = None
         self.file_dialog: FileDialog | None = None
@@ -62,7 +62,7 @@ class BaseModelDialog(QDialog):
         for widget in (self.question, self.progress, self.error_card, self.notice, *self.cards):
             column.addWidget(widget)
         column.addWidget(
-            label("Nothing is fetched by itself. Every connection is listed in the footer.", "label", wrap=True)
+            label("Nothing is downloaded unless you ask for it. The footer lists every connection.", "label", wrap=True)
         )
         row = QHBoxLayout()
         row.addWidget(self.import_button)
@@ -76,15 +76,15 @@ class BaseModelDialog(QDialog):
         self._fit()
 
     def _fit(self) -> None:
-        """As high as everything needs that is shown now: a question with wrapped words would squeeze the cards."""
+        """Fit the height to what is shown: a question that wraps would squeeze the cards."""
         self.layout().activate()
         self.setMinimumHeight(self.layout().totalHeightForWidth(self.width()))
 
-    # ---- what the user wants
+    # ---- requests
 
     @Slot(object)
     def on_wanted(self, model: BaseModel) -> None:
-        """Ask; the answer is the one thing that opens a connection."""
+        """Ask: only the user's answer opens a connection."""
         self._agreement = agreement_for(model)
         self.error_card.put_away()
         self.notice.put_away()
@@ -120,7 +120,7 @@ class BaseModelDialog(QDialog):
         self._application.checkpoints.import_(folder)
         self.notice.say("Importing; the Checkpoints page shows the progress.", kind="plain")
 
-    # ---- what has changed
+    # ---- updates
 
     @Slot()
     def on_changed(self) -> None:
@@ -143,7 +143,7 @@ class BaseModelDialog(QDialog):
 
     @Slot(str, str)
     def on_fetched(self, _id: str, name: str) -> None:
-        self.notice.say(f"{name} is in the store: choose it as the base on the Adapt page.", kind="accent")
+        self.notice.say(f"{name} is ready: choose it as the base on the Adapt page.", kind="accent")
         self._fit()
 
     @Slot(object)

@@ -1,4 +1,4 @@
-"""One base model: what it is, its licence and size, the memory that each mode wants, and the button."""
+"""One base model: description, licence and size, the memory that each mode needs, and a button."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MODE_WORDS = {"wsla": "WSLA", "lora": "LoRA", "vocabulary": "Vocabulary", "full"
 
 
 class ModelCard(Card):
-    """Pressing its button only asks; `wanted` says for which."""
+    """Its button only asks: `wanted` is emitted with the model."""
 
     wanted = Signal(object)  # BaseModel
 
@@ -36,7 +36,7 @@ class ModelCard(Card):
             modes.addWidget(badge)
         modes.addStretch(1)
         words.addLayout(modes)
-        self.button = PlainButton("Get…", f"Asks before it connects to fetch {model.repository}")
+        self.button = PlainButton("Get…", f"Download {model.repository}; asks before connecting")
         self.button.setAccessibleName(f"Get {model.name}")
         self.button.clicked.connect(self.on_clicked)
         row.addLayout(words, 1)
@@ -44,16 +44,16 @@ class ModelCard(Card):
         self.column.addLayout(row)
 
     def show_for(self, ceiling: int, is_here: bool, may_start: bool) -> None:
-        """Which modes fit below the ceiling, and whether it is in the store already."""
+        """Which modes fit under the memory ceiling, and whether the model is in the store already."""
         for mode, amount in self.model.memory_by_mode.items():
             fits = amount <= ceiling
             set_tone(self.badges[mode], "" if fits else "warn")
-            words = "One sequence of 256 tokens, by the engine's own estimate."
+            words = "Estimated for one sequence of 256 tokens."
             tip(
                 self.badges[mode],
-                words if fits else f"Above the ceiling of {nbytes(ceiling)} in the settings. {words}",
+                words if fits else f"Above the memory ceiling of {nbytes(ceiling)}. {words}",
             )
-        self.button.setText("Is here" if is_here else "Get…")
+        self.button.setText("Installed" if is_here else "Get…")
         self.button.setEnabled(may_start and not is_here)
 
     @Slot()

@@ -1,4 +1,4 @@
-"""Which of the two models stands first, and what the blend's slider means: base left, adapted right.  No Qt."""
+"""The order of the two compared models, base left and adapted right, which also orients the blend slider.  No Qt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BEFORE, AFTER, FIRST, OTHER = "Before", "After", "First", "Second"
 
 @dataclass(frozen=True)
 class Arrangement:
-    """The two panes from left to right, by channel; `related`: the right one was adapted from the left one."""
+    """The channels of the left and the right pane; `related`: the right model was adapted from the left one."""
 
     before: str
     after: str
@@ -23,10 +23,10 @@ class Arrangement:
         return (BEFORE, AFTER) if self.related else (FIRST, OTHER)
 
     def share(self, blend: float) -> float:
-        """How much of the right one a blend has; `blend` counts from `model` to `second`."""
+        """The share of the right model in a blend; `blend` counts from `model` to `second`."""
         return blend if self.after == SECOND else 1.0 - blend
 
-    blend = share  # the same the other way round
+    blend = share  # its own inverse
 
 
 UNRELATED = Arrangement(MODEL, SECOND, False)
@@ -39,7 +39,7 @@ def arrange(
     training_base: str = "",
     earlier: Arrangement = UNRELATED,
 ) -> Arrangement:
-    """Base left and adapted right where one was made from the other; otherwise the order stays as it was before."""
+    """Base left and adapted right if one was made from the other; otherwise the order stays as it was."""
     if second and stems_from(choices, model, second, training_base):
         return Arrangement(SECOND, MODEL, True)
     if second and stems_from(choices, second, model, training_base):
@@ -48,12 +48,12 @@ def arrange(
 
 
 def stems_from(choices: Sequence[ModelChoice], model: str, base: str, training_base: str = "") -> bool:
-    """Whether `model` was adapted from `base`, in one step or several."""
+    """Whether `model` was adapted from `base`, directly or in several steps."""
     return base in ancestors(_bases(choices), model, training_base)
 
 
 def ancestors(bases: Mapping[str, str], model: str, training_base: str = "") -> Iterator[str]:
-    """What a model was adapted from, and that from, and so on.  `bases`: the id of its base for every choice."""
+    """The chain of models that a model was adapted from.  `bases`: the base's id for every choice."""
     seen = set()
     while model and model not in seen:
         seen.add(model)
@@ -62,14 +62,14 @@ def ancestors(bases: Mapping[str, str], model: str, training_base: str = "") -> 
         elif model in bases:
             model = bases[model]
             if model and model not in bases:
-                model = STARTER  # the built-in model, as training took it into the store, is not listed twice
+                model = STARTER  # the store's copy of the built-in model is not listed separately
         else:
             return
         yield model
 
 
 def counterpart(choices: Sequence[ModelChoice], model: str, training_base: str = "") -> str:
-    """What to compare a model with unless the user says: what it was adapted from, or the newest made from it."""
+    """The default model to compare with: what this one was adapted from, or the newest made from it."""
     bases = _bases(choices)
     others = [choice.id for choice in choices if choice.id != model]
     above = set(ancestors(bases, model, training_base))

@@ -1,4 +1,4 @@
-"""The blend: a slider from one model to the other.  The ghost follows it; the line below says what it says now."""
+"""The blend: a slider from one model to the other, and the start of what the blend suggests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FULL = 100
 
 
 class BlendRow(QWidget):
-    """0 is the left one of the two panes, 100 the right one."""
+    """0 is the left one of the two models, 100 the right one."""
 
     def __init__(self, completion: CompletionController, suggester: Suggester) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class BlendRow(QWidget):
         self.slider.setPageStep(10)
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.slider.setAccessibleName("Blend of the two models")
-        tip(self.slider, "Mixes the weights of the two models; the suggestion in the editor follows")
+        tip(self.slider, "Interpolate the weights of the two models; the suggestion in the editor follows")
         self.words = ElidedLabel("", "label")
         column.addWidget(self.heading)
         column.addWidget(self.slider)
@@ -44,7 +44,7 @@ class BlendRow(QWidget):
 
     @Slot(object)
     def on_arranged(self, arrangement: Arrangement) -> None:
-        """Which of the two stands left."""
+        """Which of the two is on the left."""
         self._arrangement = arrangement
         self.refresh()
 
@@ -65,18 +65,14 @@ class BlendRow(QWidget):
     def _problem(self) -> str:
         completion = self._completion
         if not completion.second:
-            return (
-                "Choose two models to blend"
-                if len(completion.model_choices) > 1
-                else "Mixes two models, once there are two"
-            )
+            return "Choose two models to blend" if len(completion.model_choices) > 1 else "Blending needs two models"
         if IN_TRAINING in (completion.model, completion.second):
             return "A model in training cannot be blended"
         return "These are the same model" if completion.model == completion.second else ""
 
     @property
     def share_words(self) -> str:
-        """How much of the right one the blend has: "89 % adapted"."""
+        """The share of the right model in the blend: "89 % adapted"."""
         share = self._arrangement.share(self._completion.blend)
         what = "adapted" if self._arrangement.related else self._name(self._arrangement.after)
         return f"{share * FULL:.0f} % {what}"

@@ -1,26 +1,29 @@
-"""Puts the colours of `syntax` on the lines that are seen, and the ghost's colour where there is one.
+"""Colours the visible lines by `syntax`, and the ghost text among them.
 
-Lines are read a few at a time, from above; a line gets its colours when it is on the screen, so that a long text costs
-no more than a short one.
+Lines are read a few at a time from the top and coloured once they are on the screen, so that a long text costs no more
+than a short one.
 
-The document itself is not touched: colours are formats of the layout, and the ghost is its preedit text (what a
-keyboard of another script shows before a word is finished), so neither is ever saved, copied or undone.
+The document itself is not touched: colours are formats of the layout, and the ghost text is its preedit text (what an
+input method shows before a word is finished), so neither is ever saved, copied or undone.
 """
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 
+from pygments.lexer import Lexer
+from pygments.lexers import find_lexer_class_by_name, get_all_lexers
+from pygments.util import ClassNotFound
 from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtGui import QColor, QTextBlock, QTextCharFormat, QTextDocument, QTextLayout
 
 from app.theme import Theme, Tokens
-from app.window.complete.lexers import lexer_for
 from app.window.complete.syntax import LineSyntax, Span
 
 SLICE = 0.005  # seconds of work between two turns of the event loop
-PAUSE = 2  # milliseconds for others
+PAUSE = 2  # milliseconds between slices
 KIND_TOKENS = {
     "comment": "mute",
     "keyword": "third",
@@ -31,20 +34,38 @@ KIND_TOKENS = {
     "decorator": "warn_text",
 }  # which colour of the theme
 GHOST = "ghost"
+# Suffixes that several languages claim, and the lexer that most such files need.
+USUAL_LEXERS = {
+    "*.h": "c",
+    "*.m": "objective-c",
+    "*.pl": "perl",
+    "*.ts": "typescript",
+    "*.v": "verilog",
+    "*.s": "gas",
+    "*.inc": "php",
+    "*.cls": "tex",
+    "*.html": "html",
+    "*.xml": "xml",
+    "*.sql": "sql",
+    "*.r": "splus",
+    "*.cl": "common-lisp",
+    "*.php": "php",
+    "*.fs": "fsharp",
+}
 
 
 class Colouring(QObject):
-    """Follows one document."""
+    """The colours of one document."""
 
     def __init__(self, document: QTextDocument, visible: Callable[[], tuple[int, int]]) -> None:
-        """`visible`: the first and the last line that are on the screen."""
+        """`visible` returns the first and the last line on the screen."""
         super().__init__(document)
         self._document, self._visible = document, visible
         self._language, self._is_known = ("", ""), True  # whether the lexer is that of the language
         self.syntax = LineSyntax(None)
         self._formats: dict[str, QTextCharFormat] = {}
         self._painted: list[list[Span] | None] = [None]  # by line: the spans whose colours it has
-        self._guessed = (0, 0)  # the lines that were coloured before their turn
+        self._guessed = (0, 0)  # lines coloured out of turn
         self._timer = QTimer(self)
         self._timer.setInterval(PAUSE)
         self._timer.timeout.connect(self.on_slice)
@@ -55,18 +76,18 @@ class Colouring(QObject):
 
     @property
     def is_done(self) -> bool:
-        """Whether every line has its colours."""
+        """Whether every line has been read."""
         return not self._timer.isActive()
 
     def set_language(self, path: str, language: str = "") -> None:
-        """Colour as a file of that name, or else as that language, from the first line on."""
+        """Colour as a file of that name, or else as that language."""
         if (path, language) == self._language:
             return
         self._language, self._is_known = (path, language), False
         self._load()
 
     def _load(self) -> None:
-        """Load the lexer once there is something to read: that takes a moment, and an empty page should not."""
+        """Load the lexer once there is text: it takes a moment, which an empty page should not cost."""
         if self._is_known or self._document.isEmpty():
             return
         self._is_known = True
@@ -79,7 +100,7 @@ class Colouring(QObject):
             self._timer.start()
 
     def paint_line(self, block: QTextBlock) -> None:
-        """Set the formats of one line anew: its spans, around the ghost where it has one."""
+        """Set the formats of one line: its spans, moved around the ghost text if it has one."""
         number = block.blockNumber()
         own = self.syntax.spans[number] if number < len(self.syntax.spans) else []
         if number < len(self._painted):
@@ -91,7 +112,7 @@ class Colouring(QObject):
 
     @Slot(int, int, int)
     def on_contents_change(self, position: int, _removed: int, added: int) -> None:
-        """Take over the lines that were changed."""
+        """Update the lines that changed."""
         document, known = self._document, len(self.syntax.lines)
         first = document.findBlock(position)
         last = document.findBlock(position + added)
@@ -102,13 +123,13 @@ class Colouring(QObject):
         self._painted[begin : begin + removed] = [None] * (end - begin)
         self._guessed = (0, 0)
         self._load()
-        self.on_slice()  # the line that is typed in has its colours when it is painted
+        self.on_slice()  # the line being typed has its colours before it is painted
         if not self.syntax.is_done:
             self._timer.start()
 
     @Slot()
     def on_slice(self) -> None:
-        """Read for a moment: first what is looked at, then from above."""
+        """Read for one slice of time: first what is visible, then from the top."""
         began, visible = time.perf_counter(), self._visible()
         if visible != self._guessed:
             self._guessed = visible
@@ -123,7 +144,7 @@ class Colouring(QObject):
 
     @Slot()
     def paint_visible(self, *_scrolled: object) -> None:
-        """Give the lines on the screen the colours that they have not got yet."""
+        """Colour the visible lines whose spans have changed."""
         first, last = self._visible()
         block = self._document.findBlockByNumber(first)
         while block.isValid() and block.blockNumber() <= last:
@@ -146,7 +167,7 @@ class Colouring(QObject):
         for kind, name in (*KIND_TOKENS.items(), (GHOST, GHOST)):
             colours = QTextCharFormat()
             colours.setForeground(QColor(getattr(tokens, name)))
-            colours.setFontItalic(kind == "comment")  # beside the ghost, which is as quiet
+            colours.setFontItalic(kind == "comment")  # tells comments from ghost text, which is as muted
             self._formats[kind] = colours
 
     def _lines(self, begin: int, end: int) -> list[str]:
@@ -157,7 +178,7 @@ class Colouring(QObject):
         return lines
 
     def _ranges(self, spans: list[Span], place: int, ghost: int) -> list[QTextLayout.FormatRange]:
-        """Spans with those behind the ghost moved and those around it cut in two."""
+        """Spans with those after the ghost text moved and those around it split."""
         ranges = []
         for begin, length, kind in spans:
             if not ghost or begin + length <= place:
@@ -178,11 +199,40 @@ class Colouring(QObject):
 
 
 def _in_units(spans: list[Span], text: str) -> list[Span]:
-    """Spans counted as Qt counts: a character outside the first plane is two."""
+    """Spans in UTF-16 units, as Qt counts: a character outside the first plane is two."""
     if text.isascii() or max(text, default="") < "\U00010000":
         return spans
     result = []
     for begin, length, kind in spans:
         before = len(text[:begin].encode("utf-16-le")) // 2
         result.append((before, len(text[begin : begin + length].encode("utf-16-le")) // 2, kind))
+    return result
+
+
+def lexer_for(path: str, language: str = "") -> Lexer | None:
+    """The lexer for a file name, or else for a language; None if Pygments knows neither.
+
+    By the suffix, as Pygments lists them, without trying a thousand patterns.
+    """
+    name = path.rpartition("/")[2]
+    ending = name.rpartition(".")[2].lower()
+    patterns = [name, f"*.{ending}"] if name else []
+    found = [alias for pattern in patterns for alias in _aliases().get(pattern, ())]
+    usual = [USUAL_LEXERS[pattern] for pattern in patterns if pattern in USUAL_LEXERS]
+    for alias in (*usual, *found, language):
+        try:
+            if alias:
+                return find_lexer_class_by_name(alias)()
+        except ClassNotFound:
+            continue
+    return None
+
+
+@functools.cache
+def _aliases() -> dict[str, list[str]]:
+    """Lexer names by file pattern: "*.py", "Makefile"."""
+    result: dict[str, list[str]] = {}
+    for _name, aliases, patterns, _types in get_all_lexers(plugins=False):
+        for pattern in patterns if aliases else ():
+            result.setdefault(pattern, []).append(aliases[0])
     return result

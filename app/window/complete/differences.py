@@ -11,7 +11,7 @@ _PARTS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def differing(first: str, second: str) -> tuple[list[Span], list[Span]]:
-    """The parts of each text that the other has not, in order; blanks alone are not worth a mark."""
+    """The spans of each text that the other does not have, in order; whitespace alone is not marked."""
     a, b = _PARTS.findall(first), _PARTS.findall(second)
     spans: tuple[list[Span], list[Span]] = ([], [])
     for what, a1, a2, b1, b2 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
@@ -22,7 +22,7 @@ def differing(first: str, second: str) -> tuple[list[Span], list[Span]]:
 
 
 def first_difference(first: str, second: str) -> int:
-    """The line, from 1, in which two texts first differ; 0 where they are alike."""
+    """The first line, from 1, in which two texts differ; 0 if they are equal."""
     if first == second:
         return 0
     lines = first.split("\n"), second.split("\n")

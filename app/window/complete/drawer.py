@@ -1,4 +1,4 @@
-"""What is unfolded under the editor: side by side, blend, timeline, scores and options, as many as are wanted."""
+"""The panels under the editor: comparison, blend, timeline, scores and options, any number of them open."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ LEAST_HEIGHT = 120  # pixels
 
 
 class Drawer(QScrollArea):
-    """Hidden while nothing is unfolded.  `strip` says what is."""
+    """Hidden while no panel is open.  `strip` knows which are."""
 
-    grew = Signal()  # or shrank: what is in it wants another height
+    height_changed = Signal()  # of what is in it
 
     def __init__(self, application: Application, suggester: Suggester, strip: FoldStrip) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Drawer(QScrollArea):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what is unfolded; scores only where there are some."""
+        """Show the open panels; scores only if there are any."""
         strip = self._strip
         strip.buttons[SCORES].setVisible(self.scores.is_known)
         for name, part in self._parts.items():
@@ -76,18 +76,18 @@ class Drawer(QScrollArea):
         self.offer()
 
     def wanted_height(self) -> int:
-        """That shows all of it."""
+        """The height that shows all of it."""
         inner = self.widget()
         height = inner.heightForWidth(inner.width()) if inner.hasHeightForWidth() else -1
         return max(height, inner.sizeHint().height())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.widget() and event.type() == QEvent.Type.LayoutRequest:
-            self.grew.emit()
+            self.height_changed.emit()
         return super().eventFilter(watched, event)
 
     def offer(self) -> None:
-        """Something to compare with, for whoever compares or blends."""
+        """Choose a second model if one is needed to compare or blend."""
         if self._strip.is_open(COMPARE) or self._strip.is_open(BLEND):
             self.sides.offer()
 
@@ -97,7 +97,7 @@ class Drawer(QScrollArea):
 
     @Slot()
     def on_completion_changed(self) -> None:
-        """A blend is told on its button: it acts also while it is folded."""
+        """A blend is shown on its button: it has an effect even while its panel is closed."""
         self._strip.say(BLEND, self.blend.share_words if self._completion.blend else "")
 
 

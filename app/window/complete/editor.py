@@ -1,7 +1,7 @@
-"""The editor: text with line numbers, colours, auto-indent, and a ghost after the cursor.  Asks nobody anything.
+"""The editor: text with line numbers, colours, auto-indent, and ghost text after the cursor.
 
-What the user does to the ghost comes out as signals; who shows it one is the suggester.  Typing what the ghost says
-keeps it, anything else takes it away.
+It requests nothing itself: the suggester sets the ghost text, and what the user does with it is emitted as signals.
+Typing what the ghost text says keeps it; anything else removes it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 
 from app.theme import Theme, Tokens
-from app.window.complete import blank_keys, indenting
+from app.window.complete import indenting
 from app.window.complete.colouring import Colouring
 from app.window.complete.ghost import Ghost
 from app.window.complete.ghost_layer import GhostLayer
@@ -36,18 +36,16 @@ from app.window.complete.line_numbers import LineNumbers
 
 PURE_MODIFIERS = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
 TAB_COLUMNS = 4
-LIGATURES = ("calt", "liga")  # the features of a font that make one sign of several
+LIGATURES = ("calt", "liga")  # font features that draw several characters as one
 
 
 class CodeEditor(QPlainTextEdit):
-    """A plain text with everything a line of code wants around it."""
-
-    edited = Signal()  # the text was changed, other than along the ghost
-    moved = Signal()  # the cursor went elsewhere in an unchanged text
-    typed_along = Signal()  # what the ghost said was typed; it is shorter now
-    accepted = Signal(str)  # which of keys.ACTIONS
+    edited = Signal()  # the text was changed, other than by typing along the ghost text
+    moved = Signal()  # the cursor moved in an unchanged text
+    typed_along = Signal()  # some of the ghost text was typed; it is shorter now
+    accepted = Signal(str)  # one of keys.ACTIONS
     dismissed = Signal()
-    other_wanted = Signal(int)  # 1: the next of several suggestions, -1: the one before
+    other_wanted = Signal(int)  # 1: the next suggestion, -1: the previous one
     ask_wanted = Signal()  # Ctrl+Space
 
     def __init__(self, keys: GhostKeys) -> None:
@@ -55,9 +53,9 @@ class CodeEditor(QPlainTextEdit):
         self._keys = keys
         self.ghost: Ghost | None = None
         self._unit = indenting.USUAL
-        self._changing = False  # the document is changed by this editor: nobody typed
-        self._change: tuple[int, int, int] | None = None  # of the document, since the last `textChanged`
-        self._place = (0, 0)  # of the cursor and the other end of the selection, as last told
+        self._changing = False  # the document is being changed by this editor, not by typing
+        self._change: tuple[int, int, int] | None = None  # position, removed, added: since the last `textChanged`
+        self._place = (0, 0)  # cursor and anchor, as last reported
         self.setProperty("role", "editor")
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setAccessibleName("Code")
@@ -80,7 +78,7 @@ class CodeEditor(QPlainTextEdit):
     # ---- the text
 
     def load(self, text: str, path: str, language: str = "", position: int = 0) -> None:
-        """Another text, with the cursor at a position; there is nothing to undo."""
+        """Show another text with the cursor at a position; clears the undo history."""
         self.set_ghost(None)
         self._changing = True
         self.setPlainText(text)
@@ -96,11 +94,11 @@ class CodeEditor(QPlainTextEdit):
 
     @property
     def text(self) -> str:
-        """Every character as it is; `toPlainText` makes blanks of those that do not break."""
+        """The exact text; `toPlainText` turns non-breaking spaces into spaces."""
         return self.document().toRawText().replace("\u2029", "\n")
 
     def replace_text(self, text: str) -> None:
-        """Another text in place of this one, as one step that can be undone; the cursor stays about where it was."""
+        """Replace the text as one undoable step; the cursor stays about where it was."""
         place = self.textCursor().position()
         self.set_ghost(None)
         self._changing = True
@@ -114,14 +112,14 @@ class CodeEditor(QPlainTextEdit):
         self.edited.emit()
 
     def go_to_line(self, number: int) -> None:
-        """The cursor to the beginning of a line, from 1, in the middle of the view."""
+        """Move the cursor to the start of a line, counted from 1, and centre it."""
         block = self.document().findBlockByNumber(min(number, self.blockCount()) - 1)
         if block.isValid():
             self.setTextCursor(QTextCursor(block))
             self.centerCursor()
 
     def show_ligatures(self, on: bool) -> None:
-        """Whether `!=` and `->` may be drawn as one sign.  Off: every character is seen as it is in the file."""
+        """Whether `!=` and `->` may be drawn as one glyph.  Off: every character looks as it is in the file."""
         font = self.font()
         for feature in LIGATURES:
             font.setFeature(QFont.Tag(feature), int(on))
@@ -138,17 +136,17 @@ class CodeEditor(QPlainTextEdit):
     # ---- the ghost
 
     def set_ghost(self, ghost: Ghost | None) -> None:
-        """Show what is left of this one; None for none."""
+        """Show the rest of this ghost text; None removes it."""
         self.ghost = ghost
         self._layer.show(ghost.rest if ghost is not None else "")
 
     @property
     def shown_ghost(self) -> str:
-        """What is seen after the cursor."""
+        """The text shown after the cursor."""
         return self._layer.text
 
     def accept(self, action: str) -> None:
-        """Put all, a line or a word of the ghost into the text, as if it had been typed at once."""
+        """Insert all, a line or a word of the ghost text, as if it had been typed."""
         if self.ghost is None or not self.ghost.rest:
             return
         if action == ALL:
@@ -168,13 +166,13 @@ class CodeEditor(QPlainTextEdit):
     # ---- keys and the mouse
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        """Files and folders are for the window, which opens them; here their addresses would be pasted."""
+        """Dropped files and folders are left to the window, which opens them; here their URLs would be pasted."""
         is_files = any(url.isLocalFile() for url in source.urls())
         return not is_files and super().canInsertFromMimeData(source)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride and self._is_for_ghost(event):
-            event.accept()  # while there is a ghost its keys are its own, whatever they do elsewhere
+            event.accept()  # while ghost text is shown, its keys take precedence
             return True
         return super().event(event)
 
@@ -195,21 +193,21 @@ class CodeEditor(QPlainTextEdit):
         if event.key() == Qt.Key.Key_Space and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
             self.ask_wanted.emit()
             return
-        self._layer.hide()  # Qt would take it for a word that is being composed
-        if not blank_keys.handle(self, self._unit, event):
+        self._layer.hide()  # Qt would take it for a word being composed
+        if not indenting.handle_key(self, self._unit, event):
             super().keyPressEvent(event)
         if self.ghost is not None:
             self._layer.show(self.ghost.rest)
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
-        """A word that is composed takes the ghost's place in the layout."""
+        """A word being composed takes the place of the ghost text in the layout."""
         if self.ghost is not None and (event.preeditString() or event.commitString()):
             self.set_ghost(None)
             self.moved.emit()
         super().inputMethodEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        pastes = event.button() == Qt.MouseButton.MiddleButton  # when it is let go
+        pastes = event.button() == Qt.MouseButton.MiddleButton  # on release
         super().mousePressEvent(event if pastes else self._as_without_ghost(event))
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
@@ -220,7 +218,7 @@ class CodeEditor(QPlainTextEdit):
         self._show_again()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        self._layer.hide()  # Qt counts its letters, and would drop elsewhere
+        self._layer.hide()  # Qt counts its characters, and would drop in the wrong place
         super().dragEnterEvent(event)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
@@ -232,9 +230,9 @@ class CodeEditor(QPlainTextEdit):
         self._show_again()
 
     def _as_without_ghost(self, event: QMouseEvent) -> QMouseEvent:
-        """Take the ghost away, and move the event to where its place in the text is then.
+        """Hide the ghost text and move the event to where its position in the document is then.
 
-        The ghost is back when the button is let go, unless the cursor has moved.
+        The ghost text is back when the button is released, unless the cursor has moved.
         """
         if not self.shown_ghost:
             return event
@@ -256,7 +254,7 @@ class CodeEditor(QPlainTextEdit):
     def _is_for_ghost(self, event: QKeyEvent) -> bool:
         return bool(self.shown_ghost) and bool(self._keys.action(event))
 
-    # ---- what has changed
+    # ---- changes
 
     @Slot(int, int, int)
     def on_contents_change(self, position: int, removed: int, added: int) -> None:
@@ -278,7 +276,7 @@ class CodeEditor(QPlainTextEdit):
         self.edited.emit()
 
     def _along(self, position: int, removed: int, added: int) -> Ghost | None:
-        """The ghost after what was typed, if that was what it says."""
+        """The ghost text after a change, if that typed along it."""
         if self.ghost is None or removed or self.textCursor().position() != position + added:
             return None
         cursor = self.textCursor()
@@ -289,7 +287,7 @@ class CodeEditor(QPlainTextEdit):
     def on_cursor_moved(self) -> None:
         self._mark_current_line()
         if self._changing or self._change is not None or self._place == self._cursor_place():
-            return  # the text was changed, and that says more
+            return  # handled as a change of the text
         self._place = self._cursor_place()
         self.set_ghost(None)
         self.moved.emit()
@@ -310,7 +308,7 @@ class CodeEditor(QPlainTextEdit):
     # ---- line numbers
 
     def visible_lines(self) -> Iterator[tuple[QTextBlock, float]]:
-        """The lines on the screen with their upper edges."""
+        """The visible lines with the y of their top edges."""
         block = self.firstVisibleBlock()
         geometry = self.blockBoundingGeometry(block).translated(self.contentOffset())
         while block.isValid() and geometry.top() <= self.viewport().height():
@@ -319,7 +317,7 @@ class CodeEditor(QPlainTextEdit):
             geometry = self.blockBoundingRect(block).translated(0, top)
 
     def go_to_line_at(self, y: float) -> None:
-        """The cursor to the beginning of the line that is at this height."""
+        """Move the cursor to the start of the line at this height."""
         lines = [block for block, top in self.visible_lines() if top <= y]
         if lines:
             self.setTextCursor(QTextCursor(lines[-1]))
@@ -361,7 +359,7 @@ class CodeEditor(QPlainTextEdit):
             self.on_block_count_changed()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """The ghost stays: the slider that changes it has the focus then."""
+        """Keep the ghost text: a slider that changes it may have the focus now."""
         super().focusOutEvent(event)
         if self.ghost is not None:
             self._layer.show(self.ghost.rest)

@@ -1,7 +1,7 @@
-"""The editor with its head (which file, and whether it has unsaved edits) and the status line under it.
+"""The editor with its header (which file, whether it has unsaved edits) and the status line under it.
 
-Texts that were changed stay by path until they are saved or given up, so that looking at another file loses nothing;
-`session` and `restore` are how they outlive the program.  Who writes a file is `saving`.
+Edited texts are kept by path until they are saved or discarded, so that opening another file loses nothing; `session`
+and `restore` carry them over a restart.  Files are written by `saving`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.window.complete.editor import CodeEditor
-from app.window.complete.file_reading import FileReader
+from app.window.complete.file_access import FileReader, SaveOutcome, SaveRequest
 from app.window.complete.file_text import FileForm, FileText
-from app.window.complete.file_writing import SaveOutcome, SaveRequest
 from app.window.complete.keys import GhostKeys
 from app.window.complete.sessions import Draft, Session
 from app.window.complete.status_line import StatusLine
@@ -22,14 +21,14 @@ from app.window.parts import Card, ElidedLabel, LinkButton, label, rule, set_ton
 
 HEAD = 40  # pixels
 SCRATCH, MARK = "Scratch text", "● "
-UNSAVED, ON_DISK, NO_FILE = "Unsaved edits", "Saved", "Belongs to no file"
+UNSAVED, ON_DISK, NO_FILE = "Unsaved edits", "Saved", "Not in a file"
 PLACEHOLDER = "Type or paste code here, or open a file with Ctrl+P."
-UNFAITHFUL = "{} has characters that this editor would change. It was not saved."
+UNFAITHFUL = "{} contains characters that this editor cannot preserve, so it was not saved."
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A text as it was left; an unchanged one is read from disk again."""
+    """A text as it was left; an unedited one is read from disk again."""
 
     text: str
     position: int
@@ -38,10 +37,10 @@ class Kept:
 
 
 class EditorCard(Card):
-    """One file or a scratch text at a time."""
+    """Shows one file, or the scratch text."""
 
     opened = Signal(str)  # path; "": the scratch text
-    problem = Signal(str)  # words
+    problem = Signal(str)  # message
     unsaved_changed = Signal(bool)
 
     def __init__(self, keys: GhostKeys) -> None:
@@ -54,16 +53,16 @@ class EditorCard(Card):
         self._is_faithful = True  # whether the editor holds every character of the file
         self._kept: dict[tuple[str, str], Kept] = {}
         self._wanted, self._wanted_place = ("", ""), (0, 0)  # position, line
-        self._reverts = False  # what is read now takes the place of the edits
+        self._reverts = False  # the file being read replaces the edits
         self.reader = FileReader(self)
         self.name = ElidedLabel(SCRATCH, "code", middle=True)
         self.note = label(NO_FILE, "label")
-        self.revert_button = LinkButton("Revert", "Shows the file as it is on disk again; undo brings the edits back")
+        self.revert_button = LinkButton("Revert", "Reload the file from disk; undo restores your edits")
         self.editor = CodeEditor(keys)
         self.editor.setPlaceholderText(PLACEHOLDER)
         self.status = StatusLine()
         top = QWidget()
-        top.setFixedHeight(HEAD)  # the link comes and goes, the text below stays where it is
+        top.setFixedHeight(HEAD)  # fixed: the link appears and disappears, the text below must not move
         head = QHBoxLayout(top)
         head.setContentsMargins(16, 0, 16, 0)
         head.setSpacing(10)
@@ -82,13 +81,13 @@ class EditorCard(Card):
 
     @property
     def has_unsaved(self) -> bool:
-        """Whether a file is shown other than it is on disk."""
+        """Whether the file in the editor differs from the one on disk."""
         return bool(self.path) and self.editor.document().isModified()
 
     # ---- opening
 
     def open(self, root: str, path: str, position: int = 0, line: int = 0) -> None:
-        """Show a file: as it was left here, or as it is on disk.  `line`, from 1, is where the cursor is wanted."""
+        """Show a file with its unsaved edits, or as it is on disk; `line`, from 1, is where the cursor goes."""
         self._keep()
         self._reverts = False
         kept = self._kept.get((root, path))
@@ -100,10 +99,10 @@ class EditorCard(Card):
             self.go_to(line)
             return
         self._wanted, self._wanted_place = (root, path), (place, line)
-        self.reader.want(root, path)
+        self.reader.request(root, path)
 
     def open_scratch(self) -> None:
-        """The text of no file that was begun; where that is shown already, an empty one."""
+        """Show the scratch text; if it is shown already, clear it."""
         if not self.path:
             self.editor.replace_text("")
             return
@@ -113,13 +112,13 @@ class EditorCard(Card):
         self.show_text(self.root, "", kept.text, kept.position)
 
     def set_language(self, language: str) -> None:
-        """Of the scratch text, which has no name to know it by."""
+        """The language of the scratch text, which has no file name to tell it."""
         self.language = language
         if not self.path:
             self.editor.colouring.set_language("", language)
 
     def show_text(self, root: str, path: str, text: str, position: int, digest: str = "") -> None:
-        """A text under the name of a file; "" for the scratch text."""
+        """Show a text as the file `path`; "" is the scratch text."""
         self.root, self.path, self.digest = root, path, digest
         self.editor.load(text, path, "" if path else self.language, position)
         self._is_faithful = self.editor.text == text
@@ -127,7 +126,7 @@ class EditorCard(Card):
         self.opened.emit(path)
 
     def go_to(self, line: int) -> None:
-        """The cursor to a line, from 1; 0 leaves it where it is."""
+        """Move the cursor to a line, counted from 1; 0 leaves it where it is."""
         if line:
             self.editor.go_to_line(line)
 
@@ -156,27 +155,27 @@ class EditorCard(Card):
 
     @Slot()
     def on_revert(self) -> None:
-        """Back to what is on disk; undo brings the edits back."""
+        """Reload from disk; undo restores the edits."""
         self._kept.pop((self.root, self.path), None)
         self._wanted, self._wanted_place, self._reverts = (self.root, self.path), (0, 0), True
-        self.reader.want(self.root, self.path)
+        self.reader.request(self.root, self.path)
         self.editor.setFocus()
 
     def discard(self) -> None:
-        """Give the edits up: the file is read again when it is opened next."""
+        """Drop the edits: the file is read again when it is next opened."""
         self._kept.pop((self.root, self.path), None)
         self.editor.document().setModified(False)
 
     def save_request(self, is_forced: bool = False) -> SaveRequest | str:
-        """What is to be written; words where that cannot be.  `is_forced`: whatever is on disk now."""
+        """What to write, or why nothing can be.  `is_forced`: overwrite whatever is on disk."""
         if not self.path:
-            return "This text belongs to no file. Open a file of the repository to edit and save it."
+            return "Scratch text belongs to no file. To edit and save, open a file of the repository."
         if not self._is_faithful:
             return UNFAITHFUL.format(self.path)
         return SaveRequest(self.root, self.path, self.editor.text, "" if is_forced else self.digest, self._form)
 
     def take_saved(self, outcome: SaveOutcome) -> None:
-        """A text is on disk now.  What was typed while it was written is still unsaved."""
+        """A text has been written.  Whatever was typed meanwhile is still unsaved."""
         request, key = outcome.request, (outcome.request.root, outcome.request.path)
         if key == (self.root, self.path):
             self.digest = outcome.digest
@@ -192,7 +191,7 @@ class EditorCard(Card):
         self.name.set_words((MARK if unsaved else "") + (self.path or SCRATCH))
         self.note.setText(UNSAVED if unsaved else ON_DISK if self.path else NO_FILE)
         set_tone(self.note, "warn" if unsaved else "")
-        tip(self.note, "Ctrl+S saves" if self.path else "Kept by Codecoil until you change it; no file has it")
+        tip(self.note, "Ctrl+S saves" if self.path else "Codecoil keeps this text, but it is not saved in a file")
         self.unsaved_changed.emit(unsaved)
 
     @Slot()
@@ -207,10 +206,10 @@ class EditorCard(Card):
             editor.text if changed else "", editor.textCursor().position(), changed, self.digest
         )
 
-    # ---- from one start of the program to the next
+    # ---- sessions
 
     def session(self) -> Session:
-        """All that is not on disk, and where one is."""
+        """Everything that is not on disk, and the position of the cursor."""
         self._keep()
         mine = {path: kept for (root, path), kept in self._kept.items() if root == self.root and kept.is_changed}
         drafts = {path: Draft(kept.text, kept.position, kept.digest) for path, kept in mine.items()}
@@ -218,7 +217,7 @@ class EditorCard(Card):
         return Session(self.path, self.editor.textCursor().position(), scratch, drafts)
 
     def restore(self, root: str, session: Session) -> None:
-        """As it was left in this repository."""
+        """Restore the session of a repository."""
         self._kept = {}
         for path, draft in session.drafts.items():
             self._kept[root, path] = Kept(draft.text, draft.position, True, draft.digest)

@@ -1,4 +1,4 @@
-"""Open a file of the repository: a field to type parts of its path into, and the files that have them."""
+"""Opens a file of the repository: a field for parts of its path, and the files that match."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ UNREADABLE = ("binary", "too_large", "unreadable")  # reasons
 
 
 def openable(rows: Sequence[FileRow]) -> list[str]:
-    """The paths that an editor can show."""
+    """The paths that the editor can show."""
     return [row.path for row in rows if not row.path.endswith("/") and row.reason not in UNREADABLE]
 
 
 def matching(paths: Sequence[str], typed: str, most: int = MOST) -> list[str]:
-    """Paths that have every word that was typed, the best first: in the file's own name, near its beginning, short."""
+    """Paths that contain every typed word, best first: matches in the file name, near its start, short paths."""
     words = typed.lower().split()
     if not words:
         return list(paths[:most])
@@ -51,7 +51,7 @@ def matching(paths: Sequence[str], typed: str, most: int = MOST) -> list[str]:
 
 
 class FileOpener(QFrame):
-    """Lies over the page while it is open; Esc, or a click elsewhere, puts it away."""
+    """An overlay on the page; Esc or a click elsewhere closes it."""
 
     chosen = Signal(str)  # path
     closed = Signal()
@@ -65,8 +65,8 @@ class FileOpener(QFrame):
         column.setContentsMargins(12, 12, 12, 10)
         column.setSpacing(8)
         self.field = QLineEdit()
-        self.field.setPlaceholderText("Parts of a file's path")
-        self.field.setAccessibleName("Parts of a file's path")
+        self.field.setPlaceholderText("Parts of the path")
+        self.field.setAccessibleName("Parts of the path")
         self.model = QStringListModel(self)
         self.list = QListView()
         self.list.setModel(self.model)
@@ -86,7 +86,7 @@ class FileOpener(QFrame):
         self.hide()
 
     def open(self, rows: Sequence[FileRow]) -> None:
-        """Show the files and take the keys."""
+        """Show the files and take the focus."""
         self._paths = openable(rows)
         page = self.parentWidget()
         width, height = min(WIDTH, page.width() - 40), min(HEIGHT, page.height() - 40)
@@ -110,7 +110,7 @@ class FileOpener(QFrame):
         if not self._paths:
             self.words.setText("The repository has no files to open")
         elif not found:
-            self.words.setText("No file has all of these in its path")
+            self.words.setText("No path contains all of these")
         else:
             self.words.setText(f"{len(found):,} of {counted(len(self._paths), 'file')}")
 
@@ -129,7 +129,7 @@ class FileOpener(QFrame):
             self.chosen.emit(path)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Up, Down, Page and Esc in the field are for the list."""
+        """Up, Down, Page Up, Page Down and Esc in the field control the list."""
         if event.type() == QEvent.Type.KeyPress and self._take_key(event):
             return True
         if event.type() == QEvent.Type.FocusOut and self._is_elsewhere(event):
@@ -154,7 +154,7 @@ class FileOpener(QFrame):
 
 
 class _PathDelegate(QStyledItemDelegate):
-    """The file's name in ink, its folder quiet behind it."""
+    """The file name, followed by its folder in a muted colour."""
 
     def sizeHint(self, _option: QStyleOptionViewItem, _index: QModelIndex) -> QSize:
         return QSize(100, ROW)

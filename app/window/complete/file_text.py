@@ -1,4 +1,4 @@
-"""A file's text, and how it lies on disk: encoding, byte order mark and line endings come back as they were.  No Qt."""
+"""The text of a file and its form on disk: encoding, byte order mark and line endings are preserved.  No Qt."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-FALLBACK = "latin-1"  # has a character for every byte, so that none is lost
+FALLBACK = "latin-1"  # has a character for every byte, so none is lost
 _ENDING = re.compile("\r\n|\r|\n")
 
 
 @dataclass(frozen=True)
 class FileForm:
-    """How a text is written: its encoding, the mark before it, and how lines end."""
+    """How a text is stored: encoding, byte order mark, line endings."""
 
     encoding: str = "utf-8"
     mark: bytes = b""
@@ -24,13 +24,13 @@ class FileForm:
 
     @property
     def usual_ending(self) -> str:
-        """Of most lines."""
+        """That of most lines."""
         return Counter(self.endings).most_common(1)[0][0] if self.endings else "\n"
 
 
 @dataclass(frozen=True)
 class FileText:
-    """What was read; lines end in one "\\n" here, whatever they end in on disk."""
+    """Text as read; lines end in "\\n" here, whatever they end in on disk."""
 
     text: str
     form: FileForm
@@ -42,7 +42,7 @@ def digest_of(content: bytes) -> str:
 
 
 def decode(content: bytes) -> FileText | None:
-    """The text of a file; None where it is none."""
+    """The text of a file; None if it is not text."""
     mark, encoding = next(((mark, name) for mark, name in MARKS if content.startswith(mark)), (b"", "utf-8"))
     body = content[len(mark) :]
     if b"\0" in body and not encoding.startswith("utf-16"):
@@ -59,7 +59,7 @@ def decode(content: bytes) -> FileText | None:
 
 
 def encode(text: str, form: FileForm, before: str | None = None) -> bytes:
-    """The bytes of a text.  Lines that were in `before` (the text that `form` was read with) keep their endings."""
+    """The bytes of a text.  Lines that are also in `before` (the text that `form` belongs to) keep their endings."""
     usual = form.usual_ending
     if before is None or len(set(form.endings)) < 2:
         return form.mark + text.replace("\n", usual).encode(form.encoding)

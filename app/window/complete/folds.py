@@ -1,6 +1,6 @@
-"""The strip under the editor that unfolds what is not always wanted: comparison, blend, timeline, scores, options.
+"""The strip under the editor that opens panels: comparison, blend, timeline, scores, options.
 
-Which ones are open is the setting `unfolded`: whoever wants one open puts its name there.
+The setting `unfolded` says which are open; to open one, put its name there.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from app.window.parts import tip
 
 COMPARE, BLEND, TIMELINE, SCORES, OPTIONS = "compare", "blend", "timeline", "scores", "options"
 PARTS = {
-    COMPARE: ("Compare", "What two models would write at this cursor"),
-    BLEND: ("Blend", "Mix two models; the suggestion follows"),
-    TIMELINE: ("Timeline", "How the suggestion has changed along a run"),
-    SCORES: ("Scores", "How much the last run helped, on code that it has not seen"),
-    OPTIONS: ("Options", "How sure, how long and how varied suggestions are"),
+    COMPARE: ("Compare", "What two models would write here"),
+    BLEND: ("Blend", "Interpolate between two models"),
+    TIMELINE: ("Timeline", "How the suggestion changed over a run"),
+    SCORES: ("Scores", "How much the last run helped, on held-out code"),
+    OPTIONS: ("Options", "Confidence, length and sampling of suggestions"),
 }
 SIGN = 14  # pixels of a chevron
 
 
 class FoldStrip(QWidget):
-    """A button a part; an open one points down."""
+    """One button per panel; the chevron of an open one points down."""
 
     toggled = Signal(str, bool)  # name, whether it is open
 
     def __init__(self, settings: Settings, keys: dict[str, str]) -> None:
-        """`keys`: of parts that have some."""
+        """`keys`: shortcuts by panel."""
         super().__init__()
         self._settings = settings
         row = QHBoxLayout(self)
@@ -63,7 +63,7 @@ class FoldStrip(QWidget):
         self.buttons[name].click()
 
     def say(self, name: str, words: str = "") -> None:
-        """What a part does now, also while it is folded: "Blend: 40 % adapted"."""
+        """Show the state of a panel even while it is closed: "Blend: 40 % adapted"."""
         title = PARTS[name][0]
         self.buttons[name].setText(f"{title}: {words}" if words else title)
         self.buttons[name].setAccessibleName(self.buttons[name].text())

@@ -1,6 +1,6 @@
-"""The ghost in the editor: shown after the cursor, over several lines, with the text behind it moved along.
+"""Ghost text in the editor: drawn after the cursor, over several lines, with the text after it moved along.
 
-It is the preedit text of the line's layout: the layout makes room for it, and the document never knows.
+It is the preedit text of the line's layout: the layout makes room for it, and the document does not contain it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LINE_SEPARATOR = "\u2028"
 
 
 class GhostLayer:
-    """At most one ghost, at the editor's cursor."""
+    """At most one ghost text, at the editor's cursor."""
 
     def __init__(self, editor: QPlainTextEdit, colouring: Colouring) -> None:
         self._editor, self._colouring = editor, colouring
@@ -25,7 +25,7 @@ class GhostLayer:
         self.text = ""
 
     def show(self, text: str) -> None:
-        """Show this after the cursor, in place of what is shown."""
+        """Show this after the cursor, replacing what is shown."""
         if text == self.text and self._block is not None and self._is_at_cursor():
             return
         self.hide()
@@ -38,17 +38,16 @@ class GhostLayer:
         self.reveal()
 
     def hide(self) -> None:
-        """As if there had never been one."""
         block, self._block, self.text = self._block, None, ""
         if block is not None and block.isValid() and block.layout() is not None:
             block.layout().setPreeditArea(-1, "")
             self._lay_out(block)
 
     def place_at(self, point: QPoint) -> int | None:
-        """The position in the document that is at a point, which may be behind the ghost or on it.
+        """The position in the document at a point, which may be on the ghost text or after it.
 
-        None below the last line, where Qt finds the place itself once the ghost is gone: before that, it counts the
-        ghost's letters and comes out behind the end of the text.
+        None below the last line, where Qt finds the position itself once the ghost text is hidden: until then it counts
+        the characters of the ghost text and ends up past the end of the document.
         """
         if self._block is None:
             return self._editor.cursorForPosition(point).position()
@@ -57,7 +56,7 @@ class GhostLayer:
             return None
         if not geometry.top() <= point.y() < geometry.bottom():
             return self._editor.cursorForPosition(point).position()
-        # In the ghost's own line Qt counts its characters too, and comes out too far.
+        # On the ghost text's own line Qt counts its characters too, and ends up too far right.
         layout = self._block.layout()
         y = point.y() - geometry.top()
         line = next((layout.lineAt(i) for i in range(layout.lineCount()) if layout.lineAt(i).rect().bottom() > y), None)
@@ -80,7 +79,7 @@ class GhostLayer:
         self._editor.document().markContentsDirty(block.position(), block.length())
 
     def reveal(self) -> None:
-        """Scroll down to the ghost's end, as far as the cursor's line stays in view."""
+        """Scroll to the end of the ghost text, as far as the cursor's line stays visible."""
         if self._block is None:
             return
         editor = self._editor

@@ -1,4 +1,4 @@
-"""The keys of the ghost as the settings have them."""
+"""The keys that act on ghost text, from the settings."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from app.state.settings import Settings
 
 ALL, WORD, LINE, DISMISS = "key_accept", "key_accept_word", "key_accept_line", "key_dismiss"
-NEXT, PREVIOUS = "key_next", "key_previous"  # other suggestions for the same place
+NEXT, PREVIOUS = "key_next", "key_previous"  # other suggestions for the same cursor
 ACTIONS = (ALL, WORD, LINE, DISMISS, NEXT, PREVIOUS)
 ARROWS = {"Right": "→", "Left": "←", "Up": "↑", "Down": "↓"}
 
 
 class GhostKeys(QObject):
-    """Which action a key is; follows the settings."""
+    """Maps keys to actions; follows the settings."""
 
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -24,15 +24,15 @@ class GhostKeys(QObject):
         self._read()
 
     def action(self, event: QKeyEvent) -> str:
-        """One of ACTIONS, or "" for a key that is none of them."""
+        """One of ACTIONS, or "" for any other key."""
         modifiers = event.modifiers() & ~(Qt.KeyboardModifier.KeypadModifier | Qt.KeyboardModifier.GroupSwitchModifier)
         key = (
             Qt.Key.Key_Tab if event.key() == Qt.Key.Key_Backtab else event.key()
-        )  # Shift+Tab comes as a key of its own
+        )  # Qt reports Shift+Tab as a key of its own
         return self._actions.get(modifiers.value | key, "")
 
     def words(self, action: str) -> str:
-        """The keys of an action for people: "Ctrl+→"; "" where it has none."""
+        """The keys of an action as shown: "Ctrl+→"; "" if it has none."""
         keys = QKeySequence(self._settings.value(action)).toString(QKeySequence.SequenceFormat.NativeText)
         head, plus, last = keys.rpartition("+")
         return head + plus + ARROWS.get(last, last)

@@ -1,4 +1,4 @@
-"""The line numbers beside the editor.  The ghost's own lines have none: they are not in the text."""
+"""The line numbers beside the editor.  Lines of ghost text have none: they are not in the document."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ LEFT, RIGHT = 10, 14  # pixels beside the numbers
 
 
 class LineNumbers(QWidget):
-    """As wide as the largest number needs."""
-
     def __init__(self, editor: CodeEditor) -> None:
         super().__init__(editor)
         self._editor = editor
@@ -48,6 +46,6 @@ class LineNumbers(QWidget):
             painter.drawText(QPointF(x, top + line.y() + line.ascent()), words)  # on the baseline of its line
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Put the cursor at the line's beginning."""
+        """Move the cursor to the start of the line."""
         if event.button() == Qt.MouseButton.LeftButton:
             self._editor.go_to_line_at(event.position().y())

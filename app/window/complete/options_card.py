@@ -1,30 +1,30 @@
-"""How sure suggestions have to be, how they are written and where they end.  The defaults need no touching."""
+"""Options of suggestions: minimum confidence, where they stop and how tokens are sampled."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+from PySide6.QtWidgets import QHBoxLayout, QSlider, QVBoxLayout, QWidget
 
 from app.data.settings_file import USUAL_COMPLETION, USUAL_LEAST_CHANCE
 from app.state.completion import CompletionController
 from app.state.settings import Settings
-from app.window.complete.sure_slider import SureSlider
-from app.window.parts import Card, FieldRow, LinkButton, Number, Switch, WholeNumber, rule
+from app.window.parts import Card, FieldRow, LinkButton, Number, SectionTitle, Switch, WholeNumber, label, rule, tip
 from engine.generate.options import SAMPLING, STOPS, SUGGESTION_STOPS, Sampling, Stops
 from engine.option_info import OptionInfo
 
 CONTROL_WIDTH = 124
+FULL = 100  # percent
 
 
 class OptionsCard(Card):
-    """A slider, and the controls below it in two columns: where a suggestion ends, and how it is sampled."""
+    """The confidence slider, and below it the engine's options in two columns: stops and sampling."""
 
     def __init__(self, completion: CompletionController, settings: Settings) -> None:
         super().__init__("Options", spacing=12)
         self._completion, self._settings = completion, settings
-        self.sure = SureSlider(settings)
+        self.confidence = ConfidenceSlider(settings)
         self.rows: dict[str, OptionField] = {}
         columns = QHBoxLayout()
         columns.setSpacing(32)
@@ -39,8 +39,8 @@ class OptionsCard(Card):
                     column.addWidget(row)
             column.addStretch(1)
             columns.addLayout(column, 1)
-        self.reset_button = LinkButton("Back to the defaults")
-        for widget in (self.sure, rule()):
+        self.reset_button = LinkButton("Restore defaults")
+        for widget in (self.confidence, rule()):
             self.column.addWidget(widget)
         self.column.addLayout(columns)
         self.column.addWidget(self.reset_button, 0, Qt.AlignmentFlag.AlignLeft)
@@ -51,7 +51,6 @@ class OptionsCard(Card):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what is set."""
         for name, row in self.rows.items():
             row.show_value(getattr(self._completion.sampling if name in SAMPLING else self._completion.stops, name))
         self.heading.say(summary(self._completion.sampling, self._completion.stops))
@@ -105,9 +104,51 @@ class OptionField(FieldRow):
 
 
 def summary(sampling: Sampling, stops: Stops) -> str:
-    """The likeliest token each time, up to 48 tokens, to the end of the block"""
-    how = "The likeliest token each time"
+    """Greedy, up to 48 tokens, to the end of the block"""
+    how = "Greedy"
     if sampling.temperature > 0:
         how = f"Temperature {sampling.temperature:g}, seed {sampling.seed}"
     end = "to the end of the line" if stops.end_of_line else "to the end of the block" if stops.end_of_block else ""
     return ", ".join(filter(None, (how, f"up to {stops.max_tokens:,} tokens", end)))
+
+
+class ConfidenceSlider(QWidget):
+    """The setting `least_chance`: suggestions less likely to be accepted as they are stay hidden."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self._settings = settings
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self.heading = SectionTitle("Minimum confidence")
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setRange(0, FULL)
+        self.slider.setSingleStep(1)
+        self.slider.setPageStep(10)
+        self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.slider.setAccessibleName("Minimum confidence of a suggestion, in percent")
+        tip(self.slider, "A suggestion is shown if you are at least this likely to accept it as it is")
+        row = QHBoxLayout()
+        row.setSpacing(12)
+        row.addWidget(label("Show more", "label"))
+        row.addWidget(self.slider, 1)
+        row.addWidget(label("Show fewer", "label"))
+        column.addWidget(self.heading)
+        column.addLayout(row)
+        self.slider.valueChanged.connect(self.on_moved)
+        settings.changed.connect(self.on_setting_changed)
+        self.on_setting_changed("least_chance")
+
+    @Slot(int)
+    def on_moved(self, value: int) -> None:
+        self._settings.least_chance = value / FULL
+
+    @Slot(str)
+    def on_setting_changed(self, name: str) -> None:
+        if name == "least_chance":
+            chance = self._settings.least_chance
+            blocked = self.slider.blockSignals(True)
+            self.slider.setValue(round(chance * FULL))
+            self.slider.blockSignals(blocked)
+            self.heading.say(f"at least {chance * FULL:.0f} %" if chance else "show everything")

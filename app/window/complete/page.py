@@ -1,4 +1,4 @@
-"""The page "Complete": puts editor, suggestions and comparisons together, and remembers where one was."""
+"""The Complete page: puts editor, suggestions and comparisons together, and restores the last session."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.state.application import Application
+from app.state.memory import MemoryController
 from app.values.completion import CompletionView
 from app.values.events import Failure
+from app.values.memory import READING
+from app.values.words import counted, nbytes, thousands
 from app.window.complete.drawer import Drawer
 from app.window.complete.editor_card import EditorCard
 from app.window.complete.file_opener import FileOpener
 from app.window.complete.folds import COMPARE, FoldStrip
 from app.window.complete.keys import ALL, DISMISS, LINE, WORD, GhostKeys
-from app.window.complete.memory_chip import MemoryChip
 from app.window.complete.saving import Saving
 from app.window.complete.session_keeper import SessionKeeper
 from app.window.complete.sessions import is_inside
@@ -30,18 +32,18 @@ from app.window.parts import (
     PageTitle,
     PlainButton,
     keyboard_focus,
+    tip,
 )
 
 SPLITTER = "complete.height"
 OPEN, NEW, SAVE, COMPARE_KEYS = "Ctrl+P", "Ctrl+N", "Ctrl+S", "Ctrl+Shift+E"
-DRAWER, LEAST_EDITOR = 0.5, 220  # share of the height for what is unfolded, at most; pixels
+DRAWER, LEAST_EDITOR = 0.5, 220  # largest share of the height for open panels; pixels
 EDGE = 20  # pixels
-FIRST_LANGUAGE = "Python"  # of a scratch text while no repository is open
+MEMORY_HELP = "Suggestions also draw on the rest of the repository"
+FIRST_LANGUAGE = "Python"  # of scratch text while no repository is open
 
 
 class CompletePage(Page):
-    """Everything it shows comes from the Application object."""
-
     title, icon = "Complete", "complete"
 
     def __init__(self, application: Application) -> None:
@@ -49,7 +51,7 @@ class CompletePage(Page):
         self._completion, self._repository = application.completion, application.repository
         self._settings = application.settings
         self._is_placed = False  # the user has moved the splitter
-        self._root = ""  # the repository whose texts are in the editor, or will be once the user has answered
+        self._root = ""  # the repository whose files are in the editor, or will be once the user has answered
         self._may_close = False
         self.keys = GhostKeys(self._settings, self)
         self._build()
@@ -60,7 +62,7 @@ class CompletePage(Page):
         self.on_repository_changed()
         self.on_unsaved_changed(self.card.has_unsaved)
         self.on_setting_changed("ligatures")
-        self._say_keys()
+        self._show_keys()
         keyboard_focus(self)
 
     # ---- building
@@ -68,15 +70,15 @@ class CompletePage(Page):
     def _build(self) -> None:
         self.empty = EmptyState(
             "complete",
-            "No model to complete with yet",
-            "This build came without one. Adapt a new model to your code, or bring one in on the Checkpoints page.",
+            "No model yet",
+            "This build has no built-in model. Adapt a new one to your code, or import one on the Checkpoints page.",
         )
         self.adapt_button = self.empty.add_button("Adapt a model", primary=True)
-        self.import_button = self.empty.add_button("Bring one in")
+        self.import_button = self.empty.add_button("Import a model")
         self.heading = PageTitle("Complete")
-        self.new_button = PlainButton("New", "A text of no file, to try something", NEW)
-        self.open_button = PlainButton("Open a file", "A file of the repository, to read, edit and save", OPEN)
-        self.save_button = PlainButton("Save", "Writes your edits to the file", SAVE)
+        self.new_button = PlainButton("New", "Scratch text that belongs to no file", NEW)
+        self.open_button = PlainButton("Open a file", "Open a file of the repository to read, edit and save", OPEN)
+        self.save_button = PlainButton("Save", "Write your edits to the file", SAVE)
         self.memory_chip = MemoryChip(self.application.memory)
         for button in (self.memory_chip, self.new_button, self.open_button, self.save_button):
             self.heading.row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
@@ -127,7 +129,7 @@ class CompletePage(Page):
         suggester.answered.connect(self.on_answered)
         suggester.failed.connect(self.on_failed)
         self.splitter.splitterMoved.connect(self.on_splitter_moved)
-        self.drawer.grew.connect(self.share_height)
+        self.drawer.height_changed.connect(self.share_height)
         self.card.opened.connect(self.on_opened)
         self.card.problem.connect(self.on_problem)
         self.card.status.source_wanted.connect(self.open_file)
@@ -143,25 +145,25 @@ class CompletePage(Page):
         self.open_button.clicked.connect(self.on_open_wanted)
         self.save_button.clicked.connect(self.saving.save)
         for keys, slot, words in (
-            (OPEN, self.on_open_wanted, ""),  # those of a button are told in its words
+            (OPEN, self.on_open_wanted, ""),  # listed with their buttons
             (NEW, self.on_new_wanted, ""),
             (SAVE, self.saving.save, ""),
             (COMPARE_KEYS, self.on_compare_wanted, ""),
-            ("F6", self.on_other_part_wanted, "From the editor to what is around it, and back"),
+            ("F6", self.on_other_part_wanted, "Move between the editor and the panels around it"),
         ):
             shortcut = QShortcut(QKeySequence(keys), self)
             shortcut.setWhatsThis(words)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(slot)
 
-    # ---- what the controllers say
+    # ---- models and settings
 
     @Slot()
     def on_models_changed(self) -> None:
-        """A page without a model says what to do about it."""
+        """Without a model, the page says how to get one."""
         nothing = self.application.checkpoints.listed and not self._completion.model_choices
         if nothing and self.editor.hasFocus():
-            self.setFocus()  # and not whatever comes next: a ring where nobody tabbed to is noise
+            self.setFocus()  # not to the next control: a focus ring where nobody tabbed to is noise
         self.stack.setCurrentIndex(0 if nothing else 1)
         if self.isVisible():
             self.drawer.offer()
@@ -182,16 +184,16 @@ class CompletePage(Page):
     @Slot(str)
     def on_setting_changed(self, name: str) -> None:
         if name.startswith("key_"):
-            self._say_keys()
+            self._show_keys()
         elif name == "completion_enabled":
             self.on_state_changed()
         elif name == "ligatures":
             self.editor.show_ligatures(self._settings.ligatures)
 
-    def _say_keys(self) -> None:
-        parts = ((ALL, "takes it"), (WORD, "a word"), (LINE, "a line"), (DISMISS, "dismisses"))
+    def _show_keys(self) -> None:
+        parts = ((ALL, "accepts"), (WORD, "accepts a word"), (LINE, "a line"), (DISMISS, "dismisses"))
         known = [f"{self.keys.words(action)} {words}" for action, words in parts if self.keys.words(action)]
-        self.heading.say("Type, and the suggestion follows. " + ", ".join(known) + ("." if known else ""))
+        self.heading.say("Suggestions appear as you type. " + ", ".join(known) + ("." if known else ""))
 
     # ---- suggestions
 
@@ -211,7 +213,7 @@ class CompletePage(Page):
 
     @Slot(object)
     def on_failed(self, failure: Failure) -> None:
-        self.error_card.show_failure(failure, "Try again", "Asks for a suggestion at this cursor again")
+        self.error_card.show_failure(failure, "Try again", "Ask for a suggestion at this cursor again")
 
     @Slot()
     def on_try_again(self) -> None:
@@ -224,14 +226,14 @@ class CompletePage(Page):
     @Slot()
     def on_open_wanted(self) -> None:
         if self._repository.corpus is None:
-            self.message.say("Choose a folder on the Repository page first; its files can be opened here then.")
+            self.message.say("Choose a folder on the Repository page first; then you can open its files here.")
         elif self.stack.currentIndex() == 1:
             self.opener.open(self._repository.corpus.files)
 
     @Slot(str)
     @Slot(str, int)
     def open_file(self, path: str, line: int = 0) -> None:
-        """Show a file of the repository; `line`, from 1, is where the cursor is wanted."""
+        """Show a file of the repository, with the cursor at `line` (from 1) if that is given."""
         self.message.put_away()
         if (self._root, path) == (self.card.root, self.card.path):
             self.card.go_to(line)
@@ -266,7 +268,7 @@ class CompletePage(Page):
 
     @Slot()
     def on_other_part_wanted(self) -> None:
-        """From the editor to what is around it, and back: in the editor, Tab is for the text."""
+        """Between the editor and the panels around it: in the editor, Tab is part of the text."""
         target = self.folds.buttons[COMPARE] if self.editor.hasFocus() else self.editor
         target.setFocus(Qt.FocusReason.TabFocusReason)
 
@@ -283,7 +285,7 @@ class CompletePage(Page):
         if self.stack.currentIndex() == 1:
             self.editor.setFocus()
 
-    # ---- remembering
+    # ---- restoring
 
     def keep_place(self) -> None:
         if self._is_placed:
@@ -308,13 +310,13 @@ class CompletePage(Page):
         self._is_placed = bool(state) and self.splitter.restoreState(state)
 
     def resizeEvent(self, event) -> None:
-        """Share the height out, until the user has moved the splitter."""
+        """Divide the height, until the user has moved the splitter."""
         super().resizeEvent(event)
         self.share_height()
 
     @Slot()
     def share_height(self, *_what: object) -> None:
-        """As much for what is unfolded as it wants, up to its share."""
+        """Give open panels the height they need, up to their share."""
         if not self._is_placed:
             room = self.splitter.height() - self.splitter.handleWidth()
             lower = min(self.drawer.wanted_height(), int(room * DRAWER))
@@ -323,3 +325,32 @@ class CompletePage(Page):
     @Slot()
     def on_splitter_moved(self, *_where: int) -> None:
         self._is_placed = True
+
+
+class MemoryChip(PlainButton):
+    """Switches the memory on and off and shows its size.  Hidden until there is a memory."""
+
+    role = "switch"
+
+    def __init__(self, memory: MemoryController) -> None:
+        super().__init__("Memory")
+        self._memory = memory
+        self.setCheckable(True)
+        self.clicked.connect(memory.switch)
+        memory.memory_changed.connect(self.refresh)
+        memory.switched.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self, *_what: object) -> None:
+        memory, view = self._memory, self._memory.view
+        self.setVisible(memory.is_there)
+        self.setChecked(memory.is_on)
+        if not memory.is_there:
+            return
+        words = f"Memory: {thousands(view.tokens)} tokens" if memory.is_on else "Memory: off"
+        self.setText(words)
+        self.setAccessibleName(words)
+        size = f"{counted(view.files, 'file')}, {thousands(view.tokens)} tokens, {nbytes(view.bytes)}"
+        reading = "; still reading" if view.state == READING else ""
+        tip(self, f"{MEMORY_HELP}: {size}{reading}")

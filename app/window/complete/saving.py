@@ -1,4 +1,4 @@
-"""Saves the file in the editor, and asks: where it has changed on disk, and before unsaved edits are left."""
+"""Saves the file in the editor; asks if it has changed on disk, and before unsaved edits are left."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.window.complete.editor_card import EditorCard
-from app.window.complete.file_writing import CHANGED, FAILED, GONE, SAVED, FileWriter, SaveOutcome
+from app.window.complete.file_access import CHANGED, FAILED, GONE, SAVED, FileWriter, SaveOutcome
 from app.window.parts import ErrorCard, InlineMessage
 
 CHANGED_WORDS = "It has changed on disk since you opened it."
@@ -15,9 +15,9 @@ GONE_WORDS = "It was deleted or moved since you opened it."
 
 
 class Saving(QObject):
-    """Its `bars` are put on the page by whoever makes it; each is hidden until there is something to say."""
+    """The page places its `bars`; each is hidden until it has something to say."""
 
-    refused = Signal(str)  # words: there is nothing that could be saved
+    refused = Signal(str)  # why nothing could be saved
     saved = Signal(str)  # path
 
     def __init__(self, card: EditorCard, parent: QObject) -> None:
@@ -26,16 +26,16 @@ class Saving(QObject):
         self._go_on: Callable[[], None] | None = None  # what the user was about to do
         self.writer = FileWriter(self)
         self.unsaved = InlineMessage(closable=False)
-        self.cancel_button = self.unsaved.add_button("Cancel", help_words="Stays with this file")
-        self.keep_button = self.unsaved.add_button("Keep unsaved", help_words="The edits are there when you come back")
-        self.discard_button = self.unsaved.add_button("Discard", help_words="Gives the edits up")
+        self.cancel_button = self.unsaved.add_button("Cancel", help_words="Stay in this file")
+        self.keep_button = self.unsaved.add_button("Keep unsaved", help_words="Your edits stay here for later")
+        self.discard_button = self.unsaved.add_button("Discard", help_words="Drop your edits")
         self.save_button = self.unsaved.add_button("Save", primary=True)
         self.conflict = InlineMessage(closable=False)
-        self.stop_button = self.conflict.add_button("Cancel", help_words="Changes nothing, here or on disk")
+        self.stop_button = self.conflict.add_button("Cancel", help_words="Change nothing, here or on disk")
         self.reload_button = self.conflict.add_button(
-            "Reload", help_words="Shows the file on disk; undo brings yours back"
+            "Reload", help_words="Load the version on disk; undo restores yours"
         )
-        self.overwrite_button = self.conflict.add_button("Overwrite", help_words="Writes your text over the file")
+        self.overwrite_button = self.conflict.add_button("Overwrite", help_words="Replace the file with your text")
         self.error_card = ErrorCard()
         self.bars = (self.error_card, self.conflict, self.unsaved)
         self.writer.written.connect(self.on_written)
@@ -50,9 +50,9 @@ class Saving(QObject):
         card.opened.connect(self.on_opened)
 
     def leave(self, go_on: Callable[[], None], can_stay: bool = True) -> None:
-        """Do something that takes the file out of the editor; where it has unsaved edits, ask first.
+        """Do something that replaces the file in the editor; if it has unsaved edits, ask first.
 
-        `can_stay`: whether the user may change their mind.
+        `can_stay`: whether the user can cancel.
         """
         if not self._card.has_unsaved:
             self._put_away()
@@ -84,7 +84,7 @@ class Saving(QObject):
         path = outcome.request.path
         is_shown = (outcome.request.root, path) == (self._card.root, self._card.path)
         if outcome.state != SAVED and not is_shown:
-            self.refused.emit(f"{path} was not saved. Its edits are kept: open it and save it again.")
+            self.refused.emit(f"{path} was not saved. Its edits are kept: open it and save again.")
         elif outcome.state in (CHANGED, GONE):
             self.error_card.put_away()
             self.unsaved.put_away()
@@ -92,7 +92,7 @@ class Saving(QObject):
             self.conflict.say(CHANGED_WORDS if outcome.state == CHANGED else GONE_WORDS, path, "warn")
         elif outcome.state == FAILED:
             self._put_away()
-            self.error_card.show_failure(outcome.failure, "Try again", "Saves the file again")
+            self.error_card.show_failure(outcome.failure, "Try again", "Save the file again")
         else:
             self._card.take_saved(outcome)
             self.saved.emit(path)
@@ -119,7 +119,7 @@ class Saving(QObject):
 
     @Slot(str)
     def on_opened(self, _path: str) -> None:
-        """Another text is there: what was asked about the one before is settled."""
+        """Another text is open: questions about the previous one no longer apply."""
         self._put_away()
 
     def _finish(self) -> None:

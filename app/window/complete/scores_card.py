@@ -1,4 +1,4 @@
-"""The scorecard of the last run beside the editor: the two models in figures, on code that neither has seen."""
+"""The scorecard of the last run: base and adapted model on held-out code, alone and with the memory."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ ROWS = (
         "bits_per_byte",
         "bits per byte",
         False,
-        "How many bits a byte of this code takes; less is better",
+        "Bits the model needs per byte of this code; lower is better",
     ),
-    ("next_line_exact", "next line exact", True, "How often the next line is written as it is"),
-    ("keystrokes_saved", "keystrokes saved", True, "What accepted suggestions would save of typing"),
-    ("shown", "shown", True, "How often something is sure enough to be shown"),
-    ("taken", "then taken", True, "How often what is shown can be taken as it is"),
+    ("next_line_exact", "next line exact", True, "How often the next line is predicted exactly"),
+    ("keystrokes_saved", "keystrokes saved", True, "Share of typing that accepted suggestions would save"),
+    ("shown", "shown", True, "How often a suggestion is confident enough to be shown"),
+    ("taken", "accepted", True, "How often a suggestion that is shown is right as it is"),
 )
 BASE, BASE_MEMORY, ADAPTED, ADAPTED_MEMORY = COLUMNS = ("base", "base + memory", "adapted", "adapted + memory")
 
 
 class ScoresCard(Card):
-    """`is_known` once a run was measured."""
+    """`is_known` once a run has been scored."""
 
     known_changed = Signal()
 
     def __init__(self, application: Application) -> None:
-        super().__init__("On code it has not seen", spacing=8)
+        super().__init__("On held-out code", spacing=8)
         self._application = application
         self.is_known = False
         grid = QGridLayout()

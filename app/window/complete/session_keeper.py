@@ -1,4 +1,4 @@
-"""Keeps what is in the editor for the next start: a moment after every change, and when the window closes."""
+"""Saves the editor's session for the next start: shortly after every change, and when the window closes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Slot
 from app.window.complete.editor_card import EditorCard
 from app.window.complete.sessions import Session, keep_session, kept_session
 
-DELAY = 1500  # milliseconds: typing writes once it rests
+DELAY = 1500  # milliseconds after the last key
 
 log = logging.getLogger(__name__)
 
 
 class SessionKeeper(QObject):
-    """One repository at a time; writes in a thread of its own."""
+    """The session of one repository at a time, written in a thread of its own."""
 
     def __init__(self, card: EditorCard, folder: Path) -> None:
         super().__init__(card)
@@ -34,9 +34,9 @@ class SessionKeeper(QObject):
         card.opened.connect(self._timer.start)
 
     def switch(self, root: str) -> None:
-        """Keep this repository's, and bring back that one's.
+        """Save the session of this repository and restore that of another.
 
-        A scratch text that was begun while no repository was open goes along, unless that one has its own.
+        Scratch text typed while no repository was open moves along, unless the repository has its own.
         """
         card, session = self._card, kept_session(self._folder, root)
         is_loose = not card.root and not card.path and card.editor.document().isModified()
@@ -51,7 +51,7 @@ class SessionKeeper(QObject):
         self._write()
 
     def keep_now(self) -> None:
-        """Write, and wait for the disk."""
+        """Write, and wait until it is on disk."""
         self._timer.stop()
         self._write()
         self._pool.waitForDone()
@@ -72,4 +72,4 @@ class _Job(QRunnable):
         try:
             keep_session(self._folder, self._root, self._session)
         except OSError as error:
-            log.warning("What is in the editor cannot be kept: %s", error)
+            log.warning("The editor's session could not be saved: %s", error)

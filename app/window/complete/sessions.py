@@ -1,7 +1,7 @@
-"""What comes back after a restart: the open file, the cursor, the scratch text and edits that were not saved.
+"""What is restored after a restart: the open file, the cursor, the scratch text and unsaved edits.
 
-One JSON file a repository in the data folder, replaced as a whole.  What is missing or damaged is as if it had never
-been kept.  No Qt.
+One JSON file per repository in the data folder, replaced atomically.  A missing or damaged file counts as an empty
+session.  No Qt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Draft:
-    """A text that is not in its file: `digest` is that of the file as it was opened."""
+    """Unsaved text; `digest` is that of the file as it was opened."""
 
     text: str = field(repr=False)
     position: int = 0
@@ -38,18 +38,18 @@ class Session:
 
 
 def session_file(folder: Path, root: str) -> Path:
-    """Where the session of a repository is kept; `root` is "" while none is open."""
+    """The session file of a repository; `root` is "" while none is open."""
     return folder / FOLDER / f"{hashlib.sha256(root.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
 
 
 def keep_session(folder: Path, root: str, session: Session) -> None:
-    """Replace what was kept.  Raises OSError."""
+    """Replace the saved session.  Raises OSError."""
     content = json.dumps({"root": root, **asdict(session)}, ensure_ascii=True)
     replace_file(session_file(folder, root), content.encode("ascii"))
 
 
 def kept_session(folder: Path, root: str) -> Session:
-    """As it was left; an empty one where nothing can be made of it."""
+    """The saved session; an empty one if it is missing or damaged."""
     try:
         with open(session_file(folder, root), "rb") as file:
             content = json.loads(file.read(MOST_BYTES))

@@ -1,6 +1,6 @@
 """Two models at the same cursor, each alone and with the memory: what they would write, and where they differ.
 
-The model that writes the ghost is not asked twice: unless a blend is set, its pane shows the ghost's own text.
+The model that writes the ghost text is not asked twice: unless a blend is set, its pane shows the ghost text itself.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from app.window.parts import GAP, set_tone
 
 NO_OTHER = ("", "No comparison")
 CHOOSE = "Choose a model to see what it would write at the same cursor."
-ONLY_ONE = "Adapt this model to your code; then both write here, side by side."
+ONLY_ONE = "Adapt this model to your code to compare the two here."
 WITH_MEMORY = {MODEL: MODEL_MEMORY, SECOND: SECOND_MEMORY}  # channels
 
 
 class SideBySide(QWidget):
-    """The base left, the adapted one right; or any two, in the order they were chosen."""
+    """The base on the left, the adapted model on the right; or any two, in the order they were chosen."""
 
     arranged = Signal(object)  # Arrangement
 
@@ -36,7 +36,7 @@ class SideBySide(QWidget):
         self._here: CursorText | None = None
         self._declined = False  # the user wants no comparison
         self._is_choosing = False
-        self._asked: dict[str, tuple] = {}  # by channel: cursor, model and how it was to write
+        self._asked: dict[str, tuple] = {}  # by channel: cursor, model, sampling and stops
         self._memory = application.memory
         self.before, self.after = SidePane("Left"), SidePane("Right")
         row = QHBoxLayout(self)
@@ -61,7 +61,7 @@ class SideBySide(QWidget):
     # ---- choosing
 
     def offer(self) -> None:
-        """Choose something to compare with, unless the user has said that there is to be none."""
+        """Choose a second model to compare with, unless the user has declined."""
         completion = self._completion
         busy = self._is_choosing or self._application.training.active
         if busy or completion.choice(completion.model) is None:
@@ -80,7 +80,7 @@ class SideBySide(QWidget):
         self._choose(self.arrangement.after, model)
 
     def _choose(self, channel: str, model: str) -> None:
-        """Choosing what the other side has lets the two change places."""
+        """Choosing the model of the other side swaps the two."""
         completion = self._completion
         before = completion.model, completion.second
         self._is_choosing = True
@@ -99,7 +99,7 @@ class SideBySide(QWidget):
 
     @Slot(object)
     def on_settled(self, here: CursorText) -> None:
-        """The ghost is complete: now the others."""
+        """The ghost text is complete: ask the other channels."""
         self._here = here
         self._ask()
 
@@ -111,7 +111,7 @@ class SideBySide(QWidget):
 
     @Slot(object)
     def on_answered(self, view: CompletionView) -> None:
-        """A ghost that was too unsure to be shown is asked for again here, where everything is."""
+        """Ghost text below the minimum confidence is requested again here, where everything is shown."""
         here = self._suggester.here
         if here is not None and self._ghost_is_model() and not (view.silence and not view.text):
             self._ghost_channel.show(here, view.text, done=True)
@@ -125,7 +125,7 @@ class SideBySide(QWidget):
 
     @property
     def _ghost_channel(self) -> Channel:
-        """The one that would say what the ghost says."""
+        """The channel whose answer equals the ghost text."""
         return self.channels[MODEL_MEMORY if self._memory.is_there and self._memory.is_on else MODEL]
 
     def _ghost_is_model(self) -> bool:
@@ -147,7 +147,7 @@ class SideBySide(QWidget):
 
     @property
     def wanted_channels(self) -> list[Channel]:
-        """Those that are asked, in the order they are read: without the memory, then with it."""
+        """The channels to ask, in order: without the memory, then with it."""
         models = (MODEL, SECOND) if self._completion.second else (MODEL,)
         names = [*models, *(WITH_MEMORY[name] for name in models if self._memory.is_there)]
         return [self.channels[name] for name in names]
@@ -167,7 +167,7 @@ class SideBySide(QWidget):
 
     @Slot()
     def refresh(self, *_view: object) -> None:
-        """Choices, titles and what the two are to each other."""
+        """Update choices, titles and how the two models are related."""
         completion, training = self._completion, self._application.training
         choices = completion.model_choices
         if not completion.second:
@@ -211,12 +211,12 @@ class SideBySide(QWidget):
         return "adapted" if pane is self.after else "base"
 
     def _advice(self, channel: str) -> str:
-        """What to do about a side without a model."""
+        """What to do if a side has no model."""
         return (ONLY_ONE if len(self._completion.model_choices) < 2 else CHOOSE) if channel == SECOND else ""
 
     @Slot()
     def refresh_texts(self) -> None:
-        """The texts with their marks: the two models without the memory, and the two with it."""
+        """Show the texts with their differences: without the memory, and with it."""
         left, right = self.arrangement.before, self.arrangement.after
         self._show_pair(self.before.alone, self.channels[left], self.after.alone, self.channels[right])
         left, right = WITH_MEMORY[left], WITH_MEMORY[right]
@@ -230,23 +230,23 @@ class SideBySide(QWidget):
         for answer, channel, own in ((left, before, marks[0]), (right, after, marks[1])):
             answer.view.show_text(channel.here.line if channel.here else "", channel.text, own, channel.is_stale)
             words, tone = _words(channel, both, line)
-            answer.say("" if both and answer is left and channel.text.strip() else words, tone)  # said once of both
+            answer.say("" if both and answer is left and channel.text.strip() else words, tone)  # said once for both
 
 
 def _words(channel: Channel, both: bool, line: int) -> tuple[str, str]:
     if channel.state == FAILED:
         return f"✕ {channel.failure.cause} {channel.failure.remedy}".strip(), "bad"
     if channel.is_stale:
-        return "For the cursor before", ""
+        return "For the previous cursor position", ""
     if channel.state == NONE:
-        return "Waits for the cursor to rest", ""
+        return "Waiting for the cursor to rest", ""
     if channel.state == ASKING:
         return "Writing…", ""
     if not channel.text.strip():
-        return "Nothing to add here", ""
+        return "No suggestion", ""
     if not both:
         return "", ""
-    return ("Both say the same", "") if not line else (f"Differs from line {line}, underlined", "")
+    return ("Identical", "") if not line else (f"Differs from line {line} on (underlined)", "")
 
 
 def _help(choice: ModelChoice | None) -> str:

@@ -1,4 +1,4 @@
-"""One of the models that are compared: a chooser, what it is to the other, and its answers alone and with memory."""
+"""One of the compared models: a chooser, its relation to the other, and its answers alone and with the memory."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from app.window.complete.suggestion_view import SuggestionView
 from app.window.parts import Card, Choice, ElidedLabel, label, set_tone, tip
 
 ROOM = 60  # pixels that a chooser needs at least
-LINES = 4  # of an answer, always: rows line up, and the editor above keeps its height while answers come
+LINES = 4  # of every answer: rows line up, and the editor above keeps its height while answers arrive
 ALONE, WITH_MEMORY = "Model alone", "With memory"
 
 
 class Answer(QWidget):
-    """A text under its caption, and a quiet line beside that about how it is."""
+    """A text under its caption, with a muted remark beside that."""
 
     def __init__(self, caption: str, name: str) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Answer(QWidget):
 
 
 class SidePane(Card):
-    """`alone` is always there, `memory` where there is a memory; `words` stand for both where no model is chosen."""
+    """`alone` is always shown, `memory` if there is one; `words` replaces both while no model is chosen."""
 
     chosen = Signal(str)
 
@@ -65,15 +65,14 @@ class SidePane(Card):
         self._choices: tuple = ()
 
     def show_choices(self, choices: tuple[tuple[str, str], ...], chosen: str, help_words: str) -> None:
-        """What can be chosen here, and what is."""
         if choices != self._choices:
             self._choices = choices
             self.choice.set_choices(choices)
         self.choice.set_value(chosen)
-        tip(self.choice, help_words or "The model of this side")
+        tip(self.choice, help_words or "Model on this side")
 
     def show_answers(self, has_model: bool, has_memory: bool, words: str) -> None:
-        """Which of the two answers are to be seen; without a model, `words` stand there."""
+        """Which of the two answers to show; without a model, show `words` instead."""
         self.alone.setVisible(has_model)
         self.alone.caption.setVisible(has_memory)
         self.memory.setVisible(has_model and has_memory)

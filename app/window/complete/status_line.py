@@ -1,4 +1,4 @@
-"""The line under the editor: what the suggestions are doing, where they are from, and how quick the last answer was."""
+"""The line under the editor: state and source of the suggestion, and how fast the last answer was."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ STATES = {
     suggester.ASKING: ("", "Ready"),
     suggester.WRITING: ("good", "Writing"),
     suggester.SHOWN: ("good", "Suggestion"),
-    suggester.NOTHING: ("", "Nothing to add here"),
+    suggester.NOTHING: ("", "No suggestion here"),
     suggester.DISMISSED: ("", "Dismissed"),
     suggester.FAILED: ("bad", "No answer"),
 }
 THINKING = ("warn", "Thinking…")
-HELP = "Time from the request to its first token, and tokens written a second."
+HELP = "Time to first token, and tokens generated per second."
 LONGEST_SOURCE = 400  # pixels
-OFF = ("", "Suggestions are off. Ctrl+Space asks once")
+OFF = ("", "Suggestions are off. Ctrl+Space asks for one")
 
 
 class StatusLine(QFrame):
-    """Words on the left, figures on the right; neither moves the other."""
+    """State on the left, figures on the right; neither moves the other."""
 
     source_wanted = Signal(str, int)  # path, line
 
@@ -54,7 +54,6 @@ class StatusLine(QFrame):
         self.show_state(suggester.IDLE, False, True)
 
     def show_state(self, state: str, thinking: bool, enabled: bool) -> None:
-        """What the suggester is at."""
         tone, words = STATES[state]
         if thinking:
             tone, words = THINKING
@@ -64,12 +63,12 @@ class StatusLine(QFrame):
         self._show_source(None)
 
     def show_suggestion(self, view: CompletionView, place: int, count: int) -> None:
-        """A suggestion: how sure it is, which of several, and where the repository says the same."""
+        """A suggestion: its confidence, which of several it is, and where the repository has the same line."""
         self._say("good", suggestion_words(view, place, count))
         self._show_source(view if place == 0 else None)
 
     def show_silence(self, view: CompletionView) -> None:
-        """Why there is no suggestion, where that is known."""
+        """Why there is no suggestion, if that is known."""
         if view.silence and not view.text:
             self._say("", view.silence)
 
@@ -81,7 +80,7 @@ class StatusLine(QFrame):
             metrics = self.source.fontMetrics()
             self.source.setText(metrics.elidedText(words, Qt.TextElideMode.ElideMiddle, LONGEST_SOURCE))
             self.source.setAccessibleName(words)
-            tip(self.source, f"Opens {self._source.path} at line {self._source.line:,}")
+            tip(self.source, f"Open {self._source.path} at line {self._source.line:,}")
 
     @Slot()
     def on_source_clicked(self) -> None:
@@ -93,19 +92,19 @@ class StatusLine(QFrame):
         self.setAccessibleDescription(words)
 
     def show_place(self, line: int, column: int) -> None:
-        """Where the cursor is, from 1."""
+        """The position of the cursor, counted from 1."""
         self.place.setText(f"Line {line:,}, column {column:,}")
 
     def show_answer(self, view: CompletionView | None) -> None:
-        """The figures of an answer; None where there is none yet."""
+        """The figures of an answer; None before the first one."""
         self.figures.set_words(figures(view) if view is not None else "")
         tip(self, reuse_words(view) if view is not None and view.prompt_tokens else HELP)
 
 
 def suggestion_words(view: CompletionView, place: int, count: int) -> str:
-    """Suggestion 2 of 3; Suggestion, 82 % sure"""
+    """Suggestion 2 of 3; Suggestion, 82 % confident"""
     words = f"Suggestion {place + 1} of {count}" if count > 1 else "Suggestion"
-    return f"{words}, {view.chance * 100:.0f} % sure" if view.chance is not None and place == 0 else words
+    return f"{words}, {view.chance * 100:.0f} % confident" if view.chance is not None and place == 0 else words
 
 
 def source_words(view: CompletionView) -> str:
@@ -123,6 +122,6 @@ def figures(view: CompletionView) -> str:
 
 
 def reuse_words(view: CompletionView) -> str:
-    """What the figures are, and how much of the text was not read again."""
-    known = f"{view.reused_tokens:,} of the {view.prompt_tokens:,} tokens before the cursor"
-    return f"{HELP} The model still knew {known} and did not read them again."
+    """What the figures mean, and how much of the prompt was cached."""
+    cached = f"{view.reused_tokens:,} of the {view.prompt_tokens:,} prompt tokens"
+    return f"{HELP} {cached} came from the cache."

@@ -1,4 +1,4 @@
-"""A suggestion that can be read and copied, after the line that it continues, with what differs from another marked."""
+"""A read-only view of a suggestion after the line it continues, with differences from another one marked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MARK_STRENGTH = 56  # of 255: the underline carries the meaning, the tint helps 
 
 
 class SuggestionView(QPlainTextEdit):
-    """As high as its lines, within limits.  What is marked is underlined and tinted."""
+    """As high as its lines, within limits.  Marks are underlined and tinted."""
 
     def __init__(self, name: str, least: int = LEAST, most: int = MOST) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class SuggestionView(QPlainTextEdit):
         self._fit()
 
     def show_text(self, line: str, text: str, marks: Sequence[Span] = (), stale: bool = False) -> None:
-        """`line` is what stands before the cursor; `marks` are places in `text`; `stale`: for an earlier cursor."""
+        """`line`: the text before the cursor; `marks`: spans of `text`; `stale`: for an earlier cursor position."""
         shown = (line, text, tuple(marks), stale)
         if shown != self._shown:
             self._shown = shown
@@ -112,5 +112,5 @@ class SuggestionView(QPlainTextEdit):
 
 
 def outdented(text: str, blanks: str) -> str:
-    """The text with its lines as far out as the cursor's line is shown."""
+    """The text with the indentation of the cursor's line removed from every line."""
     return text.replace("\n" + blanks, "\n") if blanks else text

@@ -1,8 +1,8 @@
-"""Syntax by line, kept while a text is edited: only what a change touches is read again.  Pygments, no Qt.
+"""Incremental syntax highlighting: after an edit, only what it affects is read again.  Pygments, no Qt.
 
-A lexer of Pygments reads a text from its beginning, with a stack of states.  Here the stack is kept for every line that
-begins with a token of its own; after a change, reading starts at such a line above it and ends at the first one below
-it where the stack is as it was.  Some lines are read at a time, so that whoever calls can stop in between.
+A Pygments lexer reads a text from its start with a stack of states.  Here the stack is saved for every line that starts
+with a new token; after an edit, reading starts at such a line above it and ends at the first one below where the stack
+is unchanged.  A few lines are read at a time, so that the caller can stop in between.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Ope
 Stack = tuple[str, ...]
 Span = tuple[int, int, str]  # begin in the line, length, kind
 ROOT: Stack = ("root",)
-STRETCH, AHEAD = 16, 300  # lines that are read at a time, and that the lexer sees beyond them
-GUESS_BACK = 60  # lines above the view in which a line without indentation is looked for
-CLOSING = re.compile(r"\*/|-->|\"\"\"|'''|`")  # may end what only now is a comment or a text
-LOOK_BACK = 200  # lines above in which that may have begun
+STRETCH, AHEAD = 16, 300  # lines read at a time, and lines beyond them that the lexer sees
+GUESS_BACK = 60  # lines above the view searched for one without indentation
+CLOSING = re.compile(r"\*/|-->|\"\"\"|'''|`")  # may close a comment or string that began above
+LOOK_BACK = 200  # lines above in which it may have begun
 
 KINDS = {
     Comment: "comment",
@@ -47,7 +47,7 @@ KINDS = {
 
 
 def kind_of(token: _TokenType) -> str:
-    """The colour's name for a token, by the nearest of its parents that has one; "" for plain text."""
+    """The kind of a token, from the nearest parent that has one; "" for plain text."""
     while token is not None:
         if token in KINDS:
             return KINDS[token]
@@ -57,7 +57,7 @@ def kind_of(token: _TokenType) -> str:
 
 @dataclass(frozen=True)
 class Token:
-    """A token with the stack after it; `splittable`: blanks that may end at any line's end."""
+    """A token with the stack after it; `splittable`: whitespace that may end at the end of any line."""
 
     end: int
     kind: str
@@ -66,7 +66,7 @@ class Token:
 
 
 def read(lexer: Lexer, text: str, stack: Stack) -> Iterator[tuple[int, Token]]:
-    """The tokens of a text with their beginnings, from a stack of states on."""
+    """The tokens of a text with their start positions, beginning with a stack of states."""
     if not isinstance(lexer, RegexLexer) or isinstance(lexer, ExtendedRegexLexer):
         for begin, token, value in lexer.get_tokens_unprocessed(text):
             yield begin, Token(begin + len(value), kind_of(token), ROOT, value.isspace())
@@ -84,7 +84,7 @@ def read(lexer: Lexer, text: str, stack: Stack) -> Iterator[tuple[int, Token]]:
                 if end > place:
                     yield place, Token(end, kind_of(action), after, blank)
             elif action is not None:
-                # Only the last of a group's tokens ends where the lexer can go on.
+                # Only the last token of a group ends where the lexer can resume.
                 parts = [part for part in action(lexer, found) if part[2]]
                 for begin, token, value in parts:
                     last = begin + len(value) == end
@@ -99,7 +99,7 @@ def read(lexer: Lexer, text: str, stack: Stack) -> Iterator[tuple[int, Token]]:
 
 
 def _follow(stack: list[str], change: tuple[str, ...] | int | str | None) -> None:
-    """Change the stack of states as a rule says: names to push, how many to pop, or to push the top again."""
+    """Apply a rule's change to the stack: names to push, how many to pop, or push the top again."""
     if change is None:
         return
     for step in change if isinstance(change, tuple) else (change,):
@@ -121,15 +121,15 @@ class LineSyntax:
         self._exact = isinstance(lexer, RegexLexer) and not isinstance(lexer, ExtendedRegexLexer)
         self.lines: list[str] = [""]
         self.spans: list[list[Span]] = [[]]
-        self._starts: list[Stack | None] = [ROOT]  # None: no token begins with this line
-        self._from, self._until = 0, 1  # lines to be read; what follows `_until` holds if the stacks meet there
+        self._starts: list[Stack | None] = [ROOT]  # None: no token starts with this line
+        self._from, self._until = 0, 1  # lines to read; what follows `_until` stays valid if the stacks match there
 
     @property
     def is_done(self) -> bool:
         return self.lexer is None or self._from >= len(self.lines)
 
     def replace(self, first: int, removed: int, lines: list[str]) -> None:
-        """Lines [first, first + removed) are these now."""
+        """Replace lines [first, first + removed) by these."""
         before = self.lines[first : first + removed]
         closes = any(CLOSING.search(line) for line in (*before, *lines))
         self.lines[first : first + removed] = lines
@@ -146,7 +146,7 @@ class LineSyntax:
             self._from, self._until = min(self._from, begin), max(after, reach)
 
     def advance(self) -> list[int]:
-        """Read on for some lines; gives those whose spans are others now."""
+        """Read a few more lines; returns those whose spans changed."""
         if self.is_done:
             return []
         begin = self._start_above(self._from)
@@ -154,7 +154,7 @@ class LineSyntax:
         return self._keep(begin, reached, met, spans, starts)
 
     def guess(self, first: int, last: int) -> list[int]:
-        """Colour lines that are looked at before their turn, as if a line without indentation above began anew."""
+        """Colour visible lines out of turn, assuming that an unindented line above starts from the root state."""
         if self.is_done or first < self._from + STRETCH:
             return []
         begin = first
@@ -173,17 +173,16 @@ class LineSyntax:
     # ---- inside
 
     def _start_above(self, line: int) -> int:
-        """The nearest line at which reading can start, and at least the one before: what follows it may have changed
-        its last token."""
+        """The nearest line above at which reading can start: the edit may have changed the last token before it."""
         line = max(0, line - 1)
         while self._starts[line] is None:
             line -= 1
         return line
 
     def _read_from(self, begin: int):
-        """Read some lines: gives the line up to which it went, whether the stacks met there, and what was found.
+        """Read some lines: the line reached, whether the stacks matched there, spans and start stacks.
 
-        The lexer is shown much of what follows, since a rule may look far ahead, and is stopped on the way.
+        The lexer is given many more lines, since a rule may look far ahead, and is stopped on the way.
         """
         enough = max(begin + STRETCH, self._from + 1)
         for shown in (AHEAD, len(self.lines)):
@@ -193,12 +192,12 @@ class LineSyntax:
         raise AssertionError("the end of the text is always reached")
 
     def _read_lines(self, begin: int, end: int, enough: int):
-        """The same with the lines up to `end`; None where they were too few: one token goes over all of them."""
+        """The same with the lines up to `end`; None if one token spans all of them."""
         lines = self.lines[begin:end]
         text, begins = "\n".join(lines), line_begins(lines)
         spans: list[list[Span]] = [[] for _ in lines]
         starts: dict[int, Stack] = {}
-        number = 1  # the next line whose beginning is looked for, relative to `begin`
+        number = 1  # the next line start to look for, relative to `begin`
         for place, token in read(self.lexer, text, self._starts[begin]):
             _spread(spans, begins, text, place, token)
             while number < len(lines) and begins[number] <= token.end:
@@ -215,29 +214,29 @@ class LineSyntax:
     def _can_start(self, line: int, stack: Stack) -> bool:
         if self._exact:
             return bool(stack)
-        return _begins_something(self.lines[line])  # such lexers keep states of their own
+        return _begins_something(self.lines[line])  # such lexers keep their state elsewhere
 
     def _keep(
         self, begin: int, reached: int, met: bool, spans: list[list[Span]], starts: dict[int, Stack]
     ) -> list[int]:
-        """Take over what was read of lines [begin, reached)."""
+        """Store what was read of lines [begin, reached)."""
         changed = [line for line in range(begin, reached) if spans[line - begin] != self.spans[line]]
         for line in changed:
             self.spans[line] = spans[line - begin]
         for line in range(begin + 1, min(reached + (not met), len(self.lines))):
             self._starts[line] = starts.get(line)
         self._from = len(self.lines) if met else reached
-        self._until = max(self._until, self._from + 1)  # the stack is new there, what follows is not
+        self._until = max(self._until, self._from + 1)  # the stack there is new, what follows is not read yet
         return changed
 
 
 def line_begins(lines: list[str]) -> list[int]:
-    """Where each line begins in the joined text, and where one more would."""
+    """The start of each line in the joined text, and of one more."""
     return list(accumulate((len(line) + 1 for line in lines), initial=0))
 
 
 def _spread(spans: list[list[Span]], begins: list[int], text: str, place: int, token: Token) -> None:
-    """Put a token's colour on every line that it goes over."""
+    """Add the span of a token to every line that it covers."""
     if not token.kind:
         return
     line = bisect_right(begins, place) - 1
@@ -250,5 +249,5 @@ def _spread(spans: list[list[Span]], begins: list[int], text: str, place: int, t
 
 
 def _begins_something(line: str) -> bool:
-    """Whether a line stands at the margin and is no closing bracket: reading can start there, nearly always."""
+    """Whether a line is unindented and no closing bracket: reading can nearly always start there."""
     return bool(line) and (line[0].isalnum() or line[0] in "_@#<")

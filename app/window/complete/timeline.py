@@ -1,4 +1,4 @@
-"""The timeline: how the suggestion at this cursor has changed along a run, checkpoint by checkpoint."""
+"""The timeline: how the suggestion at this cursor changed over a run, checkpoint by checkpoint."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from app.window.complete.timeline_slider import TimelineSlider
 from app.window.parts import Choice, SectionTitle, label, set_tone, tip
 
 CHANNEL = "timeline"
-QUIET = 120  # milliseconds that a slider rests before its stop is asked
+QUIET = 120  # milliseconds that the slider must rest before its checkpoint is asked
 MOST_KEPT = 64  # answers at one cursor
 
 
 class Timeline(QWidget):
-    """Asks only once its slider was moved; then it follows the cursor."""
+    """Idle until its slider is moved; then it follows the cursor."""
 
     def __init__(self, application: Application, suggester: Suggester) -> None:
         super().__init__()
         self._application, self._completion, self._suggester = application, application.completion, suggester
         self.run = ""
-        self._picked = False  # whether the user chose the run; until then it is that of the model in use
+        self._picked = False  # the user chose the run; until then it is that of the model in use
         self.points: tuple[TimelinePoint, ...] = ()
         self._is_used = False
         self._answers: dict[tuple[CursorText, str], str] = {}
-        self._before = ""  # what was shown last, to mark what has changed
-        self._asked = ""  # the checkpoint that the channel speaks of
+        self._before = ""  # the last text shown, to mark what changed
+        self._asked = ""  # the checkpoint that the channel was asked for
         self._build()
         self.channel = Channel(self._completion, CHANNEL, self)
         self._quiet = QTimer(self)
@@ -54,8 +54,8 @@ class Timeline(QWidget):
         self.heading = SectionTitle("Timeline")
         self.runs = Choice(name="Run of the timeline")
         self.slider = TimelineSlider()
-        self.slider.setAccessibleName("Checkpoint along the run")
-        tip(self.slider, "Goes through the checkpoints of a run, under the curve of their held-out loss")
+        self.slider.setAccessibleName("Checkpoint of the run")
+        tip(self.slider, "Step through the checkpoints of a run; the curve is their held-out loss")
         self.words = label("", "label", wrap=True)
         self.view = SuggestionView("Suggestion of this checkpoint")
         self.view.hide()
@@ -64,7 +64,7 @@ class Timeline(QWidget):
 
     @property
     def point(self) -> TimelinePoint | None:
-        """Where the slider is."""
+        """The checkpoint at the slider."""
         place = self.slider.value()
         return self.points[place] if place < len(self.points) else None
 
@@ -72,7 +72,7 @@ class Timeline(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """The runs there are; the model's own unless the user chose another."""
+        """List the runs; the model's own is selected unless the user chose another."""
         runs = self._runs()
         if self.run not in runs or not self._picked:
             self.run, self._picked = next(iter(runs), ""), False
@@ -82,18 +82,18 @@ class Timeline(QWidget):
         self._show_points()
 
     def _runs(self) -> dict[str, str]:
-        """Names by run, the one of the model in use first; only runs with something to go through."""
+        """Names by run, that of the model in use first; only runs with several checkpoints."""
         completion = self._completion
         names = {choice.run: choice.name for choice in reversed(completion.model_choices) if choice.run}
         if self._application.training.active and self._application.training.run:
-            names.setdefault(self._application.training.run, "The run that is going on")
+            names.setdefault(self._application.training.run, "Current run")
         chosen = [completion.choice(model) for model in (completion.model, completion.second)]
         own = [choice.run for choice in chosen if choice is not None and choice.run in names]
         newest_first = [*own, *reversed(names)]
         return {run: names[run] for run in dict.fromkeys(newest_first) if len(self._points_of(run)) > 1}
 
     def _points_of(self, run: str) -> tuple[TimelinePoint, ...]:
-        """The checkpoints of a run, after what it started from."""
+        """What a run started from, then its checkpoints."""
         points = self._completion.timeline(run)
         if not points:
             return ()
@@ -139,7 +139,7 @@ class Timeline(QWidget):
 
     @Slot()
     def on_quiet(self) -> None:
-        """Ask the checkpoint at the slider, unless it has answered at this cursor before."""
+        """Ask the checkpoint at the slider, unless it has already answered at this cursor."""
         here, point = self._suggester.here, self.point
         if here is None or point is None or not self._is_used or not self.isVisible():
             return
@@ -181,7 +181,7 @@ class Timeline(QWidget):
         set_tone(self.words, "")
         if point is None or len(self.points) < 2:
             self.heading.say("")
-            self.words.setText("Appears once a run has left checkpoints along its way")
+            self.words.setText("Appears once a run has saved several checkpoints")
             return
         self.heading.say(point_words(point, is_first=point is self.points[0]))
         if self.channel.state == FAILED:
@@ -193,16 +193,16 @@ class Timeline(QWidget):
     def _change_words(self) -> str:
         channel = self.channel
         if not self._is_used:
-            return "Move it to see what each checkpoint would write here"
+            return "Move the slider to see what each checkpoint would write here"
         if channel.state == ASKING:
             return "Writing…"
         if channel.is_stale or channel.here is None:
-            return "Waits for the cursor to rest"
+            return "Waiting for the cursor to rest"
         if not channel.text.strip():
-            return "Nothing to add here"
+            return "No suggestion"
         if self._before and channel.state == DONE:
             line = first_difference(self._before, channel.text)
-            return f"Changes from line {line}, underlined" if line else "The same as before"
+            return f"Changed from line {line} on (underlined)" if line else "No change"
         return f"What {self.point.name} would write"
 
 

@@ -1,4 +1,4 @@
-"""A slider whose stops are the checkpoints of a run, under the curve of their held-out losses."""
+"""A slider whose stops are the checkpoints of a run, with the curve of their held-out losses above it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STOP, KNOB = 3.0, 7.0  # radii
 
 
 class TimelineSlider(QSlider):
-    """Values are the places in the list of losses."""
+    """A value is an index into the list of losses."""
 
     def __init__(self) -> None:
         super().__init__(Qt.Orientation.Horizontal)
@@ -30,7 +30,7 @@ class TimelineSlider(QSlider):
         Theme.current().restyled.connect(self.on_restyled)
 
     def show_losses(self, losses: Sequence[float | None]) -> None:
-        """One stop each; None where a loss was not measured."""
+        """One stop per loss; None if it was not measured."""
         self._losses = tuple(losses)
         blocked = self.blockSignals(True)
         self.setRange(0, max(0, len(losses) - 1))
@@ -125,7 +125,6 @@ class TimelineSlider(QSlider):
 
 
 def _thick(colour: QColor) -> QPen:
-    """The track's pen."""
     pen = QPen(colour, 4)
     pen.setCapStyle(Qt.PenCapStyle.RoundCap)
     return pen

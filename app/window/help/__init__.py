@@ -1,7 +1,7 @@
-"""The help: a page for each pane and a few besides, searchable, with keys and commands read from the program itself.
+"""The help: one page per page of the window and a few more, searchable, with keys and commands read from the program.
 
-pages     the texts of resources/help, their order, and the search in them (no Qt)
-dressing  Markdown in our colours and distances
-keys      the keys of a widget, read from its actions, so that they cannot go stale
+pages     the texts of resources/help, their order, and the search (no Qt)
+dressing  the look of Markdown: colours and spacing
+keys      the keys of a widget, read from its actions, so that it cannot go stale
 window    the window
 """

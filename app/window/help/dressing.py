@@ -1,6 +1,6 @@
-"""Markdown as a page of the program: distances between paragraphs, sizes of headings, links and tables in our colours.
+"""The look of Markdown: spacing of paragraphs, sizes of headings, links and tables in the theme's colours.
 
-Qt sets Markdown without any distance and with links in a blue that cannot be read on a dark ground.
+Qt sets Markdown without any spacing and with links in a blue that is unreadable on a dark background.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from PySide6.QtGui import (
 from app.theme import Tokens
 from app.theme.fonts import CODE, LABEL
 
-HEADINGS = {1: (20, 0, 10), 2: (15, 18, 6)}  # by level: size, distance above, distance below, in pixels
+HEADINGS = {1: (20, 0, 10), 2: (15, 18, 6)}  # by level: size, space above, space below, in pixels
 PARAGRAPH, ITEM, LINE = 8, 3, 120  # pixels, pixels, percent
 
 
 def dress(document: QTextDocument, tokens: Tokens) -> None:
-    """Give a document that was set from Markdown its looks."""
+    """Style a document that was set from Markdown."""
     cursor = QTextCursor(document)
     cursor.beginEditBlock()
     block = document.begin()
@@ -60,7 +60,7 @@ def _size_heading(block: QTextBlock, size: int) -> None:
 
 
 def _dress_pieces(block: QTextBlock, tokens: Tokens) -> None:
-    """Links in our colour, code in our font, and what is bold no bolder than our font: more would be smeared."""
+    """Links in our colour, code in our font, and bold no bolder than our font has: more would be smeared."""
     link, code, strong = QTextCharFormat(), QTextCharFormat(), QTextCharFormat()
     link.setForeground(QColor(tokens.second_text))
     code.setFontFamilies([CODE])

@@ -1,4 +1,4 @@
-"""The keys of the program as a table, read from the actions and buttons themselves, so that they cannot go stale."""
+"""The program's keys as a table, read from the actions and buttons themselves, so that it cannot go stale."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from PySide6.QtWidgets import QAbstractButton, QDialog, QMenu, QWidget
 from app.state.settings import Settings
 
 GHOST_KEYS = {
-    "key_accept": "Take the suggestion",
-    "key_accept_word": "Take one word of it",
-    "key_accept_line": "Take one line of it",
+    "key_accept": "Accept the suggestion",
+    "key_accept_word": "Accept one word of it",
+    "key_accept_line": "Accept one line of it",
     "key_dismiss": "Dismiss it",
-    "key_next": "Another suggestion for the same place",
-    "key_previous": "The suggestion before",
+    "key_next": "Next suggestion",
+    "key_previous": "Previous suggestion",
 }
 
 
 def keys_of(root: QWidget, without: Collection[QWidget] = ()) -> list[tuple[str, str]]:
-    """What can be done by a key in a widget and all that is in it, and the key.
+    """(what it does, key) for every key of a widget and its children.
 
-    From actions, shortcuts and buttons, and from `help_keys` of widgets that read keys themselves.  `without`: parts
-    that have a table of their own.  Windows that belong to it have theirs.
+    From actions, shortcuts and buttons, and from `help_keys` of widgets that handle keys themselves.  `without`:
+    children that have a table of their own, as dialogs and menus do.
     """
     lines: list[tuple[str, str]] = []
     for widget in _widgets(root, without):
@@ -46,13 +46,13 @@ def _widgets(root: QWidget, without: Collection[QWidget]) -> Iterator[QWidget]:
 
 
 def ghost_keys(settings: Settings) -> list[tuple[str, str]]:
-    """The keys of suggestions, as they are set now."""
+    """The keys of suggestions, from the settings."""
     lines = [(words, native(QKeySequence(settings.value(name)))) for name, words in GHOST_KEYS.items()]
     return [line for line in lines if line[1]]
 
 
 def table(heading: str, lines: list[tuple[str, str]]) -> str:
-    """As Markdown; nothing where there is nothing."""
+    """A Markdown table; "" without lines."""
     if not lines:
         return ""
     rows = [f"| {words} | `{keys}` |" for words, keys in lines]
@@ -60,12 +60,12 @@ def table(heading: str, lines: list[tuple[str, str]]) -> str:
 
 
 def native(keys: QKeySequence) -> str:
-    """Keys as this system writes them."""
+    """Keys as this platform writes them."""
     return keys.toString(QKeySequence.SequenceFormat.NativeText)
 
 
 def plain(words: str) -> str:
-    """Words of a menu without the mark of the key that opens it."""
+    """The text of a menu entry without its mnemonic mark."""
     return words.replace("&", "")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-# file, title; a pane's page has the title of the pane
+# file, title; the help of a page has its title
 ORDER = (
     ("repository", "Repository"),
     ("adapt", "Adapt"),
@@ -25,7 +25,7 @@ EXCERPT = 90  # characters
 
 @dataclass(frozen=True)
 class HelpPage:
-    """One page.  `keys`: the tables of keys under its text, which the window knows."""
+    """One page.  `keys`: the tables of keys below its text, which the window adds."""
 
     key: str
     title: str
@@ -35,14 +35,14 @@ class HelpPage:
 
 @dataclass(frozen=True)
 class Hit:
-    """A page that has all the words, and the line that has most of them."""
+    """A page that contains all the words, and the line that contains most of them."""
 
     page: HelpPage
     line: str
 
 
 def load_pages() -> tuple[HelpPage, ...]:
-    """All pages in their order."""
+    """All pages, in order."""
     folder = resources.files("resources") / "help"
     texts = {key: (folder / f"{key}.md").read_text("utf-8") for key, _ in ORDER}
     texts["command_line"] = texts["command_line"].replace(COMMANDS, commands())
@@ -62,7 +62,7 @@ def commands() -> str:
 
 
 def search(pages: Sequence[HelpPage], words: str) -> tuple[Hit, ...]:
-    """Pages with every one of the words: first in the title, then in a heading, in the text, among the keys."""
+    """Pages that contain every word: first in the title, then in a heading, in the text, among the keys."""
     wanted = words.casefold().split()
     hits = []
     for page in pages:
@@ -76,13 +76,13 @@ def search(pages: Sequence[HelpPage], words: str) -> tuple[Hit, ...]:
 
 
 def excerpt(text: str, words: Sequence[str]) -> str:
-    """The line with most of the words, without marks, shortened."""
+    """The line with most of the words, without markup, shortened."""
     lines = [plain(line) for line in text.splitlines() if line.strip() and not line.startswith("# ")]
     best = max(lines, key=lambda line: sum(word in line.casefold() for word in words), default="")
     return best if len(best) <= EXCERPT else best[: EXCERPT - 1].rsplit(" ", 1)[0] + "…"
 
 
 def plain(line: str) -> str:
-    """A line of Markdown as words."""
+    """A line of Markdown without markup."""
     line = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line)
     return re.sub(r"[*`|#]+|^\s*- ", " ", line).strip()

@@ -1,4 +1,4 @@
-"""The help window: pages on the left, the text on the right, and one line to search all of them."""
+"""The help window: pages on the left, the text on the right, and a field that searches all of them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ PLACE = "help"
 
 
 class HelpWindow(QDialog):
-    """Stays open beside the main window, so that one can read and do.
+    """Stays open beside the main window.
 
-    `window` is the main window, whose actions are everywhere; `made` are its pages by title, as far as they exist.
+    `window` is the main window, whose keys work everywhere; `made` are its pages by title, as far as they exist.
     """
 
     def __init__(self, window: QWidget, made: Mapping[str, QWidget], settings: Settings) -> None:
@@ -42,18 +42,18 @@ class HelpWindow(QDialog):
         self._window, self._made, self._settings = window, made, settings
         self.pages = {page.key: page for page in load_pages()}
         self.find = QLineEdit()
-        self.find.setPlaceholderText("Search the help")
-        self.find.setAccessibleName("Search the help")
+        self.find.setPlaceholderText("Search help")
+        self.find.setAccessibleName("Search help")
         self.find.setClearButtonEnabled(True)
         self.list = QListWidget()
-        self.list.setAccessibleName("Pages of the help")
+        self.list.setAccessibleName("Help pages")
         self.list.setWordWrap(True)
         self.list.setSpacing(3)
-        self.list.setProperty("card", "plain")  # on a panel, the page that is chosen can be told
+        self.list.setProperty("card", "plain")  # on a panel, the selected page stands out
         self.text = QTextBrowser()
-        self.text.setAccessibleName("Text of the help")
+        self.text.setAccessibleName("Help text")
         self.text.setOpenLinks(False)  # links lead to other pages, never out of the program
-        self.nothing = label("No page has all of these words.", "text", wrap=True)
+        self.nothing = label("No page contains all of these words.", "text", wrap=True)
         self.close_button = PlainButton("Close")
         self.key = ""
         self._build()
@@ -63,7 +63,7 @@ class HelpWindow(QDialog):
         self.text.anchorClicked.connect(self.on_link)
         self.close_button.clicked.connect(self.close)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self.find.setFocus)
-        find.setWhatsThis("Search the help")
+        find.setWhatsThis("Search help")
         theme = Theme.current()
         theme.restyled.connect(self.on_restyled)
         self.on_restyled(theme.tokens)
@@ -85,7 +85,7 @@ class HelpWindow(QDialog):
         self.nothing.hide()
 
     def open_at(self, title: str) -> None:
-        """Show the page of that pane, and come to the front."""
+        """Show the help of the page with this title, and raise the window."""
         self.find.clear()
         self.show_page(next((page.key for page in self.pages.values() if page.title == title), "repository"))
         self.show()
@@ -94,7 +94,7 @@ class HelpWindow(QDialog):
         self.list.setFocus()
 
     def show_page(self, key: str) -> None:
-        """Show a page by its key; marks it in the list if it is there."""
+        """Show a page by its key, and select it in the list if it is there."""
         for place in range(self.list.count()):
             if self.list.item(place).data(KEY) == key:
                 self.list.setCurrentRow(place)
@@ -105,7 +105,7 @@ class HelpWindow(QDialog):
         return page.text + self.keys(page)
 
     def keys(self, page: HelpPage) -> str:
-        """The keys of a page's pane and of the whole program, as they are at this moment."""
+        """The keys of the page and of the whole program, as they are now."""
         if page.key == "command_line":
             return ""
         pane = self._made.get(page.title)
@@ -115,7 +115,7 @@ class HelpWindow(QDialog):
             (
                 table("Keys on this page", own),
                 table("Keys everywhere", everywhere),
-                table("Keys of the help", keys_of(self)),
+                table("Keys in help", keys_of(self)),
             )
         )
 
@@ -128,7 +128,7 @@ class HelpWindow(QDialog):
             self.text.find(words[0], QTextDocument.FindFlag(0))
 
     def _fill(self, words: str) -> None:
-        """All pages, or those that were found with a line of each."""
+        """List all pages, or those found, with a line of each."""
         self.list.blockSignals(True)
         self.list.clear()
         shown = [replace(page, keys=self.keys(page)) for page in self.pages.values()] if words.strip() else []
@@ -163,7 +163,7 @@ class HelpWindow(QDialog):
 
     @Slot(object)
     def on_restyled(self, _tokens: Tokens) -> None:
-        """Colours of links and tables are part of the text."""
+        """The colours of links and tables are part of the document."""
         if self.key:
             self._show(self.key)
 

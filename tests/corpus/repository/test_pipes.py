@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sources import fill, write
 
-from app.window.complete.file_reading import read_text
+from app.window.complete.file_access import read_text
 from engine.corpus.reading import git
 from engine.corpus.reading.settings import HeldOutBy, ScanSettings
 from engine.corpus.repository import Repository
@@ -117,7 +117,7 @@ def test_git_itself_is_not_waited_for(root, data, monkeypatch):
 def test_the_editor_does_not_wait_for_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "a.py")
     with ThreadPoolExecutor(1) as pool:
-        reading = pool.submit(read_text, tmp_path / "a.py")
+        reading = pool.submit(read_text, str(tmp_path), "a.py")
         try:
             text, problem = reading.result(timeout=HANG)
         finally:

