@@ -57,6 +57,6 @@ def documents_folder() -> str:
 
 def existing_folder(wanted: str | Path) -> str:
     """`wanted`, or where it is gone the nearest folder above it; the home folder where that leads to the root."""
-    path = Path(wanted)
+    path = Path(wanted or Path.home())
     found = next((folder for folder in (path, *path.parents) if folder.is_dir()), Path.home())
     return str(found if found == path or found != Path(found.anchor) else Path.home())
