@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu
 
 from app.data.settings_file import AUTOMATIC
 from app.state.application import Application
-from app.window.pages import CHECKPOINTS, SETTINGS
+from app.window.pages import CHECKPOINTS, DEVICE
 from app.window.parts import Chip, tip_words
 
 NO_FOLDER = "choose a folder"
@@ -132,6 +132,8 @@ class ModelChip(ChoosingChip):
 class DeviceChip(ChoosingChip):
     """Where Codecoil computes, and where it could."""
 
+    settings_wanted = Signal(str)  # the part of them
+
     def __init__(self, application: Application) -> None:
         super().__init__("Device", "looking…", 290)
         self._engine = application.engine
@@ -156,7 +158,7 @@ class DeviceChip(ChoosingChip):
 
     @Slot()
     def on_settings_wanted(self) -> None:
-        self.page_wanted.emit(SETTINGS)
+        self.settings_wanted.emit(DEVICE)
 
     @Slot()
     def on_changed(self) -> None:

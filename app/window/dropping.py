@@ -1,10 +1,11 @@
-"""A folder dragged onto the window: what counts as one, and the sign that says that it may be dropped."""
+"""What may be dropped on the window or a page, and the sign that says so."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
+from PySide6.QtCore import QEvent, QMimeData, QObject, Qt, Signal
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from app.window.parts import label
@@ -35,7 +36,7 @@ class DropSign(QFrame):
         over.installEventFilter(self)
         self.hide()
 
-    def rise(self, path: str, verb: str = "read") -> None:
+    def rise(self, path: str, verb: str) -> None:
         """Say what would be done with it."""
         self._words.setText(f"Drop to {verb} {Path(path).name or path}")
         self._cover()
@@ -49,3 +50,36 @@ class DropSign(QFrame):
 
     def _cover(self) -> None:
         self.setGeometry(self.parentWidget().rect().adjusted(12, 12, -12, -12))
+
+
+class Drops(QObject):
+    """Files and folders dropped on a widget; what `path_of` finds no path in is left to the widget behind it."""
+
+    dropped = Signal(str)
+
+    def __init__(self, widget: QWidget, over: QWidget, path_of: Callable[[QMimeData], str], verb: str = "read") -> None:
+        """`over`: what the sign covers."""
+        super().__init__(widget)
+        self._path_of, self._verb = path_of, verb
+        self.welcome = True  # False: nothing may be dropped for now
+        self.sign = DropSign(over)
+        widget.setAcceptDrops(True)
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if kind == QEvent.Type.DragLeave:
+            self.sign.hide()
+        if kind not in (QEvent.Type.DragEnter, QEvent.Type.Drop):
+            return False
+        path = self._path_of(event.mimeData()) if self.welcome else ""
+        if not path:
+            event.ignore()
+            return True
+        event.acceptProposedAction()
+        if kind == QEvent.Type.DragEnter:
+            self.sign.rise(path, self._verb)
+        else:
+            self.sign.hide()
+            self.dropped.emit(path)
+        return True

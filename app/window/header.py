@@ -44,7 +44,6 @@ class Header(QFrame):
         for chip in (self.repository_chip, self.model_chip, self.device_chip):
             row.addWidget(chip)
         self.model_chip.page_wanted.connect(self.page_wanted)
-        self.device_chip.page_wanted.connect(self.page_wanted)
         row.addStretch(1)
         self.adapt_button = PrimaryButton("Adapt")
         self.adapt_button.clicked.connect(self.on_adapt_clicked)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtGui import QAction, QCloseEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from app.state.application import Application
@@ -16,10 +16,10 @@ from app.values.events import Failure
 from app.values.words import counted
 from app.window.actions import Actions
 from app.window.closing import ClosingBar, Tray
-from app.window.dropping import DropSign, dropped_folder
+from app.window.dropping import Drops, dropped_folder
 from app.window.footer import Footer
 from app.window.header import Header
-from app.window.pages import ADAPT, PAGES, REPOSITORY, SETTINGS
+from app.window.pages import ABOUT, ADAPT, COMPLETE, DEVICE, PAGES, REPOSITORY, SETTINGS
 from app.window.parts import ErrorCard, FileDialog, InlineMessage, Page, keyboard_focus
 from app.window.preloading import Preloading
 from app.window.rail import Rail
@@ -38,7 +38,6 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setWindowTitle("Codecoil")
         self.setMinimumSize(SMALLEST)
-        self.setAcceptDrops(True)
         self.application, self._theme, self._settings = application, theme, application.settings
         self._leaving = False
         self.base_model_dialog: BaseModelDialog | None = None
@@ -59,8 +58,8 @@ class MainWindow(QMainWindow):
         self.defect_card = ErrorCard()
         self.tray = Tray(application, self)
         self._build()
-        self.drop_sign = DropSign(self.pages)
-        theme.dress(self.drop_sign)
+        self.drops = Drops(self, self.pages, dropped_folder)
+        theme.dress(self.drops.sign)
         self._connect()
         modules = [name for entry in self._entries.values() for name in (entry.module, *entry.later)]
         self.preloading = Preloading(application, modules, self)
@@ -106,6 +105,8 @@ class MainWindow(QMainWindow):
         application, actions = self.application, self.actions_
         self.rail.page_chosen.connect(self.show_page)
         self.header.page_wanted.connect(self.show_page)
+        self.header.device_chip.settings_wanted.connect(self.show_settings)
+        self.drops.dropped.connect(self.open_folder)
         self.header.adapt_wanted.connect(self.on_adapt_wanted)
         self.header.changes_wanted.connect(self.on_changes_wanted)
         actions.folder.triggered.connect(self.on_folder_wanted)
@@ -167,6 +168,7 @@ class MainWindow(QMainWindow):
             page = self._entries[title].make(self.application)
             page.page_wanted.connect(self.show_page)
             page.folder_wanted.connect(self.on_folder_wanted)
+            page.file_wanted.connect(self.on_file_wanted)
             keyboard_focus(page)
             self.made[title] = page
             self.pages.addWidget(page)
@@ -185,10 +187,20 @@ class MainWindow(QMainWindow):
         if self.defect_card.failure is None:
             self.defect_card.show_failure(failure)
 
+    @Slot(str, int)
+    def on_file_wanted(self, path: str, line: int) -> None:
+        self.show_page(COMPLETE)
+        self.page(COMPLETE).open_file(path, line)
+
     @Slot()
     def on_trouble_wanted(self) -> None:
         self.trouble.put_away()
-        self.page(SETTINGS).show_part("device")
+        self.show_settings(DEVICE)
+
+    @Slot(str)
+    def show_settings(self, part: str) -> None:
+        """Bring a part of the settings to the front."""
+        self.page(SETTINGS).show_part(part)
         self.show_page(SETTINGS)
 
     @Slot()
@@ -243,8 +255,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def on_check_wanted(self) -> None:
-        self.page(SETTINGS).show_part("device")
-        self.show_page(SETTINGS)
+        self.show_settings(DEVICE)
         self.application.engine.check()
 
     @Slot(QAction)
@@ -261,8 +272,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def on_about_wanted(self) -> None:
-        self.page(SETTINGS).show_part("about")
-        self.show_page(SETTINGS)
+        self.show_settings(ABOUT)
 
     @Slot()
     def on_base_model_wanted(self) -> None:
@@ -330,24 +340,6 @@ class MainWindow(QMainWindow):
         self._leaving = False
         self.on_window_wanted()
         self.show_page(ADAPT)
-
-    # ---- a folder dropped anywhere
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        folder = dropped_folder(event.mimeData())
-        if folder:
-            event.acceptProposedAction()
-            self.drop_sign.rise(folder)
-
-    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self.drop_sign.hide()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        self.drop_sign.hide()
-        folder = dropped_folder(event.mimeData())
-        if folder:
-            event.acceptProposedAction()
-            self.open_folder(folder)
 
     # ---- leaving
 

@@ -37,6 +37,7 @@ class PageEntry:
 
 
 REPOSITORY, ADAPT, COMPLETE, CHECKPOINTS, SETTINGS = "Repository", "Adapt", "Complete", "Checkpoints", "Settings"
+DEVICE, ABOUT = "device", "about"  # parts of the settings that other pages lead to
 
 PAGES = (
     PageEntry(REPOSITORY, "repository", "app.window.repository.page", "RepositoryPage"),

@@ -17,7 +17,7 @@ def test_a_folder_dropped_on_the_editor_is_opened_and_not_pasted(main_window, qa
     how = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
     enter = QDragEnterEvent(QPoint(50, 50), *how)
     qapp.sendEvent(editor.viewport(), enter)
-    assert enter.isAccepted() and main_window.drop_sign.isVisible()
+    assert enter.isAccepted() and main_window.drops.sign.isVisible()
     qapp.sendEvent(editor.viewport(), QDropEvent(QPointF(50, 50), *how))
     assert editor.toPlainText() == "" and main_window.application.repository.root == str(tmp_path)
     link = QMimeData()
@@ -36,5 +36,5 @@ def test_a_folder_can_be_dropped(main_window, tmp_path):
     assert dropped_folder(data) == str(tmp_path)
     data.setUrls([QUrl("https://example.org/x")])
     assert dropped_folder(data) == ""
-    main_window.drop_sign.rise(str(tmp_path))
-    assert main_window.drop_sign.isVisible()
+    main_window.drops.sign.rise(str(tmp_path), "read")
+    assert main_window.drops.sign.isVisible()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, Signal, Slot
+from PySide6.QtCore import QMimeData, QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from app.window.dropping import DropSign
 from app.window.parts import FileDialog
 
 FILES = (".coil", ".bin", ".safetensors")
@@ -25,37 +24,6 @@ def dropped_model(data: QMimeData) -> str:
         if path.is_dir() and any((path / sign).is_file() for sign in SIGNS) and any(path.glob("*.safetensors")):
             return str(path)
     return ""
-
-
-class ModelDrops(QObject):
-    """Models dropped on the page; anything else, such as a folder of source code, is left to the window."""
-
-    dropped = Signal(str)
-
-    def __init__(self, page: QWidget) -> None:
-        super().__init__(page)
-        self.welcome = True  # False while something else is being imported or written
-        self.sign = DropSign(page)
-        page.setAcceptDrops(True)
-        page.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        kind = event.type()
-        if kind == QEvent.Type.DragLeave:
-            self.sign.hide()
-        if kind not in (QEvent.Type.DragEnter, QEvent.Type.Drop):
-            return False
-        path = dropped_model(event.mimeData()) if self.welcome else ""
-        if not path:
-            event.ignore()
-            return True
-        event.acceptProposedAction()
-        if kind == QEvent.Type.DragEnter:
-            self.sign.rise(path, "import")
-        else:
-            self.sign.hide()
-            self.dropped.emit(path)
-        return True
 
 
 class ImportDialog(QObject):

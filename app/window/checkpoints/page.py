@@ -16,11 +16,12 @@ from app.values.events import Failure
 from app.window.checkpoints.actions import CheckpointActions
 from app.window.checkpoints.commands import Commands
 from app.window.checkpoints.detail_pane import EDGE, DetailPane
-from app.window.checkpoints.importing import ImportDialog, ModelDrops
+from app.window.checkpoints.importing import ImportDialog, dropped_model
 from app.window.checkpoints.list_card import TRASH, ListCard
 from app.window.checkpoints.marks import MOST_CURVES, marks_of
 from app.window.checkpoints.notices import Notices
 from app.window.checkpoints.words import store_words
+from app.window.dropping import Drops
 from app.window.pages import ADAPT
 from app.window.parts import GAP, EmptyState, ErrorCard, IconButton, LinkButton, Page, PageTitle, PlainButton
 from app.window.parts.key_splitter import KeySplitter
@@ -45,7 +46,7 @@ class CheckpointsPage(Page):
         self._working = False  # something that takes long was asked for here
         self.actions_ = CheckpointActions(self)
         self._build()
-        self.drops = ModelDrops(self)
+        self.drops = Drops(self, self, dropped_model, "import")
         self._resting, self._loading = QTimer(self), QTimer(self)
         for timer, slot in ((self._resting, self.on_rested), (self._loading, self.load_curves)):
             timer.setSingleShot(True)

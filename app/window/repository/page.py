@@ -153,6 +153,7 @@ class RepositoryPage(Page):
         self.files.shown_changed.connect(self.on_shown_changed)
         self.secrets.policy_wanted.connect(repository.set_secret_policy)
         self.secrets.marked.connect(repository.set_not_secret)
+        self.secrets.opened.connect(self.file_wanted)
         repository.changed.connect(self.on_changed)
         repository.progressed.connect(self.on_progress)
         repository.failed.connect(self.on_failed)

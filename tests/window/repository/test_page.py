@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import QAbstractItemModel, QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtTest import QAbstractItemModelTester
 
 from app.values.events import Failure
@@ -199,7 +199,7 @@ def test_secrets_are_listed_and_never_shown(opened, application, asked, qtbot):
     assert opened.lists.currentWidget() is opened.secrets and opened.which.value == SECRETS
     table = opened.secrets.table
     words = [table.findings.index(0, column).data() for column in range(5)]
-    assert words == ["orbit/api/handlers/slot.py", "12", "AWS access key", "••••••••••", "the line is emptied"]
+    assert words[:4] == ["orbit/api/handlers/slot.py", "12", "AWS access key", "••••••••••"] and "masked" in words[4]
     assert not opened.secrets.mark_button.isEnabled()
     table.selectRow(0)
     press(qtbot, opened.secrets.mark_button)
@@ -211,6 +211,32 @@ def test_secrets_are_listed_and_never_shown(opened, application, asked, qtbot):
     assert application.settings.secret_policy == "leave_out"
     press(qtbot, opened.which.buttons[FILES])
     assert opened.lists.currentWidget() is opened.files
+
+
+def test_a_secret_is_opened_at_its_line(opened, application, main_window, qtbot, tmp_path):
+    file = tmp_path / "orbit" / "api" / "handlers" / "slot.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("".join(f"line_{number} = {number}\n" for number in range(1, 21)))
+    open_repository(application, corpus(root=str(tmp_path)))
+    press(qtbot, opened.figures.secrets)
+    view, editor = opened.secrets, main_window.page("Complete").editor
+    assert not view.open_button.isEnabled()
+
+    def line() -> int:
+        return editor.textCursor().blockNumber() + 1
+
+    ways = (
+        lambda: press(qtbot, view.open_button),
+        lambda: qtbot.keyClick(view.table, Qt.Key.Key_Return),
+        lambda: view.table.doubleClicked.emit(view.table.currentIndex()),
+    )
+    for way in ways:
+        main_window.show_page("Repository")
+        view.table.selectRow(0)
+        editor.moveCursor(QTextCursor.MoveOperation.Start)
+        way()
+        qtbot.waitUntil(lambda: line() == 12)
+        assert main_window.pages.currentWidget() is main_window.page("Complete")
 
 
 # ---- reading, changing, failing
