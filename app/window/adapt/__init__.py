@@ -1,19 +1,18 @@
-"""The page "Adapt": choose how to teach, watch it learn, decide what becomes of the result.
+"""The Adapt page: set up a run, watch it, decide what to do with the result.
 
-    page             puts the parts together and shows those that belong to the phase of the run
-    setup            before a run, made of
+    page             puts the parts together and shows those that the phase of the run calls for
+    setup            before a run: presets and the base model, with
       mode_cards       what is trained: WSLA, LoRA, vocabulary, full
-      preset_row       how long, and from which model
-      preflight        what the run will take, with memory_bar
-      advanced_drawer  every other option, folded away
-      past_runs        what this repository was adapted with before
-    run_header       where the run is, and the buttons that steer it
+      preflight        steps, time and memory of the run, with memory_bar
+      advanced_drawer  every other option
+      past_runs        earlier results for this repository
+    run_header       progress of the run; Pause, Resume, Stop
     board            the plots, layer_map and notes; the only part that loads pyqtgraph
-    plots/           one file a plot, and what they share
-    result_card      before and after, and what to do with it
-    interrupted      runs that a crash or a kill left behind
-    words            times and changes for people
+    plots/           one file per plot, and what they share
+    result_card      scores before and after, and what to do with the result
+    interrupted      runs that a crash or a kill interrupted
+    words            times and changes as text
 
-All of it reads the controllers of `app.state.application.Application` and asks them for things; nothing here knows a
-worker or the engine's objects.
+Everything here talks to the controllers of `app.state.application.Application`; nothing knows a worker or an engine
+object.
 """

@@ -1,6 +1,6 @@
-"""Every option of a run, in groups, each with its tool tip; a value that cannot be is refused in words below it.
+"""Every option of a run, in groups, each with a tool tip; an invalid value is explained below its field.
 
-The options and their words are those of `engine.train.options.OPTIONS`; one that is new there shows up here by itself.
+Options, labels and help come from `engine.train.options.OPTIONS`; one that is added there appears here, too.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from engine.option_info import OptionInfo
 
 FIELD = 132
-ELSEWHERE = ("mode",)  # chosen by the cards above
+ELSEWHERE = ("mode",)  # set by the cards above
 GROUPS = (
-    ("How long", ("steps", "epochs", "minutes", "patience", "duty_cycle")),
-    ("How fast it learns", ("learning_rate", "schedule", "warm_up", "weight_decay", "max_gradient_norm")),
-    ("What it reads", ("batch_size", "micro_batch", "sequence_length", "fim_share", "seed")),
-    ("Measuring", ("evaluations", "evaluate_every", "insight_interval")),
+    ("Length", ("steps", "epochs", "minutes", "patience", "duty_cycle")),
+    ("Learning", ("learning_rate", "schedule", "warm_up", "weight_decay", "max_gradient_norm")),
+    ("Data", ("batch_size", "micro_batch", "sequence_length", "fim_share", "seed")),
+    ("Evaluation", ("evaluations", "evaluate_every", "insight_interval")),
     ("Optimiser", ("beta1", "beta2", "epsilon", "trust_region")),
     ("Memory and changes", ("rank", "recompute", "replay_share", "skip_below")),
 )
@@ -32,9 +32,9 @@ NARROW, WIDE, BETWEEN = 270, 440, 36  # of a column, and between two
 
 
 class OptionField(FieldRow):
-    """One option.  Numbers are typed as words, since 3e-4 and 8,192 are both wanted."""
+    """One option.  Numbers are typed as text, since both 3e-4 and 8,192 should be accepted."""
 
-    entered = Signal(str, object)  # name, value or the words that are no number
+    entered = Signal(str, object)  # name, value or text that is not a number
 
     def __init__(self, name: str, info: OptionInfo) -> None:
         self.option, self.info = name, info
@@ -47,7 +47,7 @@ class OptionField(FieldRow):
         (control.chosen if info.choices else control.changed).connect(self.on_entered)
 
     def show_value(self, value: Any) -> None:
-        """What is set now; 0 with a meaning of its own is an empty field that says it."""
+        """A 0 with a meaning of its own is an empty field with that meaning as its placeholder."""
         if self.info.choices:
             self.control.set_value(value)
         elif value == 0 and self.info.zero:
@@ -67,7 +67,7 @@ class OptionField(FieldRow):
         self.entered.emit(self.option, words if self.info.choices else self._number(words))
 
     def _number(self, words: str) -> object:
-        """The number that was typed, or the words where they are none: the refusal names them."""
+        """The number that was typed, or the text where it is not one: the error message quotes it."""
         plain = words.strip().replace(",", "").replace(" ", "")
         if not plain and self.info.zero:
             return 0 if self.info.whole else 0.0
@@ -87,7 +87,7 @@ class OptionField(FieldRow):
 
 
 class AdvancedDrawer(Card):
-    """The options in three columns, or in as many as there is room for."""
+    """The options in up to three columns."""
 
     def __init__(self, training: TrainingController) -> None:
         super().__init__(margins=(16, 12, 16, 14))
@@ -106,12 +106,11 @@ class AdvancedDrawer(Card):
         self._lay_out(COLUMNS)
         self.column.addLayout(self._grid)
         self.column.addStretch(1)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # as wide as the page, no wider
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)  # never wider than the page
         training.changed.connect(self.on_changed)
         self.on_changed()
 
     def _lay_out(self, columns: int) -> None:
-        """The groups in so many columns, as high as they need to be."""
         if columns == self.columns:
             return
         self.columns = columns
@@ -127,7 +126,7 @@ class AdvancedDrawer(Card):
 
     def _group(self, title: str, names: tuple[str, ...], options: dict[str, OptionInfo]) -> QWidget:
         group = QWidget()
-        group.setMaximumWidth(WIDE)  # a name may not lose sight of its field
+        group.setMaximumWidth(WIDE)  # a label and its field must not drift apart
         column = QVBoxLayout(group)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
@@ -141,7 +140,7 @@ class AdvancedDrawer(Card):
         return group
 
     def reset(self) -> None:
-        """Show what is set, in place of what was typed and could not be."""
+        """Show the values that are set in place of invalid ones that were typed."""
         for field in self.fields.values():
             field.complain("")
         self.on_changed()
@@ -152,7 +151,7 @@ class AdvancedDrawer(Card):
         problem = self._training.set_option(name, value)
         if problem:
             for known, field in self.fields.items():
-                problem = problem.replace(known, field.info.label)  # a form calls things as its labels do
+                problem = problem.replace(known, field.info.label)  # use the names on the form
             self.fields[name].complain(problem)
         else:
             self.on_changed()

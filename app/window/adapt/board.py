@@ -1,10 +1,10 @@
-"""The board of a run: four plots, the layers and the notes, in two rows of three.
+"""The board of a run: four plots, the layers and the notes in a grid of two rows.
 
 Loads pyqtgraph, which takes a third of a second: imported when the page is first shown, not with the window.
 
-Redrawing: an event of the run only marks the plots; a timer draws one of them at each tick, so that no turn of the
-event loop pays for all four.  The loss, which people watch, is drawn six times a second, each of the others twice: so
-nineteen of twenty keys meet a window that is not drawing.
+An event of the run only marks the plots as stale; a timer redraws one per tick, so that no turn of the event loop pays
+for all four.  The loss, which people watch, is redrawn six times a second and each of the others twice: a key press
+almost never has to wait for a plot.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from app.window.adapt.plots.timeline import Timeline
 from app.window.parts import GAP, Card, Segmented, tip
 
 TICK = 80  # milliseconds
-ORDER = (0, 1, 0, 2, 0, 3)  # of the plots: every second tick is the loss's
-COLUMNS, ROWS = (5, 4, 3), (5, 4)  # how the width and the height are shared
+ORDER = (0, 1, 0, 2, 0, 3)  # of the plots: the loss at every second tick
+COLUMNS, ROWS = (5, 4, 3), (5, 4)  # shares of the width and the height
 LEAST_ROW = 160
 
 
 class Board(QWidget):
-    """Shows a `RunHistory` that grows."""
+    """Shows a growing `RunHistory`."""
 
-    told = Signal(str)  # what came of saving a plot
+    save_reported = Signal(str)  # where a plot was saved, or why it was not
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,23 +61,26 @@ class Board(QWidget):
         self.layers_card = Card("Layers", margins=(14, 10, 14, 8), spacing=4)
         self.layers = LayerMap()
         self.layers_card.column.addWidget(self.layers, 1)
-        tip(self.layers_card.heading.title, "Gradients, updates and dead channels by layer. Point at a cell to read.")
+        tip(
+            self.layers_card.heading.title,
+            "Gradients, updates and dead channels by layer. Hover over a cell for its value.",
+        )
         for card in (self.notes, self.layers_card):
             card.heading.setFixedHeight(HEADING)
         self._add_log_switch()
         self._lay_out()
-        self._waiting: set[int] = set()  # indices of the plots to draw
+        self._waiting: set[int] = set()  # indices of the stale plots
         self._turn = 0  # place in ORDER
         self._timer = QTimer(self)
         self._timer.setInterval(TICK)
         self._timer.timeout.connect(self.on_tick)
         self.timeline.moved.connect(self.mark)
         for card in self.cards:
-            card.told.connect(self.told)
+            card.save_reported.connect(self.save_reported)
         theme.restyled.connect(self.on_restyled)
 
     def _add_log_switch(self) -> None:
-        words = (("linear", "Linear"), ("log", "Log", "Draw the loss on an axis of logarithms"))
+        words = (("linear", "Linear"), ("log", "Log", "Logarithmic loss axis"))
         self.scale = Segmented(words, "Loss axis")
         self.scale.set_value("linear")
         self.scale.chosen.connect(self.on_scale_chosen)
@@ -102,7 +105,7 @@ class Board(QWidget):
     # ---- what is shown
 
     def show_run(self, history: RunHistory, steps: int, ceiling: int) -> None:
-        """Show this run, of which `steps` are planned (0: not known), against a ceiling of memory in bytes."""
+        """Show this run with `steps` planned (0: unknown) and a memory ceiling in bytes."""
         if history is not self.history:
             self.timeline.reset()
             self.timeline.point(None)
@@ -116,7 +119,7 @@ class Board(QWidget):
 
     @Slot()
     def mark(self) -> None:
-        """Something has been added: draw it when it is time."""
+        """The history has grown: redraw when it is time."""
         self._waiting.update(range(len(self.charts)))
         if self.isVisible() and not self._timer.isActive():
             self._timer.start()
@@ -138,7 +141,7 @@ class Board(QWidget):
         self.charts[index].redraw()
 
     def draw_now(self) -> None:
-        """Draw all that waits at once: for pictures and tests."""
+        """Draw everything that is stale at once: for pictures and tests."""
         while self._waiting:
             self.on_tick()
 
@@ -169,7 +172,7 @@ class Board(QWidget):
         self._timer.stop()
 
     def choose_scale(self, scale: str) -> None:
-        """As if the user had: "linear" or "log"."""
+        """ "linear" or "log"."""
         self.scale.set_value(scale)
         self.on_scale_chosen(scale)
 

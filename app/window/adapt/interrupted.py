@@ -1,4 +1,4 @@
-"""Runs that a crash, a kill or a power cut left behind: one line each, to go on with or to throw away."""
+"""Runs that a crash, a kill or a power cut interrupted: the newest in one line, to resume or discard."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.window.parts import InlineMessage
 
 
 class InterruptedRun(InlineMessage):
-    """Shows the newest; the next comes up when that one is dealt with."""
+    """Shows the newest run; the next one appears once that is dealt with."""
 
     resume_wanted = Signal(str)
     discard_wanted = Signal(str)
@@ -21,13 +21,13 @@ class InterruptedRun(InlineMessage):
     def __init__(self) -> None:
         super().__init__(closable=False)
         self.run: ResumableRun | None = None
-        self.discard_button = self.add_button("Discard", help_words="Delete what was kept of this run")
-        self.resume_button = self.add_button("Resume", help_words="Go on where it was")
+        self.discard_button = self.add_button("Discard", help_words="Delete what was saved of this run")
+        self.resume_button = self.add_button("Resume", help_words="Continue from the last save")
         self.discard_button.clicked.connect(self.on_discard_clicked)
         self.resume_button.clicked.connect(self.on_resume_clicked)
 
     def show_runs(self, runs: tuple[ResumableRun, ...], can_start: bool) -> None:
-        """All that were found; `can_start` is False while another run goes on."""
+        """`can_start` is False while another run is active."""
         self.run = max(runs, key=lambda run: run.saved, default=None)
         if self.run is None or not can_start:
             self.put_away()

@@ -1,6 +1,6 @@
 """The layers as a small heat map: a row for each statistic, a cell for each layer.
 
-Each row has its own scale, told at its right end: a gradient and an update have nothing to do with each other.
+Each row has its own scale, shown at its right end: gradients and updates are not comparable.
 """
 
 from __future__ import annotations
@@ -21,15 +21,13 @@ from app.theme.tokens import Tokens
 
 HEAD, BETWEEN, FOOT = 18, 6, 18
 LEAST_CELL, HIGHEST_CELL = 12, 56
-FAINT = 0.12  # share of the colour in the lowest cell
-LEAST_RANGE = math.log(10)  # of a row's colours: layers that differ by a tenth should look alike
+FAINT = 0.12  # strength of the colour in the lowest cell
+LEAST_RANGE = math.log(10)  # of a row's colours: layers that differ by 10 % should look alike
 MANY_DEAD = 0.5  # a share of dead channels that is as bad as it gets
 
 
 @dataclass(frozen=True)
 class Statistic:
-    """One row."""
-
     name: str
     field: str
     token: str
@@ -37,21 +35,20 @@ class Statistic:
     logarithmic: bool = True
 
     def words(self, value: float) -> str:
-        """A value for people."""
         if not math.isfinite(value):
             return "not finite"
         return f"{value:.1e}" if self.logarithmic else f"{100 * value:.0f} %"
 
 
 STATISTICS = (
-    Statistic("Gradient", "gradient_rms", "second", "How strongly this layer is pulled (root mean square)."),
-    Statistic("Update", "update_ratio", "third", "How far a step moves its weights, relative to their size."),
-    Statistic("Dead channels", "dead_share", "warn", "Share of channels that carry no signal.", logarithmic=False),
+    Statistic("Gradient", "gradient_rms", "second", "Size of this layer's gradient (root mean square)."),
+    Statistic("Update", "update_ratio", "third", "How far one step moves the weights, relative to their size."),
+    Statistic("Dead channels", "dead_share", "warn", "Share of channels that are inactive.", logarithmic=False),
 )
 
 
 class LayerMap(QWidget):
-    """Painted by hand; the tool tip has the numbers of the cell under the pointer."""
+    """Custom-painted; the tool tip has the value of the cell under the pointer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,14 +70,14 @@ class LayerMap(QWidget):
             ranges = (f"{s.name.lower()} {' to '.join(map(s.words, self._range(s)))}" for s in STATISTICS)
             self.setAccessibleName(f"Layers at step {step:,}: {', '.join(ranges)}")
         else:
-            self.setAccessibleName("Layers: nothing measured yet")
+            self.setAccessibleName("Layers: not measured yet")
         self.update()
 
     def sizeHint(self) -> QSize:
         return QSize(220, 3 * (HEAD + 28) + 2 * BETWEEN + FOOT)
 
     def cell(self, row: int, column: int) -> QRectF:
-        """Where a cell is; one pixel is left between two."""
+        """The rectangle of a cell, with a gap of one pixel between cells."""
         height = self._cell_height()
         width = self.width() / max(1, len(self.layers))
         left, right = round(column * width), round((column + 1) * width)
@@ -88,14 +85,14 @@ class LayerMap(QWidget):
         return QRectF(left, top, max(1, right - left - (1 if width >= 4 else 0)), height)
 
     def colour(self, statistic: Statistic, value: float, tokens: Tokens) -> QColor:
-        """The fill for a value: the more, the stronger."""
+        """The fill for a value: the larger, the stronger."""
         if not math.isfinite(value):
             return QColor(tokens.bad)
         share = FAINT + (1 - FAINT) * self._share(statistic, value)
         return mixed(getattr(tokens, statistic.token), tokens.panel, share)
 
     def words_at(self, x: float, y: float) -> str:
-        """What the cell at a place says."""
+        """The tool tip of the cell at a point."""
         for row, statistic in enumerate(STATISTICS):
             for column, line in enumerate(self.layers):
                 if self.cell(row, column).adjusted(0, 0, 1, 0).contains(x, y):
@@ -128,7 +125,7 @@ class LayerMap(QWidget):
         painter.setPen(tokens.mute)
         foot = QRectF(0, self.cell(2, 0).bottom() + 2, self.width(), FOOT)
         if not self.layers:
-            painter.drawText(foot, Qt.AlignmentFlag.AlignCenter, "After the first steps")
+            painter.drawText(foot, Qt.AlignmentFlag.AlignCenter, "Available after the first steps")
             return
         painter.drawText(foot, Qt.AlignmentFlag.AlignLeft, "first layer")
         painter.drawText(foot, Qt.AlignmentFlag.AlignRight, "last")
@@ -154,7 +151,7 @@ class LayerMap(QWidget):
         return min(finite), max(finite)
 
     def _share(self, statistic: Statistic, value: float) -> float:
-        """Where a value is between the least and the largest of its row, 0 to 1; dead channels on a fixed scale."""
+        """A value between the smallest (0) and the largest (1) of its row; dead channels on a fixed scale."""
         if not statistic.logarithmic:
             return min(1.0, value / MANY_DEAD)
         low, high = self._range(statistic)

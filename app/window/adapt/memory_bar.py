@@ -1,4 +1,4 @@
-"""Memory by kind as one bar against the ceiling: what a run would take, before its first step."""
+"""Memory by kind as one bar against the ceiling: what a run will need, before its first step."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from app.values.words import nbytes
 HEIGHT = 12
 KINDS_HELP = (
     "weights: the model itself\n"
-    "optimiser: what each trained weight remembers of earlier steps\n"
-    "gradients: where each trained weight is pulled\n"
-    "activations: what the layers hand on while they compute\n"
-    "workspace: room for the computing itself\n"
-    "decode: what suggestions need meanwhile"
+    "optimiser: running averages of the gradients of each trained weight\n"
+    "gradients: the direction in which each trained weight should change\n"
+    "activations: intermediate results of the layers\n"
+    "workspace: scratch space for the computation\n"
+    "decode: what suggestions need during the run"
 )
-LEAST = 3.0  # pixels, so that a kind with few bytes is seen
+LEAST = 3.0  # pixels, so that a kind with few bytes is visible
 
 
 def in_order(memory: Mapping[str, int]) -> list[str]:
-    """Kinds that hold something, in the order of all plots."""
+    """Kinds that hold something, in the order that all plots use."""
     known = [kind for kind in MEMORY_TOKENS if memory.get(kind)]
     return known + sorted(kind for kind in memory if memory[kind] and kind not in MEMORY_TOKENS)
 
 
 class MemoryBar(QWidget):
-    """The whole width is the ceiling, or what is needed where that is more: then a line marks the ceiling."""
+    """The whole width is the ceiling, or the need where that is larger: then a line marks the ceiling."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class MemoryBar(QWidget):
         Theme.current().restyled.connect(self.on_restyled)
 
     def show_memory(self, memory: Mapping[str, int], ceiling: int) -> None:
-        """Bytes by kind, and the most there may be (0: not known)."""
+        """Bytes by kind, and the ceiling (0: unknown)."""
         self.memory, self.ceiling = dict(memory), ceiling
         total = sum(memory.values())
         self.setAccessibleName(f"Memory: {nbytes(total)} of {nbytes(ceiling)}" if ceiling else "Memory")
@@ -51,7 +51,7 @@ class MemoryBar(QWidget):
         return QSize(200, HEIGHT)
 
     def segments(self) -> list[tuple[str, QRectF]]:
-        """Where each kind is."""
+        """The rectangle of each kind."""
         total = sum(self.memory.values())
         whole = max(total, self.ceiling, 1)
         x, result = 0.0, []

@@ -1,4 +1,4 @@
-"""The four ways to teach, as cards of which one is chosen: what each trains, and what it would take here."""
+"""The training modes as cards, one of them selected: what each trains, with its memory and time here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.window.parts import GAP, ElidedLabel, LayoutButton, label, set_tone, ti
 
 @dataclass(frozen=True)
 class ModeWords:
-    """What a mode is called, what it trains in a line, and more of it for the tool tip."""
+    """A mode's name, what it trains in one line, and the tool tip."""
 
     name: str
     trains: str
@@ -26,36 +26,34 @@ class ModeWords:
 MODES = {
     "wsla": ModeWords(
         "WSLA",
-        "How it remembers · smallest file",
-        "Trains the rows of each layer that decide what is kept in mind and what is read back (B and C), and nothing "
-        "else. Kilobytes to share, hard to spoil, learns least.",
+        "State inputs and outputs · smallest file",
+        "Trains only the rows of each layer that write to and read from its state (B and C). The file is a few "
+        "kilobytes and little can go wrong, but it learns the least.",
     ),
     "lora": ModeWords(
         "LoRA",
-        "Small additions · base untouched",
-        "Trains a pair of narrow matrices beside each projection. The base stays as it is and the file is small.",
+        "Low-rank adapters · base unchanged",
+        "Trains a pair of narrow matrices beside each projection. The base stays unchanged and the file is small.",
     ),
     "vocabulary": ModeWords(
         "Vocabulary",
-        "LoRA and the names in your code",
-        "LoRA, and besides the entries of the tokens that occur in this repository: its names and idioms.",
+        "LoRA plus the names in your code",
+        "LoRA, plus the embeddings of the tokens that occur in this repository: its names and idioms.",
     ),
     "full": ModeWords(
         "Full",
-        "Every weight · learns most",
-        "Trains every weight. Learns most and forgets most; takes the most memory, time and disk.",
+        "Every weight · learns the most",
+        "Trains every weight. Learns the most, but also forgets the most, and needs the most memory, time and disk.",
     ),
 }
 
 
 class ModeCard(LayoutButton):
-    """One mode."""
-
     def __init__(self, mode: str, words: ModeWords) -> None:
         super().__init__("device")
         self.mode, self.words = mode, words
         self.setCheckable(True)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)  # all as wide as each other
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)  # all equally wide
         column = QVBoxLayout(self)
         column.setContentsMargins(14, 11, 14, 11)
         column.setSpacing(3)
@@ -63,13 +61,13 @@ class ModeCard(LayoutButton):
         self.takes = ElidedLabel("", "label")
         column.addWidget(label(words.name, "heading"))
         column.addWidget(self.trains)
-        column.addStretch(1)  # what they take is at one height in all cards, also where words wrap
+        column.addStretch(1)  # so that the last line is at one height in all cards, even where the one above wraps
         column.addWidget(self.takes)
         self.pass_clicks()
         self.show_plan(None)
 
     def show_plan(self, plan: PlanView | None) -> None:
-        """What this mode would take; nothing is said before it is known."""
+        """What this mode needs; an ellipsis until that is known."""
         if plan is None:
             words, tone = "", ""
         elif plan.problem:
@@ -83,7 +81,7 @@ class ModeCard(LayoutButton):
 
 
 class ModeCards(QWidget):
-    """The row of cards; Left and Right move the choice."""
+    """The row of cards; Left and Right move the selection."""
 
     chosen = Signal(str)  # a mode, by the user
 
@@ -101,7 +99,7 @@ class ModeCards(QWidget):
         self._group.buttonClicked.connect(self.on_clicked)
 
     def show_mode(self, mode: str, plans: Mapping[str, PlanView]) -> None:
-        """Which is chosen, and what each would take."""
+        """The selected mode, and what each one needs."""
         for key, card in self.cards.items():
             card.setChecked(key == mode)
             card.show_plan(plans.get(key))

@@ -1,4 +1,4 @@
-"""What a person should know about the run, in words: how held-out code does, then the health notes, newest first."""
+"""What a person should know about the run: how the held-out loss is doing, then the health notes, newest first."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWi
 from app.state.run_history import Note, RunHistory
 from app.window.parts import Card, dot, label, set_tone
 
-STANDSTILL = 3  # evaluations without a better one that are worth a word
+STANDSTILL = 3  # evaluations without improvement that are worth a note
 
 
 def held_out_words(steps: np.ndarray, losses: np.ndarray, kept: int = 0) -> tuple[str, str]:
-    """How held-out code does, and the tone of it.  `kept`: the step whose weights the run keeps, where it has chosen; a
-    run on changed files looks at those, too, and may keep a later step than that of the lowest loss."""
+    """How the held-out loss is doing, and the tone of that.  `kept`: the step whose weights the run keeps, once it has
+    chosen.  A run on changed files considers those, too, and may keep a later step than the one of the lowest loss."""
     if not len(losses):
-        return "Held-out code is measured first, so that there is something to compare with.", ""
+        return "Measuring the held-out loss first, to have something to compare with.", ""
     if len(losses) == 1:
-        return f"Before adapting, held-out loss is {losses[0]:.3f}.", ""
+        return f"Held-out loss before adapting: {losses[0]:.3f}.", ""
     best = int(np.argmin(losses))
     if kept:
         best = int(np.searchsorted(steps, kept))
     since = len(losses) - 1 - best
     if best == 0:
-        return "Nothing is better than the start on held-out code yet.", "warn" if since >= STANDSTILL else ""
+        return "No improvement on held-out code yet.", "warn" if since >= STANDSTILL else ""
     if since >= STANDSTILL:
         return (
-            f"Held-out code was best at step {steps[best]:,.0f}, {since} evaluations ago: that is what is kept.",
+            f"The best weights are those of step {steps[best]:,.0f}, {since} evaluations ago. They are kept.",
             "warn",
         )
     if np.all(np.diff(losses) < 0):
         return "Held-out loss has improved at every evaluation.", "good"
-    return f"Held-out code is best at step {steps[best]:,.0f}.", "good"
+    return f"The best weights so far are those of step {steps[best]:,.0f}.", "good"
 
 
 class NoteRow(QWidget):
-    """A dot, the words, and the step that they were said at."""
+    """A dot, the note, and its step."""
 
     def __init__(self, words: str, tone: str = "", step: int | None = None) -> None:
         super().__init__()
@@ -56,14 +56,13 @@ class NoteRow(QWidget):
         self.say(words if step is None else f"Step {step:,}: {words}", tone)
 
     def say(self, words: str, tone: str) -> None:
-        """Other words."""
         if self.words.text() != words:
             self.words.setText(words)
         set_tone(self.dot, tone)
 
 
 class NotesCard(Card):
-    """Rows are added, never rebuilt: nothing flickers while a run goes on."""
+    """Rows are added, never rebuilt, so that nothing flickers during a run."""
 
     def __init__(self) -> None:
         super().__init__("Notes", margins=(14, 10, 6, 8), spacing=6)
@@ -86,7 +85,7 @@ class NotesCard(Card):
         self.column.addWidget(view, 1)
 
     def show_history(self, history: RunHistory) -> None:
-        """Say what is new; another run starts an empty list."""
+        """Add what is new; another run starts with an empty list."""
         if history is not self._history:
             self._history = history
             self._clear()
@@ -96,7 +95,7 @@ class NotesCard(Card):
             self._shown.append(note)
 
     def words(self) -> Sequence[str]:
-        """Everything that is shown, from the top."""
+        """All notes, from the top."""
         rows = (self._rows.itemAt(place).widget() for place in range(self._rows.count()))
         return [row.words.text() for row in rows if row is not None]
 

@@ -1,7 +1,7 @@
-"""The page "Adapt": shows the parts that belong to the phase of the training controller, and nothing else.
+"""The Adapt page: shows the parts that the phase of the training controller calls for, and nothing else.
 
 Phases: idle (options and plan), preparing, running, paused, stopping (header and board), finished (before and after,
-with the board), failed (what went wrong, over the options or the board).  Without a folder it says what to do first.
+with the board), failed (the error, over the options or the board).  Without a folder it says what to do first.
 """
 
 from __future__ import annotations
@@ -29,18 +29,16 @@ FOLD, SCALE = "adapt options", "adapt loss axis"  # of the settings' places
 
 
 class AdaptPage(Page):
-    """One widget; everything it knows comes from the Application object."""
-
     title = "Adapt"
     icon = "adapt"
 
     def __init__(self, application: Application) -> None:
         super().__init__(application)
         self._training = application.training
-        self._discarded = ""  # id of what was thrown away here last
+        self._discarded = ""  # id of the result that was discarded here last
         self._trashed: TrashRow | None = None  # the same, once it is in the trash
         self.board = None  # made with pyqtgraph, when it is first needed
-        self._is_new = True  # nobody has seen it yet
+        self._is_new = True  # not shown yet
         self._build()
         self._connect()
         self._loading = QTimer(self)
@@ -53,8 +51,8 @@ class AdaptPage(Page):
         self.empty = EmptyState(
             "adapt",
             "Nothing to learn from yet",
-            "Choose a folder of source code. Codecoil reads it, holds some files out to measure by, and teaches a "
-            "small model the rest. Nothing leaves this machine.",
+            "Choose a folder of source code. Codecoil reads it, holds some files out for measuring, and trains a small "
+            "model on the rest. Nothing leaves this machine.",
         )
         self.folder_button = self.empty.add_button("Choose a folder", primary=True, keys="Ctrl+O")
         self.view = PageColumn()
@@ -104,10 +102,10 @@ class AdaptPage(Page):
         self.result.again_wanted.connect(training.forget)
         self.result.cancel_wanted.connect(training.cancel_scoring)
 
-    # ---- what is remembered
+    # ---- remembered between sessions
 
     def on_shown(self) -> None:
-        if self._is_new:  # and not when it is made: the options take a while to build
+        if self._is_new:  # not in the constructor: the options take a while to build
             self._is_new = False
             self.setup.fold.setChecked(self._kept(FOLD) == "open")
 
@@ -125,7 +123,7 @@ class AdaptPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what belongs to the phase."""
+        """Show what the phase calls for."""
         training, repository = self._training, self.application.repository
         phase = training.phase
         active, has_steps = training.active, len(training.history) > 0
@@ -140,7 +138,7 @@ class AdaptPage(Page):
         self.setup.setVisible(not board)
         self._board_room.setVisible(board)
         if focused is not None and self.isAncestorOf(focused) and not focused.isVisibleTo(self):
-            self.setFocus()  # and not whatever comes next: a ring in the header would tell of nothing
+            self.setFocus()  # or Qt would give it to the next widget, and show a focus ring there
         if phase == "failed" and training.failure is not None:
             self.on_failed(training.failure)
         else:
@@ -157,19 +155,20 @@ class AdaptPage(Page):
         training, repository = self._training, self.application.repository
         started = training.request if training.active or training.phase == "finished" else None
         wanted = started.base if started else training.base
-        base = next((each.name for each in training.bases if each.id == wanted), "The built-in model")
+        base = next((each.name for each in training.bases if each.id == wanted), "the built-in model")
         name = Path(started.root).name if started else repository.name
         if training.active or training.phase == "finished":
             mode = (training.run_plan.mode if training.run_plan else "") or training.mode
             kind = "changes" if started and started.changes else training.preset
             words = [f"{MODES[mode].name if mode in MODES else mode}, {kind}"]
+            verb = "Training" if training.active else "Trained"
         else:
-            words = []
-        words.append(f"{base} learns {name}" if name else "No folder is open")
+            words, verb = [], "Train"
+        words.append(f"{verb} {base} on {name}" if name else "No folder is open")
         if started and started.changes:
             words.append(f"{counted(started.changes.files, 'changed file')}, mixed with older code")
         elif started and started.root != repository.root:
-            pass  # the figures would be another folder's
+            pass  # the totals would be another folder's
         elif repository.corpus is not None and repository.phase != "failed":
             totals = repository.corpus.totals
             taught = totals.learned.tokens - totals.held_out.tokens
@@ -179,7 +178,7 @@ class AdaptPage(Page):
         return " · ".join(words)
 
     def put_away_others(self) -> None:
-        """Back to the options, where the result that is shown is another folder's."""
+        """Back to the options if the result on show is another folder's."""
         training = self._training
         if training.phase == "finished" and training.request.root != self.application.repository.root:
             training.forget()
@@ -193,7 +192,7 @@ class AdaptPage(Page):
             from app.window.adapt.board import Board
 
             self.board = Board()
-            self.board.told.connect(self.on_told)
+            self.board.save_reported.connect(self.on_save_reported)
             if self._kept(SCALE) == "log":
                 self.board.choose_scale("log")
             self._board_room.layout().addWidget(self.board)
@@ -213,7 +212,7 @@ class AdaptPage(Page):
         super().showEvent(event)
         self.refresh()
 
-    # ---- what has happened
+    # ---- events
 
     @Slot()
     def on_progressed(self) -> None:
@@ -235,7 +234,7 @@ class AdaptPage(Page):
             self.result.show_scores(training.before, training.after, pending, self._scoring_words())
 
     def _scoring_words(self) -> str:
-        """How far the scorecard is, or why there is none."""
+        """Progress of the scorecard, or why it is incomplete."""
         training = self._training
         done, total, what = training.scoring
         if training.score_problem:
@@ -246,17 +245,17 @@ class AdaptPage(Page):
 
     @Slot(object)
     def on_failed(self, failure: Failure) -> None:
-        """The card with its cause; that the run can go on is known a little later."""
+        """Whether the run can be resumed is known a little later."""
         resumable = any(run.id == self._training.run for run in self._training.resumable)
         if self.error_card.failure is not failure or self.error_card.action_button.isHidden() == resumable:
-            self.error_card.show_failure(failure, "Resume" if resumable else "", "Go on from what was saved")
+            self.error_card.show_failure(failure, "Resume" if resumable else "", "Continue from the last save")
 
     @Slot(str)
-    def on_told(self, words: str) -> None:
+    def on_save_reported(self, words: str) -> None:
         self.undo_button.hide()
         self.message.say(words)
 
-    # ---- what the user wants
+    # ---- user actions
 
     @Slot()
     def on_resume_failed(self) -> None:
@@ -275,7 +274,7 @@ class AdaptPage(Page):
 
     @Slot(object)
     def on_deleted(self, trashed: TrashRow) -> None:
-        """What this page threw away can be brought back from here."""
+        """What was discarded on this page can be brought back from here."""
         if trashed.id == self._discarded:
             self._discarded, self._trashed = "", trashed
             self.undo_button.show()

@@ -1,4 +1,4 @@
-"""What this repository was adapted with before: the last results, to choose mode and preset by."""
+"""Earlier results for this repository, to help choose a mode and a preset."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ from app.window.parts import NOTHING, Card, label
 
 HEADINGS = ("Name", "Mode", "Steps", "Before", "After", "Change", "When")
 MOST = 50
-PADDING = 7  # on both sides of a cell, as the headings have it
+PADDING = 7  # on both sides of a cell, like the headings
 
 
 def past_runs_of(rows: Sequence[CheckpointRow], root: str) -> list[CheckpointRow]:
-    """Results of runs on this folder, the newest first."""
+    """Results of runs on this folder, newest first."""
     own = [row for row in rows if row.run and row.repository in ("", root) and not row.is_snapshot]
     return sorted(own, key=lambda row: row.created, reverse=True)[:MOST]
 
 
 class PastRunsCard(Card):
-    """A quiet table; it has the height that is left."""
+    """A plain table that takes the remaining height."""
 
     def __init__(self) -> None:
-        super().__init__("Earlier adaptations", margins=(6, 12, 6, 10), spacing=4)
+        super().__init__("Earlier runs", margins=(6, 12, 6, 10), spacing=4)
         self.nothing = label("", "label", wrap=True)
         self.nothing.setContentsMargins(10, 0, 10, 0)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.heading.row.setContentsMargins(10, 0, 10, 0)
-        self.nothing.setText("None yet. Each run is kept here with its loss on held-out code before and after.")
+        self.nothing.setText("None yet. Each run will be listed here with its held-out loss before and after.")
         self.table = QTableWidget(0, len(HEADINGS))
-        self.table.setAccessibleName("Earlier adaptations")
+        self.table.setAccessibleName("Earlier runs")
         self.table.setHorizontalHeaderLabels(HEADINGS)
         self.table.verticalHeader().hide()
         self.table.setItemDelegate(_Cells(self.table))
         self.table.setShowGrid(False)
         self.table.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.table.setTabKeyNavigation(False)  # Tab leads out of it again
+        self.table.setTabKeyNavigation(False)  # Tab leaves the table
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.table.setMinimumHeight(120)
@@ -66,7 +66,6 @@ class PastRunsCard(Card):
         self.show_rows(())
 
     def show_rows(self, rows: Sequence[CheckpointRow]) -> None:
-        """The runs to list."""
         self.nothing.setVisible(not rows)
         self.table.setVisible(bool(rows))
         self.table.setRowCount(len(rows))
@@ -79,7 +78,7 @@ class PastRunsCard(Card):
 
 
 class _Cells(QStyledItemDelegate):
-    """Cells begin and end where the words of their heading do."""
+    """Aligns cells with the text of their headings."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex) -> None:
         inner = QStyleOptionViewItem(option)

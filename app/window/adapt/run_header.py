@@ -1,4 +1,4 @@
-"""Where a run is: steps, held-out loss, speed, time left; and the buttons that hold it, let it go on, or end it."""
+"""Progress of a run: steps, held-out loss, speed, time left; and the buttons Pause, Resume and Stop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STATES = {"preparing": "Preparing", "running": "Running", "paused": "Paused", "s
 
 
 class RunHeader(Card):
-    """Reads the controller; says what the user wants by signals."""
+    """Reads the controller; user actions leave as signals."""
 
     pause_wanted = Signal()
     resume_wanted = Signal()
@@ -27,11 +27,11 @@ class RunHeader(Card):
         self.step = FigureLabel("Step", 150)
         self.held_out = FigureLabel("Held-out loss", 140)
         self.speed = FigureLabel("Tokens / s", 90)
-        self.left = FigureLabel("Left", 90)
-        tip(self.step, "How many times the model was corrected so far")
-        tip(self.held_out, "How surprised the model is by code it does not learn from: the lower, the better")
-        tip(self.speed, "Pieces of text that it reads each second")
-        tip(self.left, "About how long it will go on, by how long the last steps took")
+        self.left = FigureLabel("Time left", 90)
+        tip(self.step, "Number of weight updates so far")
+        tip(self.held_out, "How surprised the model is by code it is not trained on. Lower is better.")
+        tip(self.speed, "Tokens processed per second")
+        tip(self.left, "Estimated from the last steps")
         self.state = label("", "badge")
         self.pause_button = PlainButton("Pause", "", PAUSE_KEYS)
         self.pause_button.clicked.connect(self.on_pause_clicked)
@@ -39,7 +39,7 @@ class RunHeader(Card):
         self.stop_button.clicked.connect(self.stop_wanted)
         for button, longest in ((self.pause_button, "Resume"), (self.stop_button, "Stop and keep")):
             width = button.fontMetrics().horizontalAdvance(longest) + 40
-            button.setMinimumSize(QSize(width, 0))  # the words change, the place does not
+            button.setMinimumSize(QSize(width, 0))  # the text changes, the position does not
         row = QHBoxLayout()
         row.setSpacing(12)
         for figure in (self.step, self.held_out, self.speed, self.left):
@@ -60,7 +60,6 @@ class RunHeader(Card):
         self.column.addLayout(said)
 
     def show_run(self, training: TrainingController) -> None:
-        """All figures anew."""
         phase = training.phase
         self._paused = phase == "paused"
         self.state.setText(STATES.get(phase, phase.capitalize()))
@@ -76,13 +75,13 @@ class RunHeader(Card):
         if self.pause_button.text() != words:
             self.pause_button.setText(words)
             self.pause_button.setAccessibleName(words)
-            tip(self.pause_button, "Go on with the run" if self._paused else "Hold after this step", PAUSE_KEYS)
+            tip(self.pause_button, "Resume the run" if self._paused else "Pause after the current step", PAUSE_KEYS)
         self.pause_button.setEnabled(phase in ("running", "paused"))
         words = "Cancel" if phase == "preparing" else "Stop and keep"
         if self.stop_button.text() != words or not self.stop_button.toolTip():
             self.stop_button.setText(words)
             self.stop_button.setAccessibleName(words)
-            help_words = "Give this run up" if phase == "preparing" else "End the run and keep the best so far"
+            help_words = "Cancel this run" if phase == "preparing" else "End the run and keep the best weights so far"
             tip(self.stop_button, help_words, STOP_KEYS)
         self.stop_button.setEnabled(phase in ("preparing", "running", "paused"))
 
@@ -92,7 +91,7 @@ class RunHeader(Card):
         self.bar.setRange(0, total)
         self.bar.setValue(done)
         count = f" · {done:,} of {total:,}" if total else ""
-        self.words.set_words(f"{what or 'Getting ready'}{count}")
+        self.words.set_words(f"{what or 'Preparing'}{count}")
 
     def _say_figures(self, training: TrainingController) -> None:
         history, step, steps = training.history, training.step, training.steps
@@ -106,7 +105,7 @@ class RunHeader(Card):
             self.held_out.say(NOTHING, "measuring")
         self.speed.say(f"{history.tokens_per_second[-1]:,.0f}" if len(history) else NOTHING)
         self.left.say(clock(training.seconds_left) if len(history) else NOTHING)
-        measuring_first = training.phase == "running" and not len(history)  # nobody knows how long that takes
+        measuring_first = training.phase == "running" and not len(history)  # of unknown length
         self.bar.setRange(0, 0 if measuring_first else FINE)
         self.bar.setValue(round(FINE * min(1.0, history.progress)))
         self.words.set_words(self._sentence(training))
@@ -114,15 +113,13 @@ class RunHeader(Card):
     @staticmethod
     def _sentence(training: TrainingController) -> str:
         if training.phase == "stopping":
-            return "Ending after this step, measuring and saving the best…"
+            return "Finishing this step, then measuring and saving the best weights…"
         if training.phase == "paused":
-            return "Nothing is lost. The memory stays taken; completions go on working."
+            return "The run stays in memory and can be resumed at any time. Completions keep working."
         if not len(training.history):
-            return "Measuring held-out code before the first step…"
+            return "Measuring the held-out loss before the first step…"
         best = training.history.best_step
-        return (
-            f"Best so far at step {best:,}: that is what will be kept." if best else "The best of the run will be kept."
-        )
+        return f"Best so far: step {best:,}. Those weights will be kept." if best else "The best weights will be kept."
 
     @Slot()
     def on_pause_clicked(self) -> None:

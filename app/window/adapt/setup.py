@@ -1,23 +1,72 @@
-"""Everything before a run: mode, preset, base, what it will take, and the options that are folded away."""
+"""Setting up a run: mode, preset, base model, its cost, and the advanced options."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Slot
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.state.application import Application
 from app.theme import Theme, Tokens
 from app.theme.icons import icon
+from app.values.completion import BUILT_IN
+from app.values.training import BaseChoice
 from app.window.adapt.advanced_drawer import AdvancedDrawer
 from app.window.adapt.mode_cards import ModeCards
 from app.window.adapt.past_runs import PastRunsCard, past_runs_of
 from app.window.adapt.preflight import PreflightCard
-from app.window.adapt.preset_row import PresetRow
-from app.window.parts import GAP, tip
+from app.window.parts import GAP, Choice, Segmented, label, tip
+
+CUSTOM = "custom"
+PRESETS = (
+    ("quick", "Quick", "A first impression: few steps, small batches."),
+    ("balanced", "Balanced", "Enough steps for most repositories."),
+    ("thorough", "Thorough", "Many steps; stops early when held-out code no longer improves."),
+    (CUSTOM, "Custom", "Your own options."),
+)
+BASE_WIDTH = 260
+
+
+class PresetRow(QWidget):
+    """Presets on the left, the base model on the right."""
+
+    preset_chosen = Signal(str)
+    base_chosen = Signal(str)  # id; "": the built-in model
+
+    def __init__(self) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(10)
+        self.presets = Segmented(PRESETS, "Preset")
+        self.presets.chosen.connect(self.on_preset_chosen)
+        self.bases = Choice((("", BUILT_IN),), "Start from", BASE_WIDTH)
+        self.bases.chosen.connect(self.base_chosen)
+        row.addWidget(self.presets)
+        row.addStretch(1)
+        row.addWidget(label("Start from", "label"))
+        row.addWidget(self.bases)
+
+    def show_choice(self, preset: str, base: str, bases: Sequence[BaseChoice]) -> None:
+        self.presets.buttons[CUSTOM].setVisible(preset == CUSTOM)
+        self.presets.set_value(preset)
+        choices = tuple((each.id, each.name) for each in bases) or (("", BUILT_IN),)
+        shown = tuple((self.bases.itemData(i), self.bases.itemText(i)) for i in range(self.bases.count()))
+        if choices != shown:
+            self.bases.set_choices(choices)
+        self.bases.set_value(base)
+        words = next((each.words for each in bases if each.id == base), "")
+        tip(self.bases, f"The model to train. {words}".strip())
+
+    @Slot(str)
+    def on_preset_chosen(self, preset: str) -> None:
+        if preset != CUSTOM:
+            self.preset_chosen.emit(preset)
 
 
 class Setup(QWidget):
-    """Talks to the training controller; starts nothing by itself."""
+    """Everything above the Adapt button, and the button."""
 
     def __init__(self, application: Application) -> None:
         super().__init__()
@@ -42,7 +91,7 @@ class Setup(QWidget):
         self.fold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.fold.toggled.connect(self.on_fold_toggled)
         tip(self.fold, "Every option of a run")
-        self.drawer: AdvancedDrawer | None = None  # made when it is first opened
+        self.drawer: AdvancedDrawer | None = None  # made when first opened
         self.past_runs = PastRunsCard()
         row = QHBoxLayout()
         row.setContentsMargins(6, 0, 0, 0)
@@ -53,7 +102,7 @@ class Setup(QWidget):
         column.addLayout(row)
         column.addWidget(self.past_runs, 1)
         self._column = column
-        self._root = ""  # whose earlier runs are listed
+        self._root = ""  # the folder whose past runs are listed
         training.changed.connect(self.refresh)
         training.planned.connect(self.refresh)
         application.repository.changed.connect(self.refresh)
@@ -106,7 +155,7 @@ class Setup(QWidget):
             self._column.insertWidget(self._column.indexOf(self.past_runs), self.drawer)
         if self.drawer is not None:
             if not is_open and self.drawer.isAncestorOf(QApplication.focusWidget() or self):
-                self.setFocus()  # and not whatever comes next in the window
+                self.setFocus()  # or Qt would give it to the next widget
             self.drawer.setVisible(is_open)
         self.on_restyled(Theme.current().tokens)
 

@@ -1,4 +1,4 @@
-"""Times and changes of a run as words for people."""
+"""Times and changes of a run as text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from app.values.words import about, counted
 
 
 def about_minutes(minutes: float) -> str:
-    """How long a plan would take, no more exact than it is known; nothing where it is not."""
+    """The estimated time of a plan, such as "about 3 min"; "" where there is no estimate."""
     return f"about {about(minutes * 60)}" if minutes > 0 else ""
 
 
 def clock(seconds: float) -> str:
-    """Time left or taken, as a clock: 0:42, 12:05, 1:20:00."""
+    """0:42, 12:05, 1:20:00."""
     if not math.isfinite(seconds) or seconds < 0:
         return "–"
     hours, rest = divmod(round(seconds), 3600)
@@ -23,7 +23,7 @@ def clock(seconds: float) -> str:
 
 
 def ago(when: float, now: float | None = None) -> str:
-    """How long ago a moment (seconds since 1970) was."""
+    """How long ago `when` (seconds since 1970) was: 3 hours ago."""
     seconds = max(0.0, (time.time() if now is None else now) - when)
     for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size:
@@ -32,7 +32,7 @@ def ago(when: float, now: float | None = None) -> str:
 
 
 def change(before: float | None, after: float | None) -> str:
-    """−21 %, +0.4 %: relative to before; nothing where that cannot be told."""
+    """−21 %, +0.4 %: relative to before; "" where one of them is missing."""
     if before is None or after is None or not before or not math.isfinite(before) or not math.isfinite(after):
         return ""
     share = (after - before) / before

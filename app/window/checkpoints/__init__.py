@@ -19,7 +19,6 @@
       curves           losses, of one or laid over each other; the only file that loads pyqtgraph;  marks  their colours
       merge_panel      a blend of two;  blend_plot  the losses of those that were tried
       export_panel     formats and places
-      overview_card    several, or all
 
 All of it reads `Application.checkpoints` and asks it for things; nothing here knows a worker, a store or a tensor.
 """

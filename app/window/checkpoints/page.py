@@ -362,7 +362,7 @@ class CheckpointsPage(Page):
             from app.window.checkpoints.curves import CurvesCard
 
             card = CurvesCard()
-            card.told.connect(self.notices.say)
+            card.save_reported.connect(self.notices.say)
             self.detail.add_curves(card)
 
     # ---- what the user does

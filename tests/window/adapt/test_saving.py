@@ -48,18 +48,18 @@ def test_a_picture_is_the_card_at_twice_its_size(board, theme, tmp_path):
 
 def test_what_cannot_be_written_is_said(board, tmp_path):
     missing = tmp_path / "not there" / "loss.csv"
-    assert "could not be written: No such file or directory" in board.loss_card.save_numbers(missing)
-    assert "could not be written" in board.loss_card.save_picture(missing)
+    assert "No such file or directory" in board.loss_card.save_numbers(missing)
+    assert str(missing) in board.loss_card.save_picture(missing)
     board.show_run(RunHistory(), 10, 0)
-    assert board.loss_card.save_numbers(tmp_path / "none.csv") == "There are no numbers yet."
+    assert board.loss_card.save_numbers(tmp_path / "none.csv") and not (tmp_path / "none.csv").exists()
 
 
 def test_the_menu_asks_for_a_place_and_tells_what_came_of_it(board, qtbot, tmp_path):
     card, told = board.speed_card, []
-    board.told.connect(told.append)
+    board.save_reported.connect(told.append)
     card.numbers_action.trigger()
     dialog = card._dialog.dialog
-    assert dialog.isVisible() and dialog.windowTitle() == "Save tokens per second as numbers"
+    assert dialog.isVisible() and dialog.windowTitle() == "Save tokens per second as CSV"
     dialog.close()
     card._dialog.on_selected(str(tmp_path / "speed.csv"))
     assert told == [f"Saved {tmp_path / 'speed.csv'}"] and (tmp_path / "speed.csv").is_file()

@@ -50,7 +50,7 @@ def test_presets_and_the_base_are_chosen_and_a_changed_option_makes_it_custom(pa
     presets.bases.setCurrentIndex(1)
     presets.bases.activated.emit(1)
     assert desk.training.base == "c1"
-    assert "orbit-api #1 learns orbit-api" in page.heading.subtitle.text()
+    assert "orbit-api #1 on orbit-api" in page.heading.subtitle.text()
 
 
 def test_the_plan_is_told_before_the_first_step(page, desk):

@@ -1,8 +1,8 @@
-"""One plot: axes, a thinned redraw, the read-out under the pointer, and zoom along the steps.
+"""One plot: axes, drawing from thinned data, the read-out under the pointer, and zoom along the steps.
 
-What a plot shows is in its subclass: `draw` fills the curves for the steps in sight and says how high they reach,
-`read` says what they are at one step, `table` gives the numbers to save.  Pens are registered with their token, so that
-a switch of the theme needs no code in the subclasses.
+A subclass says what a plot shows: `draw` fills the curves for the visible steps and returns their range of values,
+`read` gives their values at one step, `table` the numbers to save.  Pens are registered with their token, so that a
+theme switch needs no code in the subclasses.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from app.window.adapt.plots.words import steps
 if TYPE_CHECKING:
     from app.state.run_history import RunHistory
 
-TICK_HEIGHT = 30  # pixels between two lines of the grid, at least
-FOLLOW = 50  # milliseconds after which a plot marks the step that is pointed at in another one
-DRAG = 6  # pixels; less is a click
-EDGE = 6  # pixels beyond the first and the last step: half of a point that is drawn there
+TICK_HEIGHT = 30  # pixels between two grid lines, at least
+FOLLOW = 50  # milliseconds until a plot marks the step that the pointer is at in another one
+DRAG = 6  # pixels; a shorter drag is a click
+EDGE = 6  # pixels beyond the first and the last step: half a marker
 
 
 class _Everywhere:
-    """For items whose bounds no range is fitted to: they reach wherever one looks.
+    """For items that no range is fitted to: their bounds are whatever is visible.
 
-    The scene asks for the bounds several times a painting; pyqtgraph's own answer takes the least and the largest of
-    all points each time there are new ones.
+    The scene asks for the bounds several times per paint; pyqtgraph would compute the extent of all points each time
+    the data has changed.
     """
 
     def boundingRect(self) -> QRectF:
-        box = self.getViewBox()  # whose range is always the present one; `viewRect` of an item may be an old one
+        box = self.getViewBox()  # always current, unlike the `viewRect` of an item
         return QRectF(box.viewRect()) if box is not None else QRectF()
 
 
@@ -51,16 +51,16 @@ class Curve(_Everywhere, pg.PlotCurveItem):
 
 
 class Points(_Everywhere, pg.ScatterPlotItem):
-    """Marks."""
+    """Markers."""
 
 
 class Chart(PlotView):
     """A plot of a run over its steps."""
 
     name = ""
-    help = ""  # what it shows, for who has never seen such a plot
-    help_keys = (("In a plot: read it step by step", "Left, Right"), ("In a plot: zoom, show all", "+, -, Esc"))
-    floor: float | None = None  # the lower end of the left axis, where it does not fit itself
+    help = ""  # what it shows, for somebody who has never seen such a plot
+    help_keys = (("In a plot: move by step", "Left, Right"), ("In a plot: zoom, show all", "+, -, Esc"))
+    floor: float | None = None  # the fixed lower end of the left axis, if any
 
     def __init__(self, timeline: Timeline, style: PlotStyle, left_words, right_words=None) -> None:
         self.left = Ruler("left", left_words, grid=True)
@@ -74,7 +74,7 @@ class Chart(PlotView):
         self.timeline = timeline
         self.history: RunHistory | None = None
         self._pens: list[tuple[object, str, dict]] = []
-        self._drag: tuple[float, float] | None = None  # where a drag began: pixels, step
+        self._drag: tuple[float, float] | None = None  # where a drag started: pixels, step
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName(self.name)
         self.setMinimumSize(160, 96)
@@ -103,18 +103,18 @@ class Chart(PlotView):
 
     @abstractmethod
     def draw(self, history: RunHistory, low: float, high: float, columns: int) -> tuple[float, float]:
-        """Fill the curves from step `low` to `high` with about two points a column; tell the range of values."""
+        """Fill the curves from step `low` to `high` with about two points per pixel column; return the value range."""
 
     @abstractmethod
     def read(self, history: RunHistory, index: int) -> Iterable[Reading]:
-        """What the curves are at the step of that index."""
+        """The values of the curves at the step of that index."""
 
     @abstractmethod
     def table(self, history: RunHistory) -> tuple[tuple[str, ...], list[np.ndarray]]:
         """Headings and columns, for CSV."""
 
     def line(self, token: str, width: float = 1.5, share: float = 1.0, dashed: bool = False) -> Curve:
-        """A new curve in a token's colour.  Noise is drawn thin and without smoothed edges: four times faster."""
+        """A new curve in a token's colour.  Thin ones are not antialiased, which is four times faster."""
         curve = Curve(connect="finite", antialias=width > 1.0)
         self._pens.append((curve, token, {"width": width, "share": share, "dashed": dashed}))
         self.addItem(curve)
@@ -123,12 +123,11 @@ class Chart(PlotView):
     # ---- drawing
 
     def show_history(self, history: RunHistory | None) -> None:
-        """Draw this run from now on."""
         self.history = history
         self.redraw()
 
     def restyle(self, style: PlotStyle) -> None:
-        """Other colours, in the widths of this screen."""
+        """Apply the colours, with line widths for this screen."""
         style = replace(style, ratio=self.devicePixelRatioF())
         self.style_ = self._read_out.style_ = style
         self.setBackground(style.colour("panel"))
@@ -143,7 +142,7 @@ class Chart(PlotView):
         self._point()
 
     def redraw(self) -> None:
-        """Draw what is in sight; called by the board's timer and when the sight changes."""
+        """Draw the visible steps; called by the board's timer and after zooming."""
         low, high = self.sight()
         box = self.getViewBox()
         box.setXRange(low, high, padding=0)
@@ -154,29 +153,29 @@ class Chart(PlotView):
         self._show_values(True)
         bottom, top = self.draw(self.history, low, high, max(1, int(box.width())))
         self.set_left(bottom, top)
-        box.prepareForPaint()  # else the painting would move the axes, and so ask for another painting
+        box.prepareForPaint()  # or painting would move the axes and trigger another paint
         if self.timeline.pointer is not None:
             self._point()
 
     def sight(self) -> tuple[float, float]:
-        """From the left to the right edge, in steps: a little more than the timeline's range."""
+        """The visible steps: a little more than the timeline's range."""
         low, high = self.timeline.range
         edge = (high - low) * EDGE / max(1.0, self.getViewBox().width() - 2 * EDGE)
         return low - edge, high + edge
 
     def _show_values(self, shown: bool) -> None:
-        """Numbers on the axes, and curves; where a run has no step yet, there are none of an earlier one."""
+        """Show or hide the axis labels and curves: a run without a step must not show those of an earlier one."""
         for axis in filter(None, (self.left, self.right)):
             if axis.style["showValues"] != shown:
                 axis.setStyle(showValues=shown)
         self.show_content(shown)
 
     def intervals(self) -> int:
-        """How many lines of the grid there is room for."""
+        """How many grid intervals fit."""
         return max(2, min(6, int(self.getViewBox().height() // TICK_HEIGHT)))
 
     def set_left(self, low: float, high: float) -> None:
-        """Fit the left axis to values from `low` to `high`, on whole ticks."""
+        """Fit the left axis to values from `low` to `high`, ending on ticks."""
         most = self.intervals()
         self.left.most = most
         if self.left.logarithmic:
@@ -184,41 +183,41 @@ class Chart(PlotView):
             low, high = low - room, high + room
         else:
             if self.floor is None:
-                room = (high - low) * EDGE / max(1.0, self.getViewBox().height())  # for points at both ends
+                room = (high - low) * EDGE / max(1.0, self.getViewBox().height())  # for markers at both ends
                 low, high = low - room, high + room
             low, high, self.left.interval = fitted(low if self.floor is None else self.floor, high, most)
         if [low, high] != self.getViewBox().viewRange()[1]:
             self.getViewBox().setYRange(low, high, padding=0)
 
     def sizeHint(self) -> QSize:
-        """Small: a plot takes the room that is left."""
+        """Small: a plot takes the space that is left."""
         return self.minimumSize()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if hasattr(self, "_read_out"):  # the base class resizes itself before there is anything to draw
+        if hasattr(self, "_read_out"):  # the base class resizes before this one is set up
             self.redraw()
 
     @Slot()
     def on_moved(self) -> None:
-        """At once where somebody zooms; the others are drawn by the board, one after the other."""
+        """Redraw the plot that is being zoomed at once; the board redraws the others one by one."""
         if self.underMouse() or self.hasFocus():
             self.redraw()
 
     # ---- the pointer
 
     def step_at(self, x: float) -> float:
-        """The step under a place of the widget."""
+        """The step at an x coordinate of the widget."""
         return float(self.getViewBox().mapSceneToView(self.mapToScene(round(x), 0)).x())
 
     def plot_room(self) -> QRectF:
-        """Where the curves are, in the widget's pixels."""
+        """The area of the curves, in widget pixels."""
         box = self.getViewBox()
         return QRectF(self.mapFromScene(box.mapRectToScene(box.boundingRect())).boundingRect())
 
     @Slot()
     def on_pointed(self) -> None:
-        """At once where the pointer is; the other plots follow a little later, not at each move of the mouse."""
+        """At once in the plot under the pointer; the others follow a little later, not at every mouse move."""
         if self.underMouse() or self.hasFocus():
             self._point()
         elif not self._later.isActive():
@@ -229,7 +228,7 @@ class Chart(PlotView):
         self._point()
 
     def _point(self) -> None:
-        """Move the rule and the marks to the step under the pointer; the box only in the plot that has it."""
+        """Move the rule and the markers to the step under the pointer; only the plot under it shows the read-out."""
         place, history = self.timeline.pointer, self.history
         low, high = self.timeline.range
         shown = place is not None and history is not None and len(history.step) > 0 and low <= place <= high
@@ -287,7 +286,7 @@ class Chart(PlotView):
         self.timeline.reset()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """The wheel scrolls the page, as everywhere; with Ctrl it zooms."""
+        """The wheel scrolls the page; Ctrl+wheel zooms."""
         if not event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             event.ignore()
             return
@@ -297,7 +296,7 @@ class Chart(PlotView):
         event.accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Left and Right read step by step, + and - zoom, Escape shows all."""
+        """Left and Right move by step, + and - zoom, Escape shows all."""
         key = event.key()
         low, high = self.timeline.range
         place = self.timeline.pointer if self.timeline.pointer is not None else high
@@ -320,7 +319,7 @@ class Chart(PlotView):
         return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The focus ring is painted: a border of the stylesheet would take room that pyqtgraph does not know of."""
+        """Paints the focus ring: a stylesheet border would take space that pyqtgraph does not know about."""
         super().paintEvent(event)
         if self.hasFocus():
             painter = QPainter(self.viewport())

@@ -1,4 +1,4 @@
-"""A card around a plot: its title and a figure, its legend, and a small menu to reset the zoom and to save."""
+"""A card around a plot: title, latest value, legend, and a menu to reset the zoom and to save."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from app.window.adapt.plots.legend import Entry, Legend
 from app.window.adapt.plots.saving import SaveDialog, save_numbers, save_picture
 from app.window.parts import Card, IconButton, LinkButton, tip
 
-HEADING = 32  # the same on every card of the board, with buttons and without
-HELP = "Drag or Ctrl+wheel to zoom, double-click to see all. With the keyboard: arrows, + and -, Escape."
+HEADING = 32  # the same on every card of the board, with or without buttons
+HELP = "Drag or Ctrl+wheel to zoom, double-click to show all. Keyboard: arrows, + and -, Escape."
 
 
 class ChartCard(Card):
-    """The plot takes all the height that is left."""
-
-    told = Signal(str)  # what came of saving, in words
+    save_reported = Signal(str)  # where it was saved, or why it was not
 
     def __init__(self, chart: Chart, legend: Sequence[Entry], title: str = "") -> None:
         super().__init__(title or chart.name, margins=(14, 10, 10, 8), spacing=2)
@@ -30,16 +28,16 @@ class ChartCard(Card):
         row = self.heading.row
         row.setSpacing(2)
         self.heading.setFixedHeight(HEADING)
-        self.reset_button = LinkButton("Show all", "Ends the zoom of all plots")
+        self.reset_button = LinkButton("Show all", "Reset the zoom of all plots")
         self.reset_button.hide()
         self.reset_button.clicked.connect(chart.timeline.reset)
         row.addWidget(self.reset_button)
         self.menu_button = IconButton("more", f"Save {chart.name.lower()} or reset the zoom")
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self)
-        self.picture_action = self.menu.addAction("Save picture…")
+        self.picture_action = self.menu.addAction("Save as PNG…")
         self.picture_action.triggered.connect(self.on_picture_wanted)
-        self.numbers_action = self.menu.addAction("Save numbers…")
+        self.numbers_action = self.menu.addAction("Save as CSV…")
         self.numbers_action.triggered.connect(self.on_numbers_wanted)
         self.menu.addSeparator()
         self.all_action = self.menu.addAction("Show all steps")
@@ -51,7 +49,7 @@ class ChartCard(Card):
         self.column.addWidget(self.legend)
         self.column.addWidget(chart, 1)
         self._dialog = SaveDialog(self)
-        self._dialog.saved.connect(self.told)
+        self._dialog.saved.connect(self.save_reported)
         chart.timeline.moved.connect(self.on_moved)
         self.on_moved()
 
@@ -63,20 +61,20 @@ class ChartCard(Card):
 
     @Slot()
     def on_picture_wanted(self) -> None:
-        self._dialog.ask(f"Save {self.chart.name.lower()} as a picture", self._file_name(), "png", self.save_picture)
+        self._dialog.ask(f"Save {self.chart.name.lower()} as PNG", self._file_name(), "png", self.save_picture)
 
     @Slot()
     def on_numbers_wanted(self) -> None:
-        self._dialog.ask(f"Save {self.chart.name.lower()} as numbers", self._file_name(), "csv", self.save_numbers)
+        self._dialog.ask(f"Save {self.chart.name.lower()} as CSV", self._file_name(), "csv", self.save_numbers)
 
     def save_picture(self, path: Path) -> str:
-        """The card as it is seen now; "" or why it could not be written."""
+        """The card as it looks now; returns "" or why it could not be written."""
         return save_picture(self, path)
 
     def save_numbers(self, path: Path) -> str:
-        """Every step, also those out of sight; "" or why they could not be written."""
+        """Every step, visible or not; returns "" or why they could not be written."""
         if self.chart.history is None or not len(self.chart.history.step):
-            return "There are no numbers yet."
+            return "There is nothing to save yet."
         return save_numbers(*self.chart.table(self.chart.history), path)
 
     def _file_name(self) -> str:

@@ -1,4 +1,4 @@
-"""The legend of a plot: a sample and a word for each curve; as many lines as the width makes necessary."""
+"""The legend of a plot: a swatch and a name for each curve, wrapped to the width."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ SWATCH, GAP, BETWEEN, LINE = 14, 5, 12, 17
 
 
 class Legend(QWidget):
-    """Words in mute, samples as they are drawn."""
-
     def __init__(self, entries: Sequence[Entry] = ()) -> None:
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -29,7 +27,6 @@ class Legend(QWidget):
         Theme.current().restyled.connect(self.on_restyled)
 
     def set_entries(self, entries: Sequence[Entry]) -> None:
-        """Other curves."""
         if tuple(entries) != self.entries:
             self.entries = tuple(entries)
             self.setAccessibleName("Legend: " + ", ".join(words for _, _, words in self.entries))
@@ -41,7 +38,7 @@ class Legend(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """As high as its lines.  Not by the layout: one that asks heights of widths forgets its minimum sizes."""
+        """As high as its lines.  Not height-for-width: a layout with that ignores minimum sizes."""
         places = self._places(self.width())
         self.setFixedHeight(int(places[-1].bottom()) if places else LINE)
 
@@ -60,7 +57,7 @@ class Legend(QWidget):
         self.update()
 
     def _places(self, width: int) -> list[QRectF]:
-        """Where each entry goes, line by line."""
+        """The rectangle of each entry, line by line."""
         places, x, y = [], 0.0, 0.0
         for _, _, words in self.entries:
             wanted = SWATCH + GAP + self._metrics.horizontalAdvance(words) + 2

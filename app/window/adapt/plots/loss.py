@@ -1,4 +1,4 @@
-"""Loss: every step thin, the smoothed course, held-out code as points, and the line where it stood before adapting."""
+"""Loss: each step thin, the smoothed curve, the held-out loss as points, and a line at its value before adapting."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ LEGEND = (
     ("accent", "point", "held-out"),
     ("warn", "dashes", "before"),
 )
-SMOOTH = 4  # columns to a point of a smooth curve: a thick line with many points is slow to paint
-USUAL = (5.0, 95.0)  # percent of the losses; what is further away than these are apart is a spike
+SMOOTH = 4  # pixel columns per point of a smooth curve: a thick line with many points is slow to paint
+USUAL = (5.0, 95.0)  # percentiles; a loss further outside than the distance between them is a spike
 
 
 def without_spikes(losses: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Losses that the plot has room for, judged by each step's: a spike may leave it, or nothing else could be seen."""
+    """`losses` without those far outside the usual range of `steps`: one spike would flatten everything else."""
     finite = steps[np.isfinite(steps)]
     if not len(finite):
         return finite
@@ -35,12 +35,12 @@ def without_spikes(losses: np.ndarray, steps: np.ndarray) -> np.ndarray:
 
 
 class LossChart(Chart):
-    """Held-out points are what counts; they are drawn last."""
+    """The held-out points matter most; they are drawn last."""
 
     name = "Loss"
     help = (
-        "How surprised the model is by your code: the lower, the better. Held-out points are code it does not learn "
-        "from; the dashed line is where they were before."
+        "How surprised the model is by your code; lower is better. Held-out points are code it is not trained on; the "
+        "dashed line is their loss before adapting."
     )
 
     def __init__(self, timeline: Timeline, style: PlotStyle) -> None:
@@ -58,13 +58,12 @@ class LossChart(Chart):
         self.restyle(style)
 
     def show_history(self, history: RunHistory | None, steps: int = 0) -> None:
-        """`steps` of the run, or 0 where that is not known."""
+        """`steps`: planned for the run; 0 if unknown."""
         if history is not self.history or steps != self._steps:
             self._smoother, self._steps = Smoother(steps), steps
         super().show_history(history)
 
     def set_logarithmic(self, on: bool) -> None:
-        """Show the logarithm of the loss, or the loss."""
         self.left.logarithmic = on
         self.redraw()
 
@@ -112,7 +111,7 @@ class LossChart(Chart):
         known = np.isin(history.step, history.evaluation_step)
         held_out[known] = history.evaluation_loss[np.searchsorted(history.evaluation_step, history.step[known])]
         columns = [history.step, history.loss, self._smoother.extend(history.loss).copy(), held_out]
-        if history.begin_loss is not None:  # measured before the first step, so that it has a row of its own
+        if history.begin_loss is not None:  # measured before the first step: a row of its own
             first = (0.0, np.nan, np.nan, history.begin_loss)
             columns = [np.concatenate([[value], column]) for value, column in zip(first, columns, strict=True)]
         return ("step", "loss", "smoothed_loss", "held_out_loss"), columns

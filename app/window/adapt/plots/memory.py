@@ -1,7 +1,7 @@
-"""Memory by kind, one area on top of the other, against the ceiling.
+"""Memory by kind as stacked areas, against the ceiling.
 
-The areas are drawn from the highest sum down, each filled to the floor and hiding the part of the one before that
-belongs to it: one fill a kind, and no area between two curves to compute.
+The areas are drawn from the highest sum down, each filled to the floor and covering part of the one before: one fill
+per kind, and no area between two curves to compute.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from app.window.adapt.plots.read_out import Reading
 from app.window.adapt.plots.timeline import Timeline
 from app.window.adapt.plots.words import size
 
-ROOM = 1.08  # above the ceiling, so that its line is not the edge
-NEAR = 0.3  # of the ceiling: below it the plot looks at what is used, and says in words that the ceiling is far above
-LINE = 20  # pixels for those words
+ROOM = 1.08  # above the ceiling, so that its line is not at the edge
+NEAR = 0.3  # of the ceiling: below that the plot shows what is used, and only names the ceiling
+LINE = 20  # pixels for its name
 
 
 class MemoryChart(Chart):
-    """Kinds in the order of `MEMORY_TOKENS`; those with no byte are left out."""
+    """Kinds in the order of `MEMORY_TOKENS`; empty ones are left out."""
 
     name = "Memory"
-    help = f"What the engine holds on the device, against the ceiling of the settings.\n{KINDS_HELP}\n"
+    help = f"What the engine holds on the device, against the ceiling in Settings.\n{KINDS_HELP}\n"
     floor = 0.0
 
     def __init__(self, timeline: Timeline, style: PlotStyle) -> None:
         super().__init__(timeline, style, size)
         self.ceiling = 0
-        self._height = 0.0  # of the words
+        self._height = 0.0  # of the ceiling's name
         self._areas: dict[str, Curve] = {}
         self._line = pg.InfiniteLine(angle=0)
         self._words = pg.TextItem(anchor=(0, 0))
@@ -50,7 +50,7 @@ class MemoryChart(Chart):
 
     @staticmethod
     def kinds(history: RunHistory) -> list[str]:
-        """From the floor upwards, without those that hold nothing."""
+        """From the bottom up, without those that are empty."""
         memory = history.memory
         known = [kind for kind in MEMORY_TOKENS if kind in memory]
         return [kind for kind in [*known, *sorted(set(memory) - set(known))] if memory[kind].any()]
@@ -72,7 +72,7 @@ class MemoryChart(Chart):
         for height, kind in enumerate(kinds):
             total = total + memory[kind][known]
             area = self._areas.get(kind) or self._new_area(kind)
-            area.setZValue(-height)  # a higher sum is drawn before, and hidden as far as the lower ones reach
+            area.setZValue(-height)  # a higher sum is drawn first and covered by the lower ones
             x, y = thinned(*from_its_start(step, total), low, high, columns)
             area.setData(x, y)
             highest = max(highest, float(y.max(initial=0.0)))
@@ -91,14 +91,14 @@ class MemoryChart(Chart):
         return 0.0, highest or float(self.ceiling) or 1.0
 
     def _say_ceiling(self, words: str, x: float, y: float, anchor: int) -> None:
-        """Words at a place: below it (anchor 0) or above it (1)."""
+        """Text at a point: below it (anchor 0) or above it (1)."""
         self._height = y
         self._words.setText(words)
         self._words.setAnchor((0, anchor))
         self._words.setPos(x, y)
 
     def set_left(self, low: float, high: float) -> None:
-        """On ticks that are round in bytes, not in decimals: the axis counts in parts of 2^30."""
+        """Ticks at round numbers of KiB, MiB or GiB."""
         unit = next((unit for unit in (2**30, 2**20, 2**10) if high >= unit), 1)
         most = self.intervals()
         _, top, interval = fitted(0.0, high / unit, most)
@@ -115,7 +115,7 @@ class MemoryChart(Chart):
         for kind in reversed(kinds):
             yield Reading(MEMORY_TOKENS.get(kind, "mute"), kind, nbytes(int(memory[kind][index])), shape="area")
         total = sum(float(memory[kind][index]) for kind in kinds)
-        yield Reading("ink", "in all", nbytes(int(total)), total)
+        yield Reading("ink", "total", nbytes(int(total)), total)
 
     def table(self, history: RunHistory) -> tuple[tuple[str, ...], list[np.ndarray]]:
         kinds = self.kinds(history)
@@ -123,7 +123,7 @@ class MemoryChart(Chart):
 
     @Slot()
     def on_ceiling_moved(self) -> None:
-        """The words stay at the left edge of what is in sight."""
+        """The text stays at the left edge."""
         self._words.setPos(self.sight()[0], self._height)
 
     def _new_area(self, kind: str) -> Curve:

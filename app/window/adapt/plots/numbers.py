@@ -1,4 +1,4 @@
-"""What plots compute before they draw: thinning, smoothing, ticks.  Plain NumPy, no Qt."""
+"""Thinning, smoothing and ticks for the plots.  Plain NumPy, no Qt."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-WINDOW, SHARE = (4.0, 20.0), 1 / 25  # steps that the smoothed curve looks back: few and many, and part of a run
-GROWTH = 1.125  # the axis of steps grows by this factor, so that it moves seldom and the plot stays full
+WINDOW, SHARE = (4.0, 20.0), 1 / 25  # steps that smoothing looks back: least and most, and as a share of the run
+GROWTH = 1.125  # the step axis grows by this factor, so that it rarely moves and the plot stays full
 LEAST_STEPS = 16
-PARTS = 4  # of a tick, that a range is rounded to
+PARTS = 4  # a range is rounded to this fraction of a tick
 
 
 def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float, columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """The part of a curve between `low` and `high`, at most about two points a column, with every peak kept.
+    """The part of a curve between `low` and `high`, at most about two points per column, with every peak kept.
 
-    x ascends.  One point on each side stays, so that the line runs on to the edge.
+    x ascends.  One point beyond each side is kept, so that the line reaches the edge.
     """
     first = max(int(np.searchsorted(x, low)) - 1, 0)
     last = min(int(np.searchsorted(x, high, side="right")) + 1, len(x))
@@ -27,7 +27,7 @@ def thinned(x: np.ndarray, y: np.ndarray, low: float, high: float, columns: int)
     starts = np.arange(0, len(x), width)
     ends = np.minimum(starts + width, len(x)) - 1
     lows, highs = np.fmin.reduceat(y, starts), np.fmax.reduceat(y, starts)
-    falling = y[ends] < y[starts]  # the higher comes first then, or a falling curve would look like stairs
+    falling = y[ends] < y[starts]  # the higher one first, or a falling curve would look like stairs
     kept = np.stack([np.where(falling, highs, lows), np.where(falling, lows, highs)], axis=1).ravel()
     return np.stack([x[starts], x[ends]], axis=1).ravel(), kept
 
@@ -38,10 +38,10 @@ def from_its_start(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 class Smoother:
-    """An exponential mean of a growing series; only what is new is computed."""
+    """An exponential moving average of a growing series; only new values are computed."""
 
     def __init__(self, steps: float = 0) -> None:
-        """`steps` of the run, or 0: a short run is smoothed less, or the curve would lag behind all of it."""
+        """`steps` of the run, or 0 if unknown: a short run is smoothed less, or the curve would lag behind."""
         self._steps = steps
         least, most = WINDOW
         self._keep = 1 - 1 / (min(max(steps * SHARE, least), most) if steps else most)
@@ -50,7 +50,7 @@ class Smoother:
         self._sum = self._weight = 0.0
 
     def extend(self, series: np.ndarray) -> np.ndarray:
-        """The smoothed series, as long as `series`.  Numbers that are not finite are passed over."""
+        """The smoothed series, as long as `series`.  Values that are not finite are skipped."""
         if len(series) < self._count:
             self.__init__(self._steps)
         if len(series) > len(self.values):
@@ -67,7 +67,7 @@ class Smoother:
 
 
 def grown(last: float, end: float) -> float:
-    """Where the axis of steps ends while a run is at `last` of `end`: a little further, in rare jumps."""
+    """Where the step axis ends while a run is at `last` of `end`: a little further, in rare jumps."""
     reach = float(LEAST_STEPS)
     while reach < last:
         reach = math.ceil(reach * GROWTH)
@@ -75,7 +75,7 @@ def grown(last: float, end: float) -> float:
 
 
 def spacing(low: float, high: float, most: int) -> float:
-    """The distance of ticks, one of 1, 2, 2.5 or 5 times a power of ten, with at most `most` intervals."""
+    """The distance between ticks: 1, 2, 2.5 or 5 times a power of ten, with at most `most` intervals."""
     span = high - low
     if not span > 0 or not math.isfinite(span):
         return 1.0
@@ -85,14 +85,14 @@ def spacing(low: float, high: float, most: int) -> float:
 
 
 def ticks(low: float, high: float, most: int) -> tuple[float, list[float]]:
-    """The distance and the places of ticks from `low` to `high`."""
+    """The distance and the positions of ticks from `low` to `high`."""
     step = spacing(low, high, most)
     first, last = math.ceil(low / step - 1e-6), math.floor(high / step + 1e-6)
     return step, [index * step for index in range(first, last + 1)]
 
 
 def log_ticks(low: float, high: float, most: int) -> list[float]:
-    """Places between two positive numbers for an axis of logarithms: even ones where they are near, else 1, 2, 5."""
+    """Ticks between two positive numbers on a logarithmic axis: evenly spaced within a decade, else 1, 2, 5."""
     if high / low < 10:
         return ticks(low, high, most)[1]
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -101,9 +101,9 @@ def log_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def fitted(low: float, high: float, most: int) -> tuple[float, float, float]:
-    """A range around `low` to `high` on whole parts of a tick, and the distance of ticks in it.
+    """A range around `low` to `high` that ends on fractions of a tick, and the distance between ticks.
 
-    On parts of a tick, so that it stays when the numbers move a little and still wastes no height.
+    Fractions, so that the range stays put when the numbers move a little and still wastes little height.
     """
     if not high > low:
         room = abs(high) * 0.1 or 1.0

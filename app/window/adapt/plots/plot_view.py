@@ -1,7 +1,7 @@
-"""A view box between its axes, on a widget: what our plots need of pyqtgraph.
+"""A view box with its axes, as a widget: the part of pyqtgraph that our plots need.
 
-Its own `PlotWidget` also makes a menu of sixty widgets for each plot, whether it is enabled or not; that is most of the
-time that making a plot takes, and every one of them would have to be styled.
+pyqtgraph's `PlotWidget` also builds a menu of sixty widgets per plot, enabled or not: that takes most of the time of
+making a plot, and all of them would have to be styled.
 """
 
 from __future__ import annotations
@@ -35,13 +35,12 @@ class PlotView(pg.GraphicsView):
         self.setCentralItem(room)
 
     def getViewBox(self) -> pg.ViewBox:
-        """Where curves are."""
         return self._box
 
     def addItem(self, item: pg.GraphicsObject) -> None:
-        """Draw this, too; no range is fitted to it."""
+        """No range is fitted to it."""
         self._box.addItem(item, ignoreBounds=True)
 
     def show_content(self, shown: bool) -> None:
-        """All that was added, or only the axes."""
+        """Show everything that was added, or only the axes."""
         self._box.childGroup.setVisible(shown)

@@ -1,6 +1,6 @@
 """Learning rate and gradient norm: two scales, one plot.
 
-Both curves are drawn in parts of their own axis (0 to 1); the axes carry the numbers.
+Both curves are scaled to their own axis (0 to 1); the axes show the actual numbers.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from app.window.adapt.plots.timeline import Timeline
 from app.window.adapt.plots.words import count, rate, significant
 
 LEGEND = (("warn", "line", "learning rate, left"), ("third", "thin", "gradient norm, right"))
-SMOOTH = 4  # columns to a point of the rate
-ROOM = 1.04  # above the highest, or its line would be cut in half
-HIGHEST = 99.0  # percent of the norms that the right axis has room for
+SMOOTH = 4  # pixel columns per point of the rate
+ROOM = 1.04  # above the highest value, or its line would be cut in half
+HIGHEST = 99.0  # percentile of the norms that the right axis reaches to
 
 
 class RatesChart(Chart):
-    """The norm is noise around a level: thin.  The rate is a plan: thick."""
+    """The norm is noisy: a thin line.  The rate follows a schedule: a thick one."""
 
     name = "Learning rate and gradient norm"
-    help = "The learning rate is how far a step may go; the gradient norm is how strongly it is pulled."
+    help = "The learning rate sets how far a step may move the weights; the gradient norm is the size of the gradient."
 
     def __init__(self, timeline: Timeline, style: PlotStyle) -> None:
         super().__init__(timeline, style, rate, count)
@@ -37,7 +37,7 @@ class RatesChart(Chart):
         self.restyle(style)
 
     def set_left(self, low: float, high: float) -> None:
-        """Nothing to fit: both curves are in parts of their axes."""
+        """Nothing to fit: both curves are scaled to their axes."""
         self.getViewBox().setYRange(0.0, ROOM, padding=0)
 
     def draw(self, history: RunHistory, low: float, high: float, columns: int) -> tuple[float, float]:
@@ -51,7 +51,7 @@ class RatesChart(Chart):
             _, top, interval = fitted(0.0, value or 1.0, most)
             if (axis.unit, axis.interval) != (top, interval):
                 axis.unit, axis.interval = top, interval
-                axis.picture = None  # drawn anew: its own range stays 0 to 1
+                axis.picture = None  # redraw it: its own range stays 0 to 1
                 axis.update()
             tops.append(top)
         self._tops = tuple(tops)

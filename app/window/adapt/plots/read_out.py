@@ -1,4 +1,4 @@
-"""The box beside the pointer: a step and what each curve is there."""
+"""The box beside the pointer: a step and the value of each curve there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FROM_POINTER = 12
 
 @dataclass(frozen=True)
 class Reading:
-    """What one curve is at a step; `place` is where it is drawn, in the plot's own numbers."""
+    """The value of one curve at a step; `place` is where it is drawn, in the plot's coordinates."""
 
     token: str
     name: str
@@ -28,7 +28,7 @@ class Reading:
 
 
 class ReadOut(QWidget):
-    """Painted by hand: it moves with the pointer, and a layout of labels would be laid out anew each time."""
+    """Custom-painted: it moves with the pointer, and labels in a layout would be laid out again each time."""
 
     def __init__(self, parent: QWidget, style: PlotStyle) -> None:
         super().__init__(parent)
@@ -39,7 +39,7 @@ class ReadOut(QWidget):
         self.hide()
 
     def say(self, title: str, readings: Sequence[Reading], x: float, room: QRectF) -> None:
-        """Show it beside `x`, inside `room`, on the side that has more of it."""
+        """Show it beside `x`, inside `room`, on the side with more space."""
         self.title, self.readings = title, tuple(readings)
         size = self._wanted()
         left = x + FROM_POINTER
@@ -80,7 +80,7 @@ class ReadOut(QWidget):
 
 
 def paint_swatch(painter: QPainter, style: PlotStyle, token: str, shape: str, room: QRectF) -> None:
-    """A sample of a curve: a line, a dashed line, a point or a filled square, so that colour is not alone."""
+    """A swatch of a curve: a line, a dashed line, a point or a filled square, so that colour is not the only cue."""
     middle = room.center()
     if shape in ("line", "thin", "dashes"):
         pen = QPen(style.colour(token, 0.7 if shape == "thin" else 1.0), 1 if shape == "thin" else 2)
@@ -88,7 +88,7 @@ def paint_swatch(painter: QPainter, style: PlotStyle, token: str, shape: str, ro
         if shape == "dashes":
             pen.setDashPattern([2, 1])
         painter.setPen(pen)
-        y = int(middle.y()) + 0.5 * (shape == "thin")  # a line of one pixel lies on one row of pixels
+        y = int(middle.y()) + 0.5 * (shape == "thin")  # a line of one pixel must lie on one row of pixels
         painter.drawLine(QPointF(room.left(), y), QPointF(room.right(), y))
         return
     painter.setPen(Qt.PenStyle.NoPen)

@@ -1,4 +1,4 @@
-"""An axis: round numbers as ticks, words of our own, and lines across the plot in place of a frame."""
+"""An axis: ticks at round numbers, our own labels, and grid lines in place of a frame."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ from PySide6.QtCore import QRectF
 from app.theme.plots import PlotStyle
 from app.window.adapt.plots.numbers import log_ticks, ticks
 
-LEFT_WIDTH, RIGHT_WIDTH, BOTTOM_HEIGHT = 56, 40, 20  # fixed: a plot may not move when a number gets longer
+LEFT_WIDTH, RIGHT_WIDTH, BOTTOM_HEIGHT = 56, 40, 20  # fixed: a plot must not move when a number gets longer
 OVERHANG = 8
-RIGHT_MARGIN = 17  # for half of the last step's number
-COLUMN = 64  # pixels that a tick of the lower axis wants for itself
+RIGHT_MARGIN = 17  # for half of the last step's label
+COLUMN = 64  # pixels per tick of the lower axis
 
-Words = Callable[[float, float], str]  # of a value, given the distance of two ticks
+Words = Callable[[float, float], str]  # of a value, given the distance between ticks
 
 
 class Ruler(pg.AxisItem):
-    """An axis on the left, right or bottom."""
-
     def __init__(self, orientation: str, words: Words, grid: bool = False) -> None:
         super().__init__(orientation)
         self._words = words
-        self.interval = 0.0  # the distance of ticks, where the plot has chosen one
-        self.most = 4  # intervals, where it has not
-        self.unit = 1.0  # what 1 in the plot's own numbers stands for
+        self.interval = 0.0  # the distance between ticks, if the plot has set one
+        self.most = 4  # intervals, if it has not
+        self.unit = 1.0  # what 1 in plot coordinates stands for
         self.logarithmic = False
         upright = orientation != "bottom"
         self.setStyle(tickLength=0, tickAlpha=255, hideOverlappingLabels=False)
@@ -41,14 +39,13 @@ class Ruler(pg.AxisItem):
         self.setGrid(255 if grid else False)
 
     def restyle(self, style: PlotStyle) -> None:
-        """Colours and font."""
         self.setTickFont(style.axis_font())
         self.setPen(pg.mkPen(None))
         self.setTickPen(style.pen("line"))
         self.setTextPen(style.pen("mute"))
 
     def boundingRect(self) -> QRectF:
-        """A little beyond the plot, or the words of the first and the last tick would be left out."""
+        """A little beyond the plot, or the first and the last label would be omitted."""
         rect = super().boundingRect()
         if self.orientation == "bottom":
             return rect.adjusted(-LEFT_WIDTH, 0, RIGHT_MARGIN, 0)

@@ -1,4 +1,4 @@
-"""A plot as a picture, its numbers as CSV.  The dialogs do not block: the run goes on being drawn behind them."""
+"""Saves a plot as PNG or its numbers as CSV.  The dialogs do not block: the run is drawn on behind them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from PySide6.QtWidgets import QWidget
 
 from app.window.parts import FileDialog
 
-SHARPNESS = 2.0  # pixels of the picture for one of the screen
+SHARPNESS = 2.0  # pixels of the picture per pixel on screen
 
 
 def save_picture(widget: QWidget, path: Path) -> str:
-    """Write the widget as PNG at twice its size; "" or why that could not be."""
+    """Write the widget as PNG at twice its size; returns "" or what went wrong."""
     picture = QPixmap(widget.size() * SHARPNESS)
     picture.setDevicePixelRatio(SHARPNESS)
     picture.fill(Qt.GlobalColor.transparent)
@@ -28,7 +28,7 @@ def save_picture(widget: QWidget, path: Path) -> str:
 
 
 def save_numbers(names: Sequence[str], columns: Sequence[np.ndarray], path: Path) -> str:
-    """Write columns as CSV, an empty cell where nothing was measured; "" or why that could not be."""
+    """Write columns as CSV, with an empty cell where nothing was measured; returns "" or what went wrong."""
     rows = zip(*(column.tolist() for column in columns), strict=True)
     text = "\n".join([",".join(names), *(",".join(map(_cell, row)) for row in rows), ""])
     try:
@@ -45,9 +45,9 @@ def _cell(value: float) -> str:
 
 
 class SaveDialog(QObject):
-    """Asks where to, then calls back with the path."""
+    """Asks for a path, then writes to it."""
 
-    saved = Signal(str)  # words: where it went, or why it did not
+    saved = Signal(str)  # where it was saved, or why it was not
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -55,7 +55,7 @@ class SaveDialog(QObject):
         self.dialog: FileDialog | None = None
 
     def ask(self, title: str, name: str, ending: str, write: Callable[[Path], str]) -> None:
-        """`write` gets the chosen path and answers "" or what went wrong."""
+        """`write` gets the chosen path and returns "" or what went wrong."""
         dialog = FileDialog(self.parent(), title)
         dialog.setAcceptMode(FileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix(ending)

@@ -1,4 +1,4 @@
-"""Tokens a second."""
+"""Tokens per second."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from app.window.adapt.plots.read_out import Reading
 from app.window.adapt.plots.timeline import Timeline
 from app.window.adapt.plots.words import count
 
-LEGEND = (("second", "line", "learned each second"),)
+LEGEND = (("second", "line", "tokens/s"),)
 
 
 class SpeedChart(Chart):
-    """From zero, so that a half is a half."""
+    """The axis starts at zero, so that half the height is half the speed."""
 
     name = "Tokens per second"
-    help = "Pieces of text that the run reads each second."
+    help = "Tokens that the run processes per second."
     floor = 0.0
 
     def __init__(self, timeline: Timeline, style: PlotStyle) -> None:

@@ -1,25 +1,25 @@
-"""What all plots share: the steps in sight and the step under the pointer.
+"""What all plots share: the visible steps and the step under the pointer.
 
-One object, so that a zoom in one plot zooms them all and the pointer over one marks the same step in the others.
+One object, so that zooming one plot zooms all of them and pointing at one marks the same step in the others.
 """
 
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-LEAST_SPAN = 4.0  # steps; nobody wants to look between two
-ZOOM = 1.25  # a click of the wheel
+LEAST_SPAN = 4.0  # steps
+ZOOM = 1.25  # per click of the wheel
 
 
 class Timeline(QObject):
-    """The range of steps; `span` is None while it follows the run."""
+    """`span` is None while the range follows the run."""
 
-    moved = Signal()  # another range of steps
-    pointed = Signal()  # another step under the pointer, or none
+    moved = Signal()  # the range of steps changed
+    pointed = Signal()  # the step under the pointer changed
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.end = 1.0  # the last step that a plot has room for
+        self.end = 1.0  # the last step of the axis
         self.span: tuple[float, float] | None = None
         self.pointer: float | None = None
 
@@ -32,14 +32,14 @@ class Timeline(QObject):
         return self.span is not None
 
     def reach(self, end: float) -> None:
-        """Make room up to `end`; a zoomed plot stays where it is."""
+        """Extend the axis to `end`; a zoomed plot stays put."""
         if end != self.end:
             self.end = end
             if self.span is None:
                 self.moved.emit()
 
     def zoom_to(self, low: float, high: float) -> None:
-        """Show these steps, or all of them where that is wider than the run."""
+        """Show these steps, or all if that is wider than the run."""
         low, high = sorted((low, high))
         if high - low < LEAST_SPAN:
             middle = (low + high) / 2
@@ -52,7 +52,7 @@ class Timeline(QObject):
             self.moved.emit()
 
     def zoom_about(self, place: float, factor: float) -> None:
-        """Make the range `factor` times as wide; `place` stays where it is."""
+        """Make the range `factor` times as wide around `place`."""
         low, high = self.range
         self.zoom_to(place - (place - low) * factor, place + (high - place) * factor)
 

@@ -1,4 +1,4 @@
-"""Numbers of the plots as words: as many digits as the distance of ticks needs, and no more."""
+"""Numbers of the plots as text, with as many digits as the distance between ticks needs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from app.values.words import nbytes
 
 
 def decimals(spacing: float) -> int:
-    """Digits after the point that tell two ticks apart."""
+    """Digits after the decimal point that distinguish two ticks."""
     if not spacing > 0:
         return 0
     places = max(0, -math.floor(math.log10(spacing) + 1e-9))
-    return places + (abs(spacing * 10**places - round(spacing * 10**places)) > 1e-6)  # 0.25 wants one more
+    return places + (abs(spacing * 10**places - round(spacing * 10**places)) > 1e-6)  # 0.25 needs one more
 
 
 def plain(value: float, spacing: float) -> str:
@@ -29,7 +29,7 @@ def count(value: float, _spacing: float = 0.0) -> str:
 
 
 def steps(value: float, _spacing: float = 0.0) -> str:
-    """A step's number; the first says what is counted."""
+    """A step number; the first one says what is counted."""
     return f"{value:,.0f}" if value else "step 0"
 
 
@@ -42,7 +42,7 @@ def rate(value: float, _spacing: float = 0.0) -> str:
 
 
 def size(value: float, spacing: float) -> str:
-    """Bytes on an axis whose ticks share one unit, the largest in which their distance is round: 0, 0.5 GiB, 1 GiB."""
+    """Bytes, in the largest unit in which the ticks are round numbers: 0, 0.5 GiB, 1 GiB."""
     if value == 0:
         return "0"
     for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
@@ -53,10 +53,10 @@ def size(value: float, spacing: float) -> str:
 
 
 def loss(value: float) -> str:
-    """A loss, as far as it means anything."""
+    """Three decimals."""
     return f"{value:.3f}" if math.isfinite(value) else "not finite"
 
 
 def significant(value: float) -> str:
-    """Three figures: 0.0123, 4.56, 1.2e+04."""
+    """Three significant digits: 0.0123, 4.56, 1.2e+04."""
     return f"{value:.3g}" if math.isfinite(value) else "not finite"
