@@ -1,4 +1,4 @@
-"""What an interrupted run had told before: the lines of its history as the events that they were, for the plots."""
+"""The history of an interrupted run as the events that it was written from, for the plots."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
-MOST = 500  # events at a time: a window that takes in more stands still
+MOST = 500  # events at a time: a window that takes in more would freeze
 
 
 def replayed_history(lines: Iterable[Mapping[str, Any]]) -> Iterator[tuple]:
-    """Events in parts.  Memory by step is not kept, so it is empty; a line that is none is passed over."""
+    """Events in parts.  A step without memory holds what the plan or step before it held; other lines are skipped."""
     part: list = []
+    memory: Mapping[str, int] = {}
     for line in lines:
-        event = _event(line)
+        memory = line.get("memory", memory)
+        event = _event(line, memory)
         if event is not None:
             part.append(event)
         if len(part) == MOST:
@@ -24,7 +26,7 @@ def replayed_history(lines: Iterable[Mapping[str, Any]]) -> Iterator[tuple]:
         yield tuple(part)
 
 
-def _event(line: Mapping[str, Any]):
+def _event(line: Mapping[str, Any], memory: Mapping[str, int]):
     from engine.model.step import LayerInsight
     from engine.train.events import CheckpointEvent, EvaluationEvent, LayerEvent, NoteEvent, StepEvent
 
@@ -35,11 +37,11 @@ def _event(line: Mapping[str, Any]):
     try:
         values = _values(kind, line)
         if kind is StepEvent:
-            values["memory"] = {}
+            values["memory"] = dict(memory)
         elif kind is LayerEvent:
             values["layers"] = tuple(LayerInsight(**_values(LayerInsight, layer)) for layer in line["layers"])
         return kind(**values)
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         return None
 
 

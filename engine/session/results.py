@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from engine.model.model import Model
 from engine.session.changes import seen_files
 from engine.session.origin import Origin
 from engine.session.plan import repository_name
-from engine.train.events import FinishedEvent
+from engine.train.events import Event, FinishedEvent
 from engine.train.options import TrainingOptions
 
 LARGEST_WHOLE_SNAPSHOT = 64 << 20  # bytes; a full model is only kept along the way if it is small
@@ -131,6 +131,17 @@ class Results:
         return f"{start}{1 + max((int(end) for end in ends if end.isdecimal()), default=0)}"
 
 
-def without_memory(event: dict[str, Any]) -> dict[str, Any]:
-    """A line of the history: the memory of every step would be most of it."""
-    return {key: value for key, value in event.items() if key != "memory" or event["event"] != "step"}
+class History:
+    """Events as lines of JSON.  A step has its memory only where that changed: it would be most of the file."""
+
+    def __init__(self, lines: Iterable[dict[str, Any]] = ()) -> None:
+        self.lines: list[dict[str, Any]] = list(lines)
+        self._memory: dict[str, int] | None = None
+
+    def add(self, events: Iterable[Event]) -> None:
+        for event in events:
+            line = event.to_json()
+            if line["event"] == "step" and line["memory"] == self._memory:
+                del line["memory"]
+            self._memory = line.get("memory", self._memory)
+            self.lines.append(line)

@@ -31,7 +31,7 @@ from engine.session.changed_file_selection import Selection, select_changed
 from engine.session.changes import changed_since
 from engine.session.origin import Origin
 from engine.session.plan import SessionPlan, repository_name
-from engine.session.results import Results, without_memory
+from engine.session.results import History, Results
 from engine.session.saving import BackgroundWriter
 from engine.train.events import CheckpointEvent, EvaluationEvent, Event, FinishedEvent, NoteEvent, PlanEvent
 from engine.train.options import TrainingOptions
@@ -72,7 +72,7 @@ class Session:
         self._store = CheckpointStore(plan.data_folder / "checkpoints")
         self._runs = plan.data_folder / "runs"
         self._writer = BackgroundWriter()
-        self._history: list[dict[str, Any]] = list(saved.history) if saved else []
+        self._history = History(saved.history if saved else ())
         self._snapshots = saved.more["snapshots"] if saved else 0
         self._ended: FinishedEvent | None = None
         self.base, self.corpus = self._read(corpus, progress, cancelled)
@@ -107,7 +107,7 @@ class Session:
     @property
     def history(self) -> tuple[dict[str, Any], ...]:
         """What was told so far, a line of JSON each; of a run that goes on, also what was told before."""
-        return tuple(self._history)
+        return tuple(self._history.lines)
 
     # ---- running
 
@@ -133,7 +133,7 @@ class Session:
         try:
             if self._ended is None:
                 events += self._train()
-            self._history += [without_memory(event.to_json()) for event in events]
+            self._history.add(events)
             if self._ended is None:
                 self._save_when_due()
             else:
@@ -193,7 +193,7 @@ class Session:
         """The first evaluation makes a run worth resuming; after that the time decides."""
         if self._writer.busy or not self.trainer.between_steps:
             return
-        first = self._saved_step < 0 and any(line["event"] == "evaluation" for line in self._history)
+        first = self._saved_step < 0 and any(line["event"] == "evaluation" for line in self._history.lines)
         moved = self.trainer.step != self._saved_step
         if first or (moved and time.monotonic() - self._saved_at >= SAVE_SECONDS):
             self._save_in_background(required=first)
@@ -208,7 +208,7 @@ class Session:
             manifest = self._results.find_result()
             if manifest is None:
                 weights = self._results.copy(self.model, self._token_ids)
-                manifest = self._results.save_result(ended, weights, self._history, len(self._selection.skipped))
+                manifest = self._results.save_result(ended, weights, self.history, len(self._selection.skipped))
             events.append(CheckpointEvent(ended.step, manifest.id, manifest.name, ended.held_out_after))
         forget_run(self._runs, self.run_id)
         self.finished = True
@@ -251,7 +251,7 @@ class Session:
             self._windows.state(),
             state,
             more,
-            tuple(self._history),
+            self.history,
         )
 
     def _snapshot_when_due(self, event: EvaluationEvent) -> None:
