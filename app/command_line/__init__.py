@@ -1,20 +1,19 @@
-"""The command line: `codecoil` and what may follow it.
+"""The command line: `codecoil` and its commands.
 
-Every command is a module with `run(arguments) -> exit code`, imported only when it is asked for: `--version` answers
-at once, and a command that needs no window never loads Qt.  Exit codes: 0 good, 1 a check failed, 2 the request cannot
-be met (message and remedy on standard error), 3 a run failed and can go on, 130 interrupted.
+Every command is a module with `run(arguments) -> exit code`, imported only when it is used: `--version` answers at
+once, and a command that needs no window never loads Qt.  Exit codes: 0 success, 1 a check failed, 2 the request cannot
+be met (message and remedy on standard error), 3 a run failed and can be resumed, 130 interrupted.
 
-    devices, selftest   where to compute, and whether that can be trusted
-    scan                what of a folder would be learned
-    train               adapt a model, with train_options and train_report (words, or JSON by line)
-    complete            go on with a text                  score         did adaptation help?
-    checkpoints         everything that can be done with them; made of checkpoint_words, checkpoint_merge and
-                        checkpoint_precisions
+    devices, selftest   where the engine can compute, and whether its numbers are right
+    scan                which files of a folder would be learned
+    train               adapt a model, with train_options and train_report (text, or JSON lines)
+    complete            complete a text                    score         did training help?
+    checkpoints         manage checkpoints, with checkpoint_words, checkpoint_merge and checkpoint_precisions
     base                larger base models                 model_choice  which model a command means
     chosen_device       opened with the memory ceiling of the settings
     held_out            losses, for commands that compare
-    memory              what the memory of a folder holds, and what it would suggest
-    repository_memory   the memory of a folder, for the commands that ask it
+    memory              what the memory of a folder contains, and what it would suggest
+    repository_memory   the memory of a folder, for the commands that use it
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """All commands and options.  `handler` names the module that runs one."""
+    """All commands and options.  `handler` names the module that runs a command."""
     parser = argparse.ArgumentParser(
         prog="codecoil",
-        description="Teaches a small code model your repository, on your own machine.",
-        epilog="Without a command the desktop opens.",
+        description="Adapts a small code model to your repository, on your own machine.",
+        epilog="Without a command, the window opens.",
     )
     parser.add_argument("--version", action="version", version=f"codecoil {VERSION}")
-    parser.add_argument("--data-dir", metavar="FOLDER", help="where Codecoil keeps its state")
+    parser.add_argument("--data-dir", metavar="FOLDER", help="the data folder to use")
     parser.set_defaults(handler="app.desktop")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
@@ -53,19 +52,19 @@ def build_parser() -> argparse.ArgumentParser:
     memory.add_parser(commands)
     score.add_parser(commands)
 
-    devices = commands.add_parser("devices", help="list where the engine can compute, and which one it takes")
+    devices = commands.add_parser("devices", help="list the devices, and which one is used")
     devices.add_argument("--json", action="store_true", help="as JSON, with every limit and feature")
     devices.set_defaults(handler="app.command_line.devices")
 
-    scan = commands.add_parser("scan", help="list what of a folder would be learned, what is left out, and why")
+    scan = commands.add_parser("scan", help="list which files of a folder are used, which are left out, and why")
     scan.add_argument("path", metavar="PATH", help="the folder of source code")
     scan.add_argument("--json", action="store_true", help="as JSON, with every file")
-    scan.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
+    scan.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="the data folder to use")
     scan.set_defaults(handler="app.command_line.scan")
 
-    selftest = commands.add_parser("selftest", help="run every kernel of a device and compare the numbers")
+    selftest = commands.add_parser("selftest", help="run every kernel on a device and check the numbers")
     selftest.add_argument(
-        "--device", default="auto", metavar="NAME", help="as `codecoil devices` prints it (default: auto)"
+        "--device", default="auto", metavar="NAME", help="as listed by `codecoil devices` (default: auto)"
     )
     selftest.set_defaults(handler="app.command_line.selftest")
 
@@ -74,7 +73,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; errors meant for people become a message, not a traceback."""
+    """Run one command; the engine's own errors become a message, not a traceback."""
     connections.install()  # before anything else is loaded: no library may connect on its own
     arguments = build_parser().parse_args(argv)
     if arguments.data_dir:
@@ -85,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("Interrupted.", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) has gone; Python would complain again when it flushes at exit.
+        # The reader (head, less) has closed the pipe; Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except Exception as error:

@@ -193,7 +193,7 @@ def test_keys_are_found_as_they_are_shown(main_window, qtbot):
     main_window.show_page("Complete")
     main_window.on_help_wanted()
     window = main_window.help_window
-    for keys, does in (("F6", "side by side"), ("Ctrl+P", "Open a file")):
+    for keys, does in (("F6", "editor"), ("Ctrl+P", "Open a file")):
         window.find.setText(keys)
         assert window.key == "complete" and window.list.count() == 1
         assert keys in window.list.item(0).text() and does.casefold() in window.text.toPlainText().casefold()
