@@ -24,10 +24,6 @@ class InputError(CodecoilError):
     """Token ids, shapes or names handed to the engine are not usable."""
 
 
-class ModelFileError(CodecoilError):
-    """A model folder on disk is missing something, damaged, or of another kind."""
-
-
 class DeviceError(CodecoilError):
     """A device was asked for that is not there, or it failed."""
 
@@ -57,4 +53,4 @@ class TokenizerError(CodecoilError):
 
 
 class CheckpointError(CodecoilError):
-    """A checkpoint is missing, damaged, of another kind or not allowed, or the store cannot be written."""
+    """A checkpoint or a model folder is missing, damaged or of another kind, or it cannot be written."""

@@ -40,11 +40,9 @@ def open_chosen(checkpoint: str | None, base: str | None, file: Path | None, dev
     from engine.checkpoints.store.store import CheckpointStore
 
     if base is not None:
-        from engine.corpus.tokens.tokenizer import Tokenizer
-        from engine.model.model import load_model
+        from engine.checkpoints.formats.hugging_face import load_folder
 
-        tokenizer = Tokenizer.load(base)
-        return ChosenModel(load_model(base, device), tokenizer, base)
+        return ChosenModel(*load_folder(Path(base), device), base)
     store = CheckpointStore(data_folder() / STORE)
     manifest = store.get(checkpoint) if checkpoint is not None else newest_for(store.list(), file)
     if manifest is None:

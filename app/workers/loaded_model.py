@@ -108,15 +108,15 @@ class _Side:
         from engine.model.starter import starter_folder
 
         folder = starter_folder()
-        return dict(files.read_parameters(folder, files.read_config(folder)))
+        return files.FolderParameters(folder, files.read_config(folder))
 
 
 def _differing(first: Mapping, second: Mapping) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Copies of the parameters in which two models differ."""
     import numpy as np
 
-    from engine.checkpoints.store.writing import as_float32
     from engine.errors import CheckpointError
+    from engine.tensor_file import as_float32
 
     if list(first) != list(second):
         raise CheckpointError("These two models cannot be blended: they are not of one kind.", "Choose other ones.")

@@ -103,8 +103,9 @@ class ModelConfig:
             if not isinstance(getattr(self, name), bool):
                 raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be true or false.")
         for name in ("time_step_min", "time_step_max", "time_step_floor"):
-            if isinstance(getattr(self, name), bool) or not isinstance(getattr(self, name), int | float):
-                raise ConfigError(f"{name} is {getattr(self, name)!r}; it must be a number.")
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < math.inf:
+                raise ConfigError(f"{name} is {str(value)[:40]}; it must be a finite number.")
         if not 0 < self.time_step_min <= self.time_step_max:
             raise ConfigError(
                 f"time_step_min and time_step_max are {self.time_step_min!r} and {self.time_step_max!r}; "
@@ -170,6 +171,11 @@ class ModelConfig:
     @property
     def parameter_count(self) -> int:
         return sum(math.prod(shape) for shape in self.parameter_shapes().values())
+
+
+def stays_float32(name: str) -> bool:
+    """Whether a parameter is never stored in fewer bits: few and sensitive (A_log, D, norms, biases, convolution)."""
+    return not decays(name) or ".conv1d." in name
 
 
 def decays(name: str) -> bool:

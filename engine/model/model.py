@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from engine.graph import operations as op
 from engine.graph.kernels import Statistics
 from engine.graph.parameters import Parameter
 from engine.graph.tape import Tape
-from engine.graph.tensor import Kind, Program, Slab
+from engine.graph.tensor import ALIGNMENT, Kind, Program, Slab, Tensor
 from engine.model import files
 from engine.model.blueprint import Blueprint, estimate_training
 from engine.model.config import ModelConfig
@@ -33,6 +34,7 @@ from engine.model.step import (
     step_program,
 )
 from engine.model.trained import TrainedSet
+from engine.tensor_file import as_float32, pieces_of
 
 KEPT_PROGRAMS = 4  # compiled shapes that `logits` and `loss_and_gradients` keep for the next call
 
@@ -40,7 +42,7 @@ KEPT_PROGRAMS = 4  # compiled shapes that `logits` and `loss_and_gradients` keep
 class ParameterMap(MutableMapping[str, np.ndarray]):
     """Parameters by Hugging Face name: reading copies from the device, assigning writes to it.
 
-    Assigned are floats of any width, or bfloat16 as uint16 bits.
+    Floats of any width can be assigned, and bfloat16 as uint16 bits.
     """
 
     def __init__(self, device: Device, parameters: dict[str, Parameter]) -> None:
@@ -54,12 +56,32 @@ class ParameterMap(MutableMapping[str, np.ndarray]):
         parameter = self._parameters[name]
         if tuple(array.shape) != parameter.shape:
             raise InputError(f"{name} has shape {parameter.shape}, not {tuple(array.shape)}.")
-        for first, block in zip(parameter.first_rows, parameter.blocks, strict=True):
-            rows = array[first : first + block.shape[0]]
-            if rows.dtype in (np.float16, np.uint16):
-                self._device.write_halves(block, rows)
-            else:
-                self._device.write(block, np.asarray(rows, np.float32))
+        self._write(parameter, pieces_of({name: array}, name))
+
+    def fill(self, source: Mapping[str, np.ndarray]) -> None:
+        """Assign every parameter in `source`, a piece at a time: a large one is never in memory twice."""
+        for name in source:
+            self._write(self._parameters[name], pieces_of(source, name))
+
+    def _write(self, parameter: Parameter, pieces: Iterator[np.ndarray]) -> None:
+        """`pieces` are the rows of the whole parameter, in order."""
+        at = 0
+        for piece in pieces:
+            for first, block in zip(parameter.first_rows, parameter.blocks, strict=True):
+                start, stop = max(at, first), min(at + len(piece), first + block.shape[0])
+                if start < stop:
+                    self._write_rows(block, start - first, piece[start - at : stop - at])
+            at += len(piece)
+        if at != parameter.shape[0]:
+            raise InputError(f"{parameter.name} has {parameter.shape[0]} rows, not {at}.")
+
+    def _write_rows(self, block: Tensor, first: int, rows: np.ndarray) -> None:
+        width = block.nbytes // block.shape[0]
+        part = replace(block, shape=(len(rows), *block.shape[1:]), offset=block.offset + first * width)
+        if rows.dtype.itemsize == 2 and part.offset % ALIGNMENT == 0:  # else no kernel can bind it
+            self._device.write_halves(part, rows if rows.dtype == np.float16 else rows.view(np.uint16))
+        else:
+            self._device.write(part, as_float32(rows))
 
     def __delitem__(self, name: str) -> None:
         raise InputError(f"{name} cannot be taken out of a model.")
@@ -206,7 +228,7 @@ class Model:
 
     def save(self, folder: str | Path) -> None:
         """Write `config.json` and `model.safetensors` (float32) as transformers has them, without adapters."""
-        files.write_model(Path(folder), self.config, dict(self.parameters))
+        files.write_model(Path(folder), self.config, self.parameters)
 
     @property
     def weight_slabs(self) -> list[Slab]:
@@ -272,24 +294,23 @@ def create_model(config: ModelConfig | dict[str, Any], seed: int = 0, device: De
     """
     if isinstance(config, dict):
         config = ModelConfig.from_hugging_face(config)
-    return _filled(config, device, initial_parameters(config, seed))
+    return _filled(config, device, lambda model: model.parameters.update(initial_parameters(config, seed)))
 
 
 def load_model(folder: str | Path, device: Device | str | None = None) -> Model:
     """The model of a Hugging Face Mamba-1 folder: float32, float16 or bfloat16, sharded or not, tied or not."""
     folder = Path(folder)
-    config = files.read_config(folder)
-    return _filled(config, device, files.read_parameters(folder, config))
+    parameters = files.FolderParameters(folder, files.read_config(folder))  # checked before anything is allocated
+    return _filled(parameters.config, device, lambda model: model.parameters.fill(parameters))
 
 
-def _filled(config: ModelConfig, device: Device | str | None, parameters: Iterable[tuple[str, np.ndarray]]) -> Model:
-    """A model with these parameters; nothing stays allocated or open where that fails."""
+def _filled(config: ModelConfig, device: Device | str | None, fill: Callable[[Model], None]) -> Model:
+    """A model with the parameters that `fill` gives it; nothing stays allocated or open if that fails."""
     opened = open_device(device or "auto") if device is None or isinstance(device, str) else None
     model = None
     try:
         model = Model(config, opened or device)
-        for name, array in parameters:
-            model.parameters[name] = array
+        fill(model)
     except BaseException:
         if model is not None:
             model.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.devices.interface import Device
-from engine.errors import ModelFileError
+from engine.errors import CheckpointError
 from engine.model.files import WEIGHTS_FILE
 from engine.model.model import Model, load_model
 from engine.shipped import starter_place
@@ -24,7 +24,7 @@ def load_starter(device: Device | str | None = None) -> Model:
     """The starter model on `device`: an open one, or the name of one to open, which the model then closes itself."""
     folder = starter_folder()
     if folder is None:
-        raise ModelFileError(
+        raise CheckpointError(
             "This copy of Codecoil came without its starter model.",
             "Install it again, or choose another model: a checkpoint, or a folder in Hugging Face format.",
         )

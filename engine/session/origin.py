@@ -63,8 +63,7 @@ class Origin:
                 self._attach(model, pairs, options)
             else:
                 with store.load_parameters(self.base.id) as parameters:
-                    for name, array in parameters.items():
-                        model.parameters[name] = array
+                    model.parameters.fill(parameters)
         except BaseException:
             model.close()
             raise

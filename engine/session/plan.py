@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.checkpoints.store.safe_reading import check_name
 from engine.errors import CheckpointError
 from engine.option_info import check_number
+from engine.safe_reading import check_name
 from engine.train.options import TrainingOptions
 
 MOST_SNAPSHOTS = 1000

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.errors import ModelFileError
+from engine.errors import CheckpointError
 from engine.model.files import read_config
 from starter.fetching import Licence
 from starter.package_lists import EVALUATION, NPM, TRAIN, TUNING, WATCH
@@ -43,7 +43,7 @@ def export(work: Path, target: Path, licences: Iterable[Licence]) -> dict[str, A
     """Fill `target` from `work`; gives what the snapshot says of itself."""
     snapshot = work / "snapshot"
     if not (snapshot / "about.json").is_file():
-        raise ModelFileError(f"There is no snapshot in {work}.", "Train first; the first comes after twenty minutes.")
+        raise CheckpointError(f"There is no snapshot in {work}.", "Train first; the first comes after twenty minutes.")
     about = json.loads((snapshot / "about.json").read_text("utf-8"))
     summary = json.loads((work / "corpus" / "summary.json").read_text("utf-8"))
     target.mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def export(work: Path, target: Path, licences: Iterable[Licence]) -> dict[str, A
         part.replace(target / name)
     size = (target / "model.safetensors").stat().st_size
     if size > LARGEST_BYTES:
-        raise ModelFileError(f"model.safetensors has {size:,} bytes; the starter may have {LARGEST_BYTES:,}.")
+        raise CheckpointError(f"model.safetensors has {size:,} bytes; the starter may have {LARGEST_BYTES:,}.")
     training, held_out = read_curves(work / "history.jsonl", about["step"])
     curve = {
         "tokens_seen": about["tokens"],

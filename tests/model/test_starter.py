@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.corpus.tokens.tokenizer import Tokenizer
-from engine.errors import ModelFileError
+from engine.errors import CheckpointError
 from engine.model import starter
 from engine.model.files import WEIGHTS_FILE
 
@@ -14,7 +14,7 @@ from engine.model.files import WEIGHTS_FILE
 def test_without_the_files_the_message_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setattr(starter, "starter_place", lambda: tmp_path)
     assert starter.starter_folder() is None
-    with pytest.raises(ModelFileError, match="without its starter model"):
+    with pytest.raises(CheckpointError, match="without its starter model"):
         starter.load_starter("cpu")
 
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from engine.checkpoints.combining.comparable import Side, refuse_unlike
 from engine.checkpoints.store.spans import CORES
-from engine.checkpoints.store.writing import as_float32
 from engine.errors import CheckpointError
+from engine.tensor_file import as_float32
 
 Parameters = Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]]
 MEASURES = ("relative_l2", "cosine", "largest_change", "changed_share")

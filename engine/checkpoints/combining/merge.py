@@ -21,10 +21,10 @@ import numpy as np
 from engine.checkpoints.combining.comparable import Side, refuse_unlike
 from engine.checkpoints.combining.compare import layer_and_kind
 from engine.checkpoints.store.spans import by_rows
-from engine.checkpoints.store.writing import as_float32
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
 from engine.option_info import number_problem
+from engine.tensor_file import as_float32
 
 Evaluate = Callable[[Mapping[str, np.ndarray]], float]  # float32 parameters by name -> held-out loss
 MOST_EVALUATIONS = 256

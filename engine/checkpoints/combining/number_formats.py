@@ -15,8 +15,9 @@ import ml_dtypes
 import numpy as np
 
 from engine.checkpoints.combining import block_formats, group_formats, scalar_formats
-from engine.checkpoints.store.writing import as_float32
 from engine.errors import CheckpointError
+from engine.model.config import stays_float32 as small_and_sensitive
+from engine.tensor_file import as_float32
 
 Shape = tuple[int, ...]
 Parts = dict[str, np.ndarray]  # "" for the codes, "scale" for the scales
@@ -114,9 +115,8 @@ def precision_named(name: Any) -> Precision:
 
 
 def stays_float32(name: str, shape: Shape) -> bool:
-    """Whether a parameter is never packed: A_log, D, norms, biases, the convolution, and all that is no matrix."""
-    small = name.endswith((".A_log", ".D", ".bias")) or ".norm" in name or ".conv1d." in name
-    return small or len(shape) != 2 or 0 in shape
+    """Whether a parameter is never packed: the few sensitive ones, and whatever is not a matrix."""
+    return small_and_sensitive(name) or len(shape) != 2 or 0 in shape
 
 
 def precision_of(name: str, shape: Shape, wanted: str) -> str:

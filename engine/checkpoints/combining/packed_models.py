@@ -27,17 +27,17 @@ from engine.checkpoints.combining.number_formats import (
     precision_of,
     stays_float32,
 )
-from engine.checkpoints.store.safe_reading import DAMAGED, TensorFile, parse_json
-from engine.checkpoints.store.writing import as_float32
 from engine.errors import CheckpointError
+from engine.safe_reading import DAMAGED, parse_json
+from engine.tensor_file import TensorFile, TensorSource, as_float32, piece_rows, pieces_of, type_name
 
 __all__ = [
     "PRECISIONS",
     "PackedModel",
+    "PackedSource",
     "PackedTensor",
     "logical_shapes",
     "open_packed",
-    "pack",
     "pack_model",
     "pack_tensor",
     "packed_bytes",
@@ -45,6 +45,7 @@ __all__ = [
     "precision_of",
     "stays_float32",
     "unpack",
+    "unpack_pieces",
 ]
 
 METADATA_PRECISION, METADATA_TENSORS = "codecoil.precision", "codecoil.tensors"
@@ -120,12 +121,7 @@ class PackedModel(Mapping[str, np.ndarray]):
     @property
     def metadata(self) -> dict[str, str]:
         """What goes into its header."""
-        described = {name: [tensor.precision, list(tensor.shape)] for name, tensor in self.packed.items()}
-        return {
-            "format": "pt",  # transformers asks for it
-            METADATA_PRECISION: self.precision,
-            METADATA_TENSORS: json.dumps(described, ensure_ascii=False, separators=(",", ":")),
-        }
+        return _metadata(self.precision, {name: (one.precision, one.shape) for name, one in self.packed.items()})
 
 
 def pack_model(parameters: Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]], wanted: str) -> PackedModel:
@@ -135,10 +131,53 @@ def pack_model(parameters: Mapping[str, np.ndarray] | Iterable[tuple[str, np.nda
     return PackedModel(wanted, {name: pack_tensor(name, array, wanted) for name, array in pairs})
 
 
-def pack(parameters: Mapping[str, np.ndarray], wanted: str) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Tensors and metadata of a safetensors file that holds `parameters` in precision `wanted`."""
-    model = pack_model(parameters, wanted)
-    return model.tensors, model.metadata
+class PackedSource(TensorSource):
+    """The tensors of a safetensors file that holds `parameters` in precision `wanted`, packed when they are read.
+
+    What needs no scales is packed a piece at a time; the others are held, packed, until all their parts are read.
+    """
+
+    def __init__(self, parameters: Mapping[str, np.ndarray], shapes: Mapping[str, Shape], wanted: str) -> None:
+        self._parameters, self._wanted = parameters, wanted
+        self._precisions = {name: PRECISIONS[precision_of(name, shape, wanted)] for name, shape in shapes.items()}
+        self._places: dict[str, tuple[str, str]] = {}  # by key in the file: parameter and part
+        self.described: dict[str, tuple[str, Shape]] = {}
+        for name, precision in self._precisions.items():
+            for part, (dtype, shape) in precision.stored(shapes[name]).items():
+                self._places[_key(name, part)] = (name, part)
+                self.described[_key(name, part)] = (type_name(name, np.dtype(dtype)), shape)
+        self.metadata = _metadata(wanted, {name: (self._precisions[name].name, shapes[name]) for name in shapes})
+        self._held: dict[str, Parts] = {}
+
+    def __getitem__(self, key: str) -> np.ndarray:
+        return np.concatenate(list(self.pieces(key)))
+
+    def pieces(self, key: str) -> Iterator[np.ndarray]:
+        name, part = self._places[key]
+        if list(self._precisions[name].stored((1, self._precisions[name].block))) == [""]:
+            for piece in pieces_of(self._parameters, name):
+                yield pack_tensor(name, piece, self._wanted).parts[""]
+            return
+        parts = self._held.pop(name, None) or dict(pack_tensor(name, self._parameters[name], self._wanted).parts)
+        yield parts.pop(part)
+        if parts:
+            self._held[name] = parts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def _metadata(wanted: str, described: Mapping[str, tuple[str, Shape]]) -> dict[str, str]:
+    """What goes into the header of a packed file."""
+    tensors = {name: [precision, list(shape)] for name, (precision, shape) in described.items()}
+    return {
+        "format": "pt",  # transformers asks for it
+        METADATA_PRECISION: wanted,
+        METADATA_TENSORS: json.dumps(tensors, ensure_ascii=False, separators=(",", ":")),
+    }
 
 
 # ---- reading
@@ -173,6 +212,22 @@ def unpack(file: TensorFile, name: str) -> np.ndarray:
         raise CheckpointError(f"{file.path} holds no {ascii(name)[:80]}.", DAMAGED)
     tensor = _packed(file, name, *described[name], str(file.path))
     return PackedModel(tensor.precision, {name: tensor})[name]
+
+
+def unpack_pieces(file: TensorFile, name: str) -> Iterator[np.ndarray]:
+    """The rows of one parameter of a packed file, float32, a piece at a time; its pages are given back at the end."""
+    described = _described(file.metadata.get(METADATA_TENSORS, "{}"), str(file.path))
+    if name not in described:
+        raise CheckpointError(f"{file.path} holds no {ascii(name)[:80]}.", DAMAGED)
+    tensor = _packed(file, name, *described[name], str(file.path))
+    rows = tensor.shape[0]
+    step = piece_rows(4 * math.prod(tensor.shape[1:]))
+    for first in range(0, rows, step):
+        parts = {key: part[first : first + step] if len(part) == rows else part for key, part in tensor.parts.items()}
+        piece = PackedTensor(tensor.precision, (min(step, rows - first), *tensor.shape[1:]), parts)
+        yield PackedModel(tensor.precision, {name: piece})[name]
+    for part in tensor.parts:
+        file.forget(_key(name, part))
 
 
 @lru_cache(maxsize=8)  # a model is read one parameter at a time

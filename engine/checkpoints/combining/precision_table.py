@@ -14,8 +14,8 @@ from engine.checkpoints.combining.packed_models import (
     packed_bytes,
     precision_named,
 )
-from engine.checkpoints.store.writing import as_float32
 from engine.errors import CheckpointError
+from engine.tensor_file import as_float32
 
 Evaluate = Callable[[Mapping[str, np.ndarray]], float]
 

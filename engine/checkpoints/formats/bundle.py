@@ -18,9 +18,9 @@ from engine.checkpoints.formats.output import export_file
 from engine.checkpoints.formats.zip_entries import CHUNK, ZipEntries, plain_name
 from engine.checkpoints.store.manifest import MANIFEST_FILE, MAX_BYTES, RESUME_FOLDER, Manifest, read_manifest
 from engine.checkpoints.store.progress import Report, Tally
-from engine.checkpoints.store.safe_reading import DAMAGED, open_plain
 from engine.checkpoints.store.writing import Disk, hold, in_words, need_space, remove_tree
 from engine.errors import CheckpointError
+from engine.safe_reading import DAMAGED, open_plain
 
 SUFFIX = ".coil"
 MOMENT = (1980, 1, 1, 0, 0, 0)  # the first that zip knows; a real one would change the bytes

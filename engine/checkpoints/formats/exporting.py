@@ -76,7 +76,7 @@ def _hugging_face(
     with store.load_parameters(manifest.id) as parameters:
         tokenizer = store.tokenizer_path(manifest.id)
         card = _card(store, manifest)
-        counted = Counted(parameters, Tally(2 * _nbytes(parameters.config), report))  # to describe them, to write them
+        counted = Counted(parameters, Tally(_nbytes(parameters.config), report))
         hugging_face.write_folder(out, parameters.config, counted, tokenizer, precision, card)
     return () if tokenizer else ("The checkpoint has no tokenizer, so the folder has none.",)
 

@@ -1,11 +1,11 @@
-"""Folders in Hugging Face format, both ways, with every header checked before a tensor is touched.
+"""Folders in Hugging Face format: import, and export that `transformers` loads to the same logits.
 
-Import takes one file or shards, float32, float16 or bfloat16, a tied or a separate head, and both spellings of the
-embedding's name. Export writes what `transformers` loads to the same logits.
+`engine.model.files` reads the model; here its tokenizer joins it.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,15 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from engine.checkpoints.formats.imported import Imported, check_finite, tokenizer_content
+from engine.checkpoints.formats.imported import Imported, tokenizer_content
 from engine.checkpoints.formats.output import export_folder, json_bytes
-from engine.checkpoints.store.safe_reading import TensorFile, config_from_keys, read_json
 from engine.corpus.tokens.tokenizer import Tokenizer
+from engine.devices import Device
 from engine.errors import CheckpointError
-from engine.model.config import ModelConfig, decays
-from engine.model.files import CONFIG_FILE, EMBEDDING, HEAD, INDEX_FILE, OTHER_SPELLINGS, WEIGHTS_FILE
+from engine.model.config import ModelConfig, stays_float32
+from engine.model.files import CONFIG_FILE, METADATA, WEIGHTS_FILE, FolderParameters, read_config
+from engine.model.model import Model, load_model
+from engine.tensor_file import TensorSource, as_float32, pieces_of, type_name
 
 TOKENIZER_FILE, GENERATION_FILE = "tokenizer.json", "generation_config.json"
 TOKENIZER_CONFIG_FILE, CARD_FILE = "tokenizer_config.json", "README.md"
@@ -29,9 +31,6 @@ PRECISIONS = {
     "bfloat16": np.dtype(ml_dtypes.bfloat16),
     "float16": np.dtype(np.float16),
 }
-READABLE = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}
-MAX_SHARDS = 1024
-REMEDY = "The files do not belong together."
 
 
 # ---- import
@@ -39,122 +38,28 @@ REMEDY = "The files do not belong together."
 
 def read_folder(folder: Path, tokenizer: Path | None = None) -> Imported:
     """The model in `folder`; `tokenizer` is where its tokenizer is, if not beside it."""
-    keys = read_json(_real(folder / CONFIG_FILE))
-    if not isinstance(keys, dict):
-        raise CheckpointError(f"{folder / CONFIG_FILE} does not hold an object.", "Choose another folder.")
-    config = config_from_keys(keys, str(folder / CONFIG_FILE))
+    config = read_config(folder)
     parameters = FolderParameters(folder, config)
     count = len(parameters.files)
     notes = [f"Stored as {parameters.precision} in {count} file{'s' * (count != 1)}."]
     if config.tie_word_embeddings and parameters.has_other_head():
-        notes.append("The files hold a head of their own, but config.json ties it to the embedding: it was left out.")
+        notes.append("The separate output head in the files was ignored: config.json ties it to the embedding.")
     content = None
     place = tokenizer or folder
     if tokenizer is not None or any((folder / name).exists() for name in (TOKENIZER_FILE, "vocab.json")):
         content = tokenizer_content(place, config.vocab_size)
     else:
-        notes.append("It came without a tokenizer.")
+        notes.append("No tokenizer was included.")
     return Imported(config, parameters, content, parameters.precision, str(folder), tuple(notes))
 
 
-class FolderParameters(Mapping[str, np.ndarray]):
-    """Parameters by our names, mapped.  Names, shapes and types have been checked when this exists."""
-
-    def __init__(self, folder: Path, config: ModelConfig) -> None:
-        self.folder, self._shapes = folder, config.parameter_shapes()
-        self.files = [TensorFile(path) for path in _weight_files(folder)]
-        self._found: dict[str, tuple[TensorFile, str]] = {}
-        for file in self.files:
-            for stored in file:
-                name = OTHER_SPELLINGS.get(stored, stored)
-                if name in self._found:
-                    raise CheckpointError(f"{folder}: {stored} is there twice.", REMEDY)
-                self._found[name] = (file, stored)
-        self._check_names(config.tie_word_embeddings)
-        self.precision = self._check_tensors()
-
-    def _check_names(self, tied: bool) -> None:
-        missing = sorted(self._shapes.keys() - self._found.keys())
-        extra = sorted(self._found.keys() - self._shapes.keys() - ({HEAD} if tied else set()))
-        said = [
-            f"{what}: {', '.join(names[:5])}{f' and {len(names) - 5} more' if len(names) > 5 else ''}"
-            for what, names in (("missing", missing), ("unexpected", extra))
-            if names
-        ]
-        if said:
-            raise CheckpointError(f"{self.folder}: {'; '.join(said)}.", "The files do not belong to this config.json.")
-
-    def _check_tensors(self) -> str:
-        kinds = set()
-        for name, shape in self._shapes.items():
-            file, stored = self._found[name]
-            entry = file.entries[stored]
-            if entry.shape != shape:
-                raise CheckpointError(
-                    f"{self.folder}: {stored} has shape {entry.shape}; config.json wants {shape}.", REMEDY
-                )
-            if entry.dtype not in READABLE:
-                raise CheckpointError(
-                    f"{self.folder}: {stored} is stored as {entry.dtype}.",
-                    "Only float32, float16 and bfloat16 can be read.",
-                )
-            if not stays_float32(name):
-                kinds.add(READABLE[entry.dtype])
-        return kinds.pop() if len(kinds) == 1 else "float32"
-
-    def has_other_head(self) -> bool:
-        """Whether there is a head whose numbers are not those of the embedding."""
-        if HEAD not in self._found or HEAD in self._shapes:
-            return False
-        (file, stored), (other, embedding) = self._found[HEAD], self._found[EMBEDDING]
-        return file.entries[stored].shape != self._shapes[EMBEDDING] or not np.array_equal(
-            file[stored], other[embedding]
-        )
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        file, stored = self._found[name]
-        if name not in self._shapes:
-            raise KeyError(name)
-        return check_finite(file[stored], stored, str(self.folder))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._shapes)
-
-    def __len__(self) -> int:
-        return len(self._shapes)
-
-
-def _weight_files(folder: Path) -> list[Path]:
-    if (folder / WEIGHTS_FILE).exists():
-        return [_real(folder / WEIGHTS_FILE)]
-    if not (folder / INDEX_FILE).exists():
-        raise CheckpointError(
-            f"{folder} holds no {WEIGHTS_FILE}.",
-            "Choose a folder in Hugging Face format with safetensors (pickled .bin files are never read).",
-        )
-    index = read_json(_real(folder / INDEX_FILE), 16 << 20)
-    weight_map = index.get("weight_map") if isinstance(index, dict) else None
-    if not isinstance(weight_map, dict) or not all(isinstance(name, str) for name in weight_map.values()):
-        raise CheckpointError(f"{folder / INDEX_FILE} has no weight_map.", "Copy or download the file again.")
-    names = sorted(set(weight_map.values()))
-    if len(names) > MAX_SHARDS or any(
-        Path(name).name != name or "\\" in name or "\0" in name or not name.endswith(".safetensors") for name in names
-    ):
-        raise CheckpointError(
-            f"{folder / INDEX_FILE} names files that cannot be parts of a model.", "Do not use this model."
-        )
-    return [_real(folder / name) for name in names]
-
-
-def _real(path: Path) -> Path:
-    """Where a file is: a folder that the user names may hold links (Hugging Face's own cache is made of them)."""
-    try:
-        return path.resolve(strict=True)
-    except (OSError, RuntimeError) as error:
-        cause = getattr(error, "strerror", None) or str(error)
-        raise CheckpointError(
-            f"{path} cannot be read: {cause}.", "Choose a model folder in Hugging Face format."
-        ) from error
+def load_folder(folder: Path, device: Device) -> tuple[Model, Tokenizer]:
+    """The model in `folder` on `device`, and its tokenizer: as if it were imported first, with the same checks."""
+    imported = read_folder(folder)
+    if imported.tokenizer is None:
+        raise CheckpointError(f"{folder} holds no tokenizer.", "Choose a folder with a tokenizer.json.")
+    tokenizer = Tokenizer(json.loads(imported.tokenizer), str(folder))
+    return load_model(folder, device), tokenizer
 
 
 # ---- export
@@ -177,7 +82,7 @@ def write_folder(
     ids, names = _special_tokens(tokenizer)
     with export_folder(out, FILES) as writer:
         writer.write_file(CONFIG_FILE, json_bytes(_config_keys(config, precision, ids)))
-        writer.write_tensors(WEIGHTS_FILE, rounded, {"format": "pt"})
+        writer.write_tensors(WEIGHTS_FILE, rounded, METADATA, rounded.described)
         writer.write_file(GENERATION_FILE, json_bytes({"_from_model_config": True, "do_sample": False, **ids}))
         if tokenizer is not None:
             writer.copy_file(TOKENIZER_FILE, tokenizer)
@@ -186,33 +91,34 @@ def write_folder(
             writer.write_file(CARD_FILE, card.encode())
 
 
-class _Rounded(Mapping[str, np.ndarray]):
-    """Parameters in a type; one that float16 cannot hold is refused, not made infinite."""
+class _Rounded(TensorSource):
+    """Parameters in one type; a value that float16 cannot hold is refused rather than made infinite."""
 
     def __init__(self, parameters: Mapping[str, np.ndarray], config: ModelConfig, dtype: np.dtype) -> None:
-        self._parameters, self._names, self._dtype = parameters, list(config.parameter_shapes()), dtype
+        self._parameters = parameters
+        shapes = config.parameter_shapes()
+        self._types = {name: np.dtype(np.float32) if stays_float32(name) else dtype for name in shapes}
+        self.described = {name: (type_name(name, self._types[name]), shape) for name, shape in shapes.items()}
 
     def __getitem__(self, name: str) -> np.ndarray:
-        array = np.asarray(self._parameters[name])
-        dtype = np.dtype(np.float32) if stays_float32(name) else self._dtype
-        if array.dtype == dtype:
-            return array
-        with np.errstate(over="ignore"):
-            array = array.astype(dtype)
-        if not np.isfinite(array).all():
-            raise CheckpointError(f"{name} holds values that {dtype} cannot hold.", "Export as float32 or bfloat16.")
-        return array
+        return np.concatenate(list(self.pieces(name)))
+
+    def pieces(self, name: str) -> Iterator[np.ndarray]:
+        dtype = self._types[name]
+        for piece in pieces_of(self._parameters, name):
+            with np.errstate(over="ignore"):
+                rounded = as_float32(piece).astype(dtype, copy=False)
+            if not np.isfinite(rounded).all():
+                raise CheckpointError(
+                    f"{name} holds values that {dtype} cannot represent.", "Export as float32 or bfloat16."
+                )
+            yield rounded
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._types)
 
     def __len__(self) -> int:
-        return len(self._names)
-
-
-def stays_float32(name: str) -> bool:
-    """Whether a parameter is never stored in fewer bits: A_log, D, norms, biases and the convolution."""
-    return not decays(name) or ".conv1d." in name
+        return len(self._types)
 
 
 def _config_keys(config: ModelConfig, precision: str, ids: dict[str, int]) -> dict[str, Any]:

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.checkpoints.store.safe_reading import read_plain
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.corpus.tokens.tokenizer_files import MAX_FILE_BYTES, read_description
+from engine.corpus.tokens.tokenizer_trial import try_tokenizer
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
+from engine.safe_reading import read_plain
+from engine.tensor_file import not_finite
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt", "added_tokens.json", "tokenizer_config.json")
 
@@ -37,6 +39,7 @@ def tokenizer_content(path: Path, vocab_size: int) -> bytes:
         if file.exists() and not file.is_file():
             raise CheckpointError(f"{file} is not a plain file.", "Copy the file to its place.")
     tokenizer = Tokenizer.load(path)
+    try_tokenizer(tokenizer)
     if not tokenizer.fits(vocab_size):
         raise CheckpointError(
             f"{path} has ids up to {tokenizer.vocab_size - 1}; the model has {vocab_size} entries.",
@@ -50,8 +53,6 @@ def tokenizer_content(path: Path, vocab_size: int) -> bytes:
 
 def check_finite(array: np.ndarray, name: str, where: str) -> np.ndarray:
     """`array`, if all its numbers are finite."""
-    finite = np.isfinite(array)
-    if not finite.all():
-        bad = finite.size - np.count_nonzero(finite)
-        raise CheckpointError(f"{where}: {name} holds {bad} values that are not finite.", "The model is damaged.")
+    if bad := not_finite(array):
+        raise CheckpointError(f"{where}: {name} holds {bad} NaN or infinite values.", "The model is damaged.")
     return array

@@ -14,11 +14,11 @@ from engine.checkpoints.formats.imported import Imported
 from engine.checkpoints.store.contents import WORK
 from engine.checkpoints.store.manifest import MANIFEST_FILE, MAX_BYTES, Facts, Manifest, read_manifest
 from engine.checkpoints.store.progress import Report, Tally
-from engine.checkpoints.store.safe_reading import check_name, open_plain, read_plain
 from engine.checkpoints.store.store import CheckpointStore
 from engine.checkpoints.store.writing import in_words
 from engine.errors import CheckpointError
 from engine.model.files import CONFIG_FILE, INDEX_FILE
+from engine.safe_reading import check_name, open_plain, read_plain
 
 SOURCE_HASH = "source_sha256"  # the option by which an import is known again
 CHUNK = 4 << 20

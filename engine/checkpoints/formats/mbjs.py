@@ -25,9 +25,10 @@ from pathlib import Path
 import numpy as np
 
 from engine.checkpoints.formats.imported import Imported, check_finite, tokenizer_content
-from engine.checkpoints.store.safe_reading import MAX_LAYERS, open_plain
 from engine.errors import CheckpointError, ConfigError
 from engine.model.config import ModelConfig
+from engine.model.files import MAX_LAYERS
+from engine.safe_reading import open_plain
 
 MAGIC, CRC_MAGIC, TRAILER = 0x4D424A53, 0x52435645, 8
 LAYER_KINDS = ("mamba1", "mamba2", "mamba3", "attention")

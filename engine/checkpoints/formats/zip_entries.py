@@ -14,8 +14,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from engine.checkpoints.store.safe_reading import DAMAGED, check_file_name
 from engine.errors import CheckpointError
+from engine.safe_reading import DAMAGED, check_file_name
 
 MOST_ENTRIES, MOST_DIRECTORY = 300, 128 << 10
 CHUNK = 4 << 20

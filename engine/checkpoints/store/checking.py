@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.checkpoints.store.contents import Survey
 from engine.checkpoints.store.delta import check_part
-from engine.checkpoints.store.loading import PLAIN_TYPES, is_plain, read_parameter, shape_complaints
+from engine.checkpoints.store.loading import PLAIN_TYPES, is_plain, parameter_pieces, shape_complaints
 from engine.checkpoints.store.manifest import (
     CONFIG_FILE,
     HISTORY_FILE,
@@ -24,12 +24,13 @@ from engine.checkpoints.store.manifest import (
     Manifest,
 )
 from engine.checkpoints.store.progress import Report, Tally
-from engine.checkpoints.store.safe_reading import TensorFile, open_plain, parse_json, read_config, read_plain
 from engine.errors import CheckpointError, CodecoilError
 from engine.model.config import ModelConfig
+from engine.model.files import read_config_file
+from engine.safe_reading import open_plain, parse_json, read_plain
+from engine.tensor_file import TensorFile, not_finite
 
 CHUNK = 4 << 20
-AT_ONCE = 1 << 20  # numbers that are looked at together
 MAX_HISTORY_BYTES, MAX_TOKENIZER_BYTES = 256 << 20, 128 << 20
 
 
@@ -119,7 +120,7 @@ def _own_findings(manifest: Manifest, folder: Path, tally: Tally) -> Iterator[Fi
             yield Finding(name, f"It has {found.size} bytes; {record.size} were written.")
         elif found.sha256 != record.sha256:
             yield Finding(name, "Its content is not what was written (the hash differs).")
-    for name, read in ((CONFIG_FILE, read_config), (HISTORY_FILE, read_history)):
+    for name, read in ((CONFIG_FILE, read_config_file), (HISTORY_FILE, read_history)):
         if (own / name).exists():
             try:
                 read(own / name)
@@ -141,7 +142,7 @@ def _opened(path: Path, name: str) -> tuple[TensorFile | None, list[Finding]]:
 
 def _config(manifest: Manifest, folder: Path) -> ModelConfig | None:
     try:
-        return read_config(folder / manifest.id / CONFIG_FILE)
+        return read_config_file(folder / manifest.id / CONFIG_FILE)
     except CheckpointError:
         return None  # found and told by `_own_findings`
 
@@ -171,11 +172,9 @@ def _whole_words(config: ModelConfig, file: TensorFile) -> Iterator[str]:
     complaints = shape_complaints(file, config)
     yield from complaints
     plain = is_plain(file)
-    for name in file.entries if plain or complaints else config.parameter_shapes():
-        if plain or not complaints:
-            yield from _finite_words(name, read_parameter(file, name) if not plain else file[name])
-            if name in file.entries:
-                file.forget(name)
+    if plain or not complaints:
+        for name in file.entries if plain else config.parameter_shapes():
+            yield from _finite_words(name, file.pieces(name) if plain else parameter_pieces(file, name))
 
 
 def _delta_words(manifest: Manifest, config: ModelConfig, file: TensorFile) -> Iterator[str]:
@@ -201,7 +200,7 @@ def _delta_words(manifest: Manifest, config: ModelConfig, file: TensorFile) -> I
             if entry.dtype not in PLAIN_TYPES:
                 yield f"{key} is stored as {entry.dtype}; a delta holds floats."
             else:
-                yield from _finite_words(key, file[key])
+                yield from _finite_words(key, file.pieces(key))
 
 
 def _index_words(key: str, file: TensorFile, rows: int) -> Iterator[str]:
@@ -213,14 +212,9 @@ def _index_words(key: str, file: TensorFile, rows: int) -> Iterator[str]:
         yield f"{key} names a row twice."
 
 
-def _finite_words(name: str, array: np.ndarray) -> Iterator[str]:
-    flat = array.reshape(-1)
-    count = 0
-    for start in range(0, flat.size, AT_ONCE):
-        part = flat[start : start + AT_ONCE]
-        count += part.size - int(np.count_nonzero(np.isfinite(part)))
-    if count:
-        yield f"{name} holds {count} values that are not finite (NaN or infinity)."
+def _finite_words(name: str, pieces: Iterable[np.ndarray]) -> Iterator[str]:
+    if count := sum(map(not_finite, pieces)):
+        yield f"{name} holds {count} NaN or infinite values."
 
 
 def _tokenizer_findings(chain: list[Manifest], config: ModelConfig | None, folder: Path) -> list[Finding]:
@@ -229,6 +223,7 @@ def _tokenizer_findings(chain: list[Manifest], config: ModelConfig | None, folde
     if owner is None or not (folder / owner.id / TOKENIZER_FILE).exists():
         return []
     from engine.corpus.tokens.tokenizer import Tokenizer  # slow to import, and only verifying needs it
+    from engine.corpus.tokens.tokenizer_trial import try_tokenizer
 
     try:
         data = read_plain(folder / owner.id / TOKENIZER_FILE, MAX_TOKENIZER_BYTES)
@@ -236,6 +231,7 @@ def _tokenizer_findings(chain: list[Manifest], config: ModelConfig | None, folde
         if not isinstance(content, dict):
             return [Finding(TOKENIZER_FILE, "It does not hold an object.")]
         tokenizer = Tokenizer(content, TOKENIZER_FILE)
+        try_tokenizer(tokenizer)
     except CodecoilError as error:
         return [Finding(TOKENIZER_FILE, error.message)]
     if config is not None and not tokenizer.fits(config.vocab_size):

@@ -22,8 +22,8 @@ from engine.checkpoints.store.manifest import (
     NewerSchemaError,
     read_manifest,
 )
-from engine.checkpoints.store.safe_reading import read_plain
 from engine.errors import CheckpointError
+from engine.safe_reading import read_plain
 
 TRASH, WORK, LOCK = "trash", "work", "lock"
 MAX_CHAIN = 64

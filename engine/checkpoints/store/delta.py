@@ -201,16 +201,40 @@ def apply_parts(array: np.ndarray, parts: Iterable[DeltaPart], tensors: Mapping[
         if part.kind == "rows":
             result[part.first : part.last] = tensors[part.tensor]
         elif part.kind == "indexed_rows":
-            rows = np.asarray(tensors[part.index])
-            if rows.dtype.kind not in "iu":
-                raise CheckpointError(f"The delta's rows of {part.parameter} are not whole numbers.")
-            if rows.size and not (rows.min() >= 0 and rows.max() < result.shape[0]):
-                raise CheckpointError(f"The delta changes a row of {part.parameter} that is not there.")
-            result[rows] = tensors[part.tensor]
+            result[checked_rows(part, tensors, len(result))] = tensors[part.tensor]
         else:
             up, down = _float32(tensors[part.up]), _float32(tensors[part.down])
             result += np.float32(part.scale) * (up @ down)
     return result
+
+
+def replace_rows(
+    piece: np.ndarray, parts: Iterable[DeltaPart], tensors: Mapping[str, np.ndarray], first: int, shape: tuple[int, ...]
+) -> np.ndarray:
+    """Rows `first` and following of a parameter of `shape`, with those rows replaced that `parts` replace."""
+    result = np.array(piece, np.float32)
+    last = first + len(piece)
+    for part in parts:
+        check_part(part, shape, {key: tensors[key].shape for key in part.keys if key in tensors})
+        if part.kind == "rows":
+            start, stop = max(first, part.first), min(last, part.last)
+            if start < stop:
+                result[start - first : stop - first] = tensors[part.tensor][start - part.first : stop - part.first]
+        else:
+            rows = checked_rows(part, tensors, shape[0])
+            here = np.flatnonzero((rows >= first) & (rows < last))
+            result[rows[here] - first] = tensors[part.tensor][here]
+    return result
+
+
+def checked_rows(part: DeltaPart, tensors: Mapping[str, np.ndarray], count: int) -> np.ndarray:
+    """The row numbers of an `indexed_rows` part of a parameter with `count` rows."""
+    rows = np.asarray(tensors[part.index])
+    if rows.dtype.kind not in "iu":
+        raise CheckpointError(f"The delta's row numbers for {part.parameter} are not integers.")
+    if rows.size and not (rows.min() >= 0 and rows.max() < count):
+        raise CheckpointError(f"The delta changes a row of {part.parameter} that does not exist.")
+    return rows
 
 
 def check_part(part: DeltaPart, shape: tuple[int, ...], found: Mapping[str, tuple[int, ...]]) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engine.checkpoints.store.delta import DeltaPart, apply_parts, check_part, parts_by_parameter
+from engine.checkpoints.store.delta import DeltaPart, apply_parts, check_part, parts_by_parameter, replace_rows
 from engine.checkpoints.store.manifest import CONFIG_FILE, Manifest
-from engine.checkpoints.store.safe_reading import TensorFile, read_config
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
+from engine.model.files import read_config_file
+from engine.tensor_file import TensorFile, TensorSource, as_float32, row_pieces
 
 if TYPE_CHECKING:
     from engine.checkpoints.store.reading import StoreReader
@@ -23,11 +24,10 @@ if TYPE_CHECKING:
 PLAIN_TYPES = ("F32", "F16", "BF16", "F64")
 
 
-class LoadedParameters(Mapping[str, np.ndarray]):
+class LoadedParameters(TensorSource):
     """float32 parameters by Hugging Face name, in the order of `config.parameter_shapes()`.
 
-    A float32 tensor that no delta changes is a read-only view of the file: copy it before writing. `items()` lets go of
-    a tensor's pages once the next one is asked for, so that a pass over a model needs the memory of one tensor.
+    A float32 tensor that no delta changes is a read-only view of the file: copy it before writing.
     """
 
     def __init__(self, config: ModelConfig, base: TensorFile, deltas: list[tuple[tuple[DeltaPart, ...], TensorFile]]):
@@ -49,17 +49,29 @@ class LoadedParameters(Mapping[str, np.ndarray]):
                 array = apply_parts(array, by_name[name], file)
         return array
 
+    def pieces(self, name: str) -> Iterator[np.ndarray]:
+        """float32 rows; rows that a delta replaces are replaced piece by piece, a low-rank pair needs all of them."""
+        changes = [(by_name[name], file) for by_name, file in self._layers if name in by_name]
+        if any(part.kind == "low_rank" for parts, _ in changes for part in parts):
+            yield from row_pieces(self[name])
+            return
+        first = 0
+        for piece in parameter_pieces(self.base, name):
+            for parts, file in changes:
+                piece = replace_rows(piece, parts, file, first, self._shapes[name])
+            yield piece
+            first += len(piece)
+
+    def __contains__(self, name: object) -> bool:  # Mapping's own would read the tensor
+        return name in self._shapes
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._shapes)
 
     def __len__(self) -> int:
         return len(self._shapes)
 
-    def items(self) -> ItemsView[str, np.ndarray]:
-        return _PassingItems(self)
-
     def forget(self, name: str) -> None:
-        """Give back the pages of a tensor that has been used."""
         if name in self.base.entries:
             self.base.forget(name)
 
@@ -76,17 +88,9 @@ class LoadedParameters(Mapping[str, np.ndarray]):
         self.close()
 
 
-class _PassingItems(ItemsView[str, np.ndarray]):
-    def __iter__(self) -> Iterator[tuple[str, np.ndarray]]:
-        parameters = self._mapping
-        for name in parameters:
-            yield name, parameters[name]
-            parameters.forget(name)
-
-
 def load(chain: list[Manifest], folder: Path) -> LoadedParameters:
     """The parameters of `chain`: a checkpoint, its base, and so on; `folder` is the store's."""
-    config = read_config(folder / chain[0].id / CONFIG_FILE)
+    config = read_config_file(folder / chain[0].id / CONFIG_FILE)
     files = []
     for manifest in chain:
         file = TensorFile(folder / manifest.id / manifest.weights_file)
@@ -120,8 +124,7 @@ def load_checkpoint(store: StoreReader, which: str, device: Device) -> tuple[Mod
             )
         model = Model(parameters.config, device)
         try:
-            for name, array in parameters.items():
-                model.parameters[name] = array
+            model.parameters.fill(parameters)
         except BaseException:
             model.close()
             raise
@@ -146,11 +149,20 @@ def read_parameter(file: TensorFile, name: str) -> np.ndarray:
     """One parameter as float32: a view where it is stored so."""
     entry = file.entries.get(name)
     if entry is not None and entry.dtype in PLAIN_TYPES:
-        array = file[name]
-        return array if array.dtype == np.float32 else array.astype(np.float32)
+        return as_float32(file[name])
     from engine.checkpoints.combining import packed_models
 
     return packed_models.unpack(file, name)
+
+
+def parameter_pieces(file: TensorFile, name: str) -> Iterator[np.ndarray]:
+    """The rows of one parameter, float32, a piece at a time."""
+    entry = file.entries.get(name)
+    if entry is not None and entry.dtype in PLAIN_TYPES:
+        return map(as_float32, file.pieces(name))
+    from engine.checkpoints.combining import packed_models
+
+    return packed_models.unpack_pieces(file, name)
 
 
 def checked_shapes(file: TensorFile, config: ModelConfig) -> dict[str, tuple[int, ...]]:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from engine.tensor_file import TensorSource, pieces_of
+
 Report = Callable[[int, int], None]  # bytes done, bytes in all; what it raises ends the job, and nothing half stays
 
 
@@ -22,8 +24,8 @@ class Tally:
             self._report(self._done, self._total)
 
 
-class Counted(Mapping[str, np.ndarray]):
-    """Parameters that report when they are fetched."""
+class Counted(TensorSource):
+    """Parameters that report how many bytes have been fetched."""
 
     def __init__(self, parameters: Mapping[str, np.ndarray], tally: Tally) -> None:
         self._parameters, self._tally = parameters, tally
@@ -32,6 +34,11 @@ class Counted(Mapping[str, np.ndarray]):
         array = self._parameters[name]
         self._tally.add(array.nbytes)
         return array
+
+    def pieces(self, name: str) -> Iterator[np.ndarray]:
+        for piece in pieces_of(self._parameters, name):
+            self._tally.add(piece.nbytes)
+            yield piece
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._parameters)

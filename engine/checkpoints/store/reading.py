@@ -37,9 +37,10 @@ from engine.checkpoints.store.manifest import (
     Manifest,
 )
 from engine.checkpoints.store.progress import Report
-from engine.checkpoints.store.safe_reading import TensorFile, read_config
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
+from engine.model.files import read_config_file
+from engine.tensor_file import TensorFile
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class StoreReader:
         return self.folder / self.get(which).id
 
     def config(self, which: str) -> ModelConfig:
-        return read_config(self.folder_of(which) / CONFIG_FILE)
+        return read_config_file(self.folder_of(which) / CONFIG_FILE)
 
     def tokenizer_path(self, which: str) -> Path | None:
         """The tokenizer.json of a checkpoint: its own, or that of its base; None where there is none."""

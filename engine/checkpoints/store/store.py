@@ -43,15 +43,15 @@ from engine.checkpoints.store.manifest import (
 )
 from engine.checkpoints.store.moves import StoreMoves
 from engine.checkpoints.store.reading import DiskUse, StoreReader
-from engine.checkpoints.store.safe_reading import MAX_NAME, MAX_NAME_BYTES
 from engine.checkpoints.store.writing import Disk, FolderWriter, in_words, need_space
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
+from engine.model.files import METADATA
+from engine.safe_reading import MAX_NAME, MAX_NAME_BYTES
 
 __all__ = ["CheckpointStore", "DiskUse", "Facts", "Finding", "Manifest", "Retention", "Trashed", "Unreadable"]
 
 Resume = Mapping[str, bytes | Mapping[str, np.ndarray]]
-METADATA = {"format": "pt"}  # transformers reads no file without it
 PLACEHOLDER = FileRecord("0" * 64, 0)
 
 
@@ -75,25 +75,29 @@ class CheckpointStore(StoreReader):
         history: Iterable[dict[str, Any]] = (),
         resume: Resume | None = None,
     ) -> Manifest:
-        """Write a whole checkpoint.  Parameters are read one at a time, in any float type.
+        """Write a full checkpoint.  Parameters, of any float type, are read a piece at a time.
 
         `tokenizer`: content or path of a tokenizer.json.  `resume`: files by name, as bytes or as tensors.
         """
         shapes = config.parameter_shapes()
-        if missing := [name for name in shapes if name not in parameters]:
+        present = set(parameters)
+        if missing := [name for name in shapes if name not in present]:
             raise CheckpointError(f"The parameter {missing[0]} is missing, so the model cannot be saved.")
 
-        def weights(writer: FolderWriter) -> None:
-            if precision == "float32":
-                writer.write_tensors(WEIGHTS_FILE, parameters, METADATA, shapes)
-            else:
-                from engine.checkpoints.combining.packed_models import pack  # heavy, and seldom needed
+        content = parameters, METADATA, {name: ("F32", shape) for name, shape in shapes.items()}
+        nbytes = 4 * config.parameter_count
+        if precision != "float32":
+            from engine.checkpoints.combining.packed_models import PackedSource, packed_bytes  # heavy, seldom needed
 
-                writer.write_tensors(WEIGHTS_FILE, *pack(parameters, precision))
-
+            packed = PackedSource(parameters, shapes, precision)
+            content, nbytes = (packed, packed.metadata, packed.described), packed_bytes(shapes, precision)
         draft = self._draft(facts, "whole", precision=precision)
-        if precision == "float32" and self.folder.is_dir():
-            need_space(self.folder, 4 * config.parameter_count, f"{facts.name} cannot be saved")
+        if self.folder.is_dir():
+            need_space(self.folder, nbytes, f"{facts.name} cannot be saved")
+
+        def weights(writer: FolderWriter) -> None:
+            writer.write_tensors(WEIGHTS_FILE, *content)
+
         return self._write(draft, config, weights, tokenizer, history, resume)
 
     def save_delta(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import json
+import math
 import os
 import shutil
 import time
@@ -24,9 +24,11 @@ from pathlib import Path
 import numpy as np
 
 from engine.checkpoints.store.manifest import FileRecord
-from engine.checkpoints.store.safe_reading import DTYPES, check_file_name, open_plain
 from engine.errors import CheckpointError
+from engine.safe_reading import check_file_name, open_plain
+from engine.tensor_file import DTYPES, as_float32, new_file, pieces_of, type_name
 
+Described = tuple[str, tuple[int, ...]]  # a tensor's type by safetensors' name, and its shape
 CHUNK = 1 << 20
 ALONE = 1 << 20  # files up to this size are hashed without a second thread
 PENDING = 64  # chunks that may wait to be hashed
@@ -35,10 +37,6 @@ PATIENCE = 30.0  # seconds to wait for another program's lock, which is held for
 NO_SPACE = tuple(getattr(errno, name) for name in ("ENOSPC", "EDQUOT") if hasattr(errno, name))
 NOT_ALLOWED = (errno.EROFS, errno.EACCES, errno.EPERM)
 NO_LOCKS_HERE = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
-# The order in which the safetensors library lays out types: the widest first, so that every tensor is aligned.
-_ORDER = "U64 I64 F64 F32 U32 I32 BF16 F16 U16 I16 F8_E4M3 F8_E5M2 I8 U8 BOOL"
-_RANK = {name: rank for rank, name in enumerate(_ORDER.split())}
-_NAME_OF_DTYPE = {dtype: name for name, dtype in DTYPES.items()}
 
 if os.name == "nt":  # pragma: no cover
     import msvcrt
@@ -202,9 +200,9 @@ class FolderWriter:
         name: str,
         tensors: Mapping[str, np.ndarray],
         metadata: Mapping[str, str] | None = None,
-        shapes: Mapping[str, tuple[int, ...]] | None = None,
+        described: Mapping[str, Described] | None = None,
     ) -> FileRecord:
-        self.records[name] = write_tensors(self.disk, self._place(name), tensors, metadata, shapes)
+        self.records[name] = write_tensors(self.disk, self._place(name), tensors, metadata, described)
         return self.records[name]
 
     def copy_file(self, name: str, source: Path) -> FileRecord:
@@ -271,42 +269,36 @@ def write_tensors(
     path: Path,
     tensors: Mapping[str, np.ndarray],
     metadata: Mapping[str, str] | None = None,
-    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    described: Mapping[str, Described] | None = None,
 ) -> FileRecord:
     """A new safetensors file, flushed: the same bytes as the safetensors library writes.
 
-    With `shapes`, tensors are fetched one at a time when their turn comes and written as float32.
+    `described`: types (safetensors' names) and shapes. With it, tensors are fetched a piece at a time when their turn
+    comes; what is to be F32 may be any float.
     """
-    if shapes is None:
-        described = {name: (_type_name(name, array), array.shape) for name, array in tensors.items()}
-    else:
-        described = {name: ("F32", tuple(shape)) for name, shape in shapes.items()}
-    order = sorted(described, key=lambda name: (_RANK[described[name][0]], name.encode()))
-    header: dict[str, object] = {"__metadata__": dict(sorted(metadata.items()))} if metadata else {}
-    place = 0
-    for name in order:
-        dtype, shape = described[name]
-        size = DTYPES[dtype].itemsize * int(np.prod(shape, dtype=np.int64))
-        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [place, place + size]}
-        place += size
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with _HashedFile(disk, path, 8 + len(text) + place) as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for name in order:
-            array = tensors[name] if shapes is None else as_float32(tensors[name])
-            if tuple(array.shape) != described[name][1]:
-                raise CheckpointError(f"{name} has shape {tuple(array.shape)}; {described[name][1]} is needed.")
-            file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    if described is None:
+        described = {name: (type_name(name, array.dtype), array.shape) for name, array in tensors.items()}
+    layout = new_file(described, metadata)
+    with _HashedFile(disk, path, layout.nbytes) as file:
+        file.write(layout.start)
+        for name in layout.order:
+            for piece in _checked(name, pieces_of(tensors, name), *described[name]):
+                file.write(np.ascontiguousarray(piece).reshape(-1).view(np.uint8))
+                file.settle()  # the pages behind it can be given back then
     return file.record
 
 
-def as_float32(array: np.ndarray) -> np.ndarray:
-    """Floats of any width, or bfloat16 as uint16 bits, as float32; no copy where it is that already."""
-    array = np.asarray(array)
-    if array.dtype == np.uint16:
-        array = array.view(DTYPES["BF16"])
-    return array if array.dtype == np.float32 else array.astype(np.float32)
+def _checked(name: str, pieces: Iterator[np.ndarray], dtype: str, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
+    """`pieces` in the type that was announced, if they add up to the shape that was."""
+    size = 0
+    for piece in pieces:
+        piece = as_float32(piece) if dtype == "F32" else np.asarray(piece)
+        if tuple(piece.shape[1:]) != tuple(shape[1:]) or piece.dtype != DTYPES[dtype]:
+            raise CheckpointError(f"{name} is {piece.dtype} {tuple(piece.shape)}; {dtype} {tuple(shape)} is needed.")
+        size += piece.size
+        yield piece
+    if size != math.prod(shape):
+        raise CheckpointError(f"{name} has {size} numbers; {math.prod(shape)} are needed.")
 
 
 def remove_tree(disk: Disk, path: Path) -> None:
@@ -335,7 +327,7 @@ class _HashedFile:
         return self
 
     def write(self, data: bytes | np.ndarray) -> None:
-        """All of `data`, which must not change until the file is closed."""
+        """All of `data`, which must not change until `settle` or the end of the file."""
         view = memoryview(data).cast("B") if len(data) else memoryview(b"")
         for start in range(0, len(view), CHUNK):
             chunk = view[start : start + CHUNK]
@@ -346,6 +338,11 @@ class _HashedFile:
             if self._size - self._begun >= EARLY:
                 self._disk.begin_flush(self._descriptor, self._begun, self._size - self._begun)
                 self._begun = self._size
+
+    def settle(self) -> None:
+        """Wait until all that was written is hashed: what it came from may go then."""
+        while self._pending:
+            self._pending.popleft().result()
 
     def _update(self, chunk: memoryview) -> None:
         if self._threads is None:
@@ -363,12 +360,5 @@ class _HashedFile:
             os.close(self._descriptor)
             if self._threads is not None:
                 self._threads.shutdown()
-        while self._pending:
-            self._pending.popleft().result()
+        self.settle()
         self.record = FileRecord(self._hash.hexdigest(), self._size)
-
-
-def _type_name(name: str, array: np.ndarray) -> str:
-    if array.dtype not in _NAME_OF_DTYPE:
-        raise CheckpointError(f"{name} has the type {array.dtype}, which safetensors cannot hold.")
-    return _NAME_OF_DTYPE[array.dtype]

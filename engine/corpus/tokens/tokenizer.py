@@ -104,6 +104,11 @@ class Tokenizer:
         return hashlib.sha256(b"codecoil tokens 1\n" + text.encode()).hexdigest()[:32]
 
     @property
+    def uses_library(self) -> bool:
+        """Whether texts are split by the library, with an expression that came with the file."""
+        return self._merges is None
+
+    @property
     def has_fim(self) -> bool:
         """Whether there are tokens to fill in a middle with."""
         special = self.special
@@ -164,7 +169,8 @@ class Tokenizer:
         """The library takes no lone surrogates: a text is cut around them."""
         pieces = [_pieces(text) for text in texts]
         valid = [piece for parts in pieces for piece in parts[::2]]
-        encodings = iter(self._library.encode_batch_fast(valid, add_special_tokens=False))
+        with self._library_errors("cannot split a text"):
+            encodings = iter(self._library.encode_batch_fast(valid, add_special_tokens=False))
         result = []
         for parts in pieces:
             ids = [
@@ -177,13 +183,19 @@ class Tokenizer:
         return result
 
     def _opened(self, description: dict[str, Any]) -> Library:
-        try:
+        with self._library_errors("is damaged"):
             return Library.from_str(json.dumps(description))
-        except (KeyboardInterrupt, SystemExit):
+
+    @contextlib.contextmanager
+    def _library_errors(self, what: str) -> Iterator[None]:
+        """Errors of the library as ours: it raises bare Exception, and its panics are not even that."""
+        try:
+            yield
+        except (KeyboardInterrupt, SystemExit, MemoryError):
             raise
-        except BaseException as error:  # the library raises bare Exception, and panics are not even that
+        except BaseException as error:
             cause = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise TokenizerError(f"{self.name} is damaged: {cause}", "Fetch it again.") from error
+            raise TokenizerError(f"{self.name} {what}: {cause}.", "Choose another tokenizer.") from error
 
 
 def _groups(texts: Sequence[str]) -> Iterator[Sequence[str]]:

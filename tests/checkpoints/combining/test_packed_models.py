@@ -10,21 +10,22 @@ from hypothesis import strategies as st
 from engine.checkpoints.combining.packed_models import (
     METADATA_TENSORS,
     PRECISIONS,
+    PackedSource,
     logical_shapes,
     open_packed,
-    pack,
     pack_model,
     pack_tensor,
     packed_bytes,
     precision_of,
     stays_float32,
     unpack,
+    unpack_pieces,
 )
-from engine.checkpoints.store.safe_reading import TensorFile
 from engine.checkpoints.store.writing import Disk, write_tensors
 from engine.errors import CheckpointError, CodecoilError
 from engine.model import files
 from engine.model.config import ModelConfig
+from engine.tensor_file import TensorFile
 from tests.checkpoints.combining.samples import CONFIG, LAYER, matrices, parameters
 
 WEIGHT = f"{LAYER}.in_proj.weight"
@@ -32,9 +33,29 @@ BITS = {"float32": 32, "bfloat16": 16, "float16": 16, "q8_0": 8.5, "q4_0": 4.5, 
 BITS |= {"fp8_e4m3": 8, "fp8_e5m2": 8, "int8": 8, "ternary": 2.5, "binary": 1.5}
 
 
+def pack(of, wanted: str):
+    model = pack_model(of, wanted)
+    return model.tensors, model.metadata
+
+
 def written(path, wanted: str, of=None) -> TensorFile:
-    write_tensors(Disk(), path, *pack(of or parameters(), wanted))
+    of = of or parameters()
+    packed = PackedSource(of, {name: array.shape for name, array in of.items()}, wanted)
+    write_tensors(Disk(), path, packed, packed.metadata, packed.described)
     return TensorFile(path)
+
+
+@pytest.mark.parametrize("wanted", PRECISIONS)
+def test_pieces_are_packed_and_unpacked_as_the_whole_is(wanted, tmp_path, monkeypatch):
+    monkeypatch.setattr("engine.tensor_file.PIECE", 1 << 10)
+    of = parameters(noise=0.01)
+    with written(tmp_path / "model.safetensors", wanted, of) as file:
+        for key, array in pack_model(of, wanted).tensors.items():
+            assert file[key].tobytes() == array.tobytes(), key
+        for name, tensor in pack_model(of, wanted).packed.items():
+            pieces = list(unpack_pieces(file, name))
+            assert np.concatenate(pieces).tobytes() == tensor.unpack().tobytes(), name
+        assert wanted == "float32" or len(list(unpack_pieces(file, WEIGHT))) > 1
 
 
 def test_what_stays_float32():
@@ -101,8 +122,8 @@ def test_sixteen_bits_are_a_plain_hugging_face_file(wanted, tmp_path):
     files.write_model(tmp_path, CONFIG, of)
     (tmp_path / "model.safetensors").unlink()
     written(tmp_path / "model.safetensors", wanted, of).close()
-    dtypes = {name: array.dtype for name, array in files.read_parameters(tmp_path, CONFIG)}
-    assert dtypes[WEIGHT] == {"float32": np.float32, "float16": np.float16, "bfloat16": np.uint16}[wanted]
+    dtypes = {name: array.dtype for name, array in files.FolderParameters(tmp_path, CONFIG).items()}
+    assert dtypes[WEIGHT].name == wanted
     assert dtypes[f"{LAYER}.A_log"] == np.float32
 
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from engine.checkpoints.formats.bundle import is_bundle, unpacked, write_bundle
 from engine.checkpoints.formats.zip_entries import MOST_ENTRIES, ZipEntries, plain_name
 from engine.checkpoints.store.manifest import MANIFEST_FILE, Facts, FileRecord, Manifest, now
-from engine.checkpoints.store.safe_reading import open_plain
 from engine.errors import CheckpointError, CodecoilError
+from engine.safe_reading import open_plain
 
 
 @pytest.fixture

@@ -175,7 +175,7 @@ def test_numbers_that_are_not_finite(path):
     content["block0.A_log"][2, 1] = np.inf
     path.write_bytes(packed(content))
     imported = read_mbjs(path)
-    with pytest.raises(CheckpointError, match=r"block0\.A_log holds 1 values"):
+    with pytest.raises(CheckpointError, match=r"block0\.A_log holds 1 "):
         imported.parameters["backbone.layers.0.mixer.A_log"]
 
 

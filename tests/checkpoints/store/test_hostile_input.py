@@ -18,21 +18,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from engine.checkpoints.store import safe_reading
 from engine.checkpoints.store.delta import DeltaPart
 from engine.checkpoints.store.manifest import Manifest, read_manifest
-from engine.checkpoints.store.safe_reading import (
-    TensorFile,
-    check_file_name,
-    check_name,
-    config_from_keys,
-    parse_header,
-    parse_json,
-    read_json,
-    read_plain,
-)
 from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import CheckpointError, CodecoilError
+from engine.model.files import MAX_LAYERS, config_from_keys
+from engine.safe_reading import check_file_name, check_name, parse_json, read_json, read_plain
+from engine.tensor_file import DTYPES, TensorFile, parse_header
 from tests.checkpoints.store.samples import TINY, save_base, save_wsla
 
 NUMBERS = st.one_of(
@@ -92,7 +84,7 @@ def header_bytes(drawn: tuple[list, str, Any, str, int]) -> bytes:
     content: dict[str, Any] = {"__metadata__": value} if field == "metadata" else {}
     place = 0
     for index, (dtype, shape) in enumerate(described):
-        end = place + safe_reading.DTYPES[dtype].itemsize * int(np.prod(shape, dtype=int))
+        end = place + DTYPES[dtype].itemsize * int(np.prod(shape, dtype=int))
         content[f"t{index}"] = {"dtype": dtype, "shape": shape, "data_offsets": [place, end]}
         place = end
     if described and field in ("dtype", "shape", "data_offsets", "more"):
@@ -203,7 +195,7 @@ def test_configurations():
 
     def look(changes: dict[str, Any]) -> None:
         config = config_from_keys({**right, **changes}, "it")
-        assert config.num_hidden_layers <= safe_reading.MAX_LAYERS
+        assert config.num_hidden_layers <= MAX_LAYERS
         config.parameter_shapes()
 
     assert fuzz(changed, 1000, look) > 10

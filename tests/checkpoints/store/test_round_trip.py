@@ -12,7 +12,7 @@ from engine.checkpoints.store.delta import Delta, DeltaPart, apply_delta, differ
 from engine.checkpoints.store.manifest import Facts, read_manifest
 from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import CheckpointError, CodecoilError
-from engine.model.files import read_config, read_parameters
+from engine.model.files import FolderParameters, read_config
 from engine.model.model import load_model
 from tests.checkpoints.store.samples import (
     HISTORY,
@@ -44,7 +44,7 @@ def test_the_files_are_those_of_the_safetensors_library_and_of_hugging_face(stor
     saved = save_base(store)
     folder = store.folder_of("base")
     assert (folder / "model.safetensors").read_bytes() == save(parameters(), {"format": "pt"})
-    assert same(dict(read_parameters(folder, read_config(folder))), parameters())
+    assert same(dict(FolderParameters(folder, read_config(folder))), parameters())
     assert {"manifest.json", *saved.files} == {path.name for path in folder.iterdir()}
     model = load_model(folder, device=None)
     model.close()

@@ -11,9 +11,9 @@ from safetensors.numpy import load_file, save
 
 from engine.checkpoints.store import writing
 from engine.checkpoints.store.manifest import FileRecord
-from engine.checkpoints.store.safe_reading import DTYPES, TensorFile
 from engine.checkpoints.store.writing import Disk, new_folder, write_file, write_tensors
 from engine.errors import CheckpointError
+from engine.tensor_file import DTYPES, TensorFile
 
 
 def test_mixed_types_have_the_bytes_of_the_safetensors_library(tmp_path):
@@ -62,11 +62,15 @@ def test_tensors_can_be_fetched_when_their_turn_comes(tmp_path):
             fetched.append(name)
             return np.full((2, 3), len(fetched), np.float64)
 
-    write_tensors(Disk(), tmp_path / "x", Lazy(), None, {"b": (2, 3), "a": (2, 3)})
+    write_tensors(Disk(), tmp_path / "x", Lazy(), None, {"b": ("F32", (2, 3)), "a": ("F32", (2, 3))})
     assert fetched == ["a", "b"]
     assert {name: array.dtype for name, array in load_file(tmp_path / "x").items()} == {"a": "float32", "b": "float32"}
-    with pytest.raises(CheckpointError, match=r"has shape \(2, 3\); \(3, 2\) is needed"):
-        write_tensors(Disk(), tmp_path / "y", Lazy(), None, {"a": (3, 2)})
+    with pytest.raises(CheckpointError, match=r"a .*\(2, 3\).*\(3, 2\)"):
+        write_tensors(Disk(), tmp_path / "y", Lazy(), None, {"a": ("F32", (3, 2))})
+    with pytest.raises(CheckpointError, match=r"a has 6 numbers; 12 are needed"):
+        write_tensors(Disk(), tmp_path / "z", Lazy(), None, {"a": ("F32", (4, 3))})
+    with pytest.raises(CheckpointError, match="float64"):
+        write_tensors(Disk(), tmp_path / "w", Lazy(), None, {"a": ("F16", (2, 3))})
 
 
 def test_a_type_that_safetensors_cannot_hold_is_refused(tmp_path):
