@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from PySide6.QtCore import Signal, Slot
@@ -23,10 +23,15 @@ from app.window.checkpoints.table_model import (
     WHEN,
 )
 
-WIDTHS = {PINNED: 34, WHEN: 122, BASE: 120, MODE: 94, STEPS: 62, LOSS: 78, SIZE: 78, TAGS: 110}  # NAME: the rest
-LEAST_NAME = 130  # what the others give way for
-SHORTEST_NAME = 90
-GIVE_WAY = (BASE, TAGS, STEPS, SIZE, MODE)  # what is hidden first where the room is narrow
+WIDTHS = {PINNED: 34, WHEN: 122, BASE: 120, MODE: 94, STEPS: 62, LOSS: 78, SIZE: 78, TAGS: 110}  # at most; NAME: rest
+LONGEST_NAME, LEAST_NAME, SHORTEST_NAME = 340, 130, 90  # pixels
+GIVE_WAY = {  # what is hidden first where the room is narrow, and the longest name that it is hidden for
+    BASE: LONGEST_NAME,
+    TAGS: LONGEST_NAME,
+    STEPS: LONGEST_NAME,
+    SIZE: LEAST_NAME,
+    MODE: LEAST_NAME,
+}
 CHOICES = (WHEN, BASE, MODE, STEPS, LOSS, SIZE, TAGS)
 
 
@@ -44,13 +49,11 @@ class Columns:
             return Columns(rest.wanted | {column}, rest.unwanted)
         return Columns(rest.wanted, rest.unwanted | {column})
 
-    def hidden(self, room: int) -> set[int]:
-        """What is not shown in so many pixels."""
+    def hidden(self, room: int, widths: Mapping[int, int] = WIDTHS, name: int = LEAST_NAME) -> set[int]:
+        """What is not shown in `room` pixels.  `widths` that the columns need, and that of the longest `name`."""
         hidden = set(self.unwanted)
-        for column in GIVE_WAY:
-            if room - used(hidden) >= LEAST_NAME:
-                break
-            if column not in self.wanted:
+        for column, longest in GIVE_WAY.items():
+            if room - used(hidden, widths) < min(name, longest) and column not in self.wanted:
                 hidden.add(column)
         return hidden
 
@@ -94,9 +97,9 @@ def _places(keys: Iterable[str]) -> Iterator[int]:
     return (KEYS.index(key) for key in keys if key in KEYS)
 
 
-def used(hidden: set[int]) -> int:
+def used(hidden: set[int], widths: Mapping[int, int] = WIDTHS) -> int:
     """Pixels that all columns but the name take."""
-    return sum(width for column, width in WIDTHS.items() if column not in hidden)
+    return sum(width for column, width in widths.items() if column not in hidden)
 
 
 class ColumnMenu(QMenu):

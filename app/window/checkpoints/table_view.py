@@ -18,17 +18,19 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QColor, QFont, QMouseEvent, QPainter, QPen, QPolygonF, QResizeEvent
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QMouseEvent, QPainter, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableView, QWidget
 
 from app.theme import Theme, Tokens
+from app.theme.fonts import BODY, interface_font
 from app.theme.icons import pixmap
 from app.theme.plots import mixed
 from app.values.checkpoints import CheckpointRow
-from app.window.checkpoints.cells import CellDelegate, badge_width, paint_badge, plain_table
+from app.window.checkpoints.cells import PADDING, CellDelegate, badge_width, paint_badge, plain_table
 from app.window.checkpoints.columns import CHOICES, SHORTEST_NAME, WIDTHS, ColumnMenu, Columns, TableLayout, used
 from app.window.checkpoints.table_model import (
     BASE,
+    HEADINGS,
     IN_USE,
     MARK,
     MODE,
@@ -46,6 +48,9 @@ HEIGHT = 34
 STAR = 7.5  # its radius
 USED = "in use"
 LEAST = 40
+ARROW = "    "  # as wide as the arrow of the sorted column
+SIGNS = 24  # pixels before a name: the colour of its curve, the dot of what is in use
+MEASURED = 12  # texts of a column, the longest ones, whose width is measured: a thousand would take too long
 
 
 class CheckpointDelegate(CellDelegate):
@@ -145,6 +150,7 @@ class CheckpointView(QTableView):
         self._fitting = False
         self.own_widths = False  # the user has dragged a column: nothing is fitted any more
         self.columns = Columns()
+        self._needed: tuple[dict[int, int], int] = (WIDTHS, 0)  # pixels by column, and of the longest name
         self._waiting: Sequence[CheckpointRow] | None = None
         self._kept: tuple[list[str], str] = ([], "")
         self._told: list[str] = []
@@ -164,6 +170,8 @@ class CheckpointView(QTableView):
         self.itemDelegate().closeEditor.connect(self.on_editor_closed)
         self.table.modelAboutToBeReset.connect(self.on_about_to_reset)
         self.table.modelReset.connect(self.on_reset)
+        self.table.modelReset.connect(self.on_content_changed)
+        self.table.dataChanged.connect(self.on_content_changed)
         self.selectionModel().selectionChanged.connect(self.on_selection_changed)
         Theme.current().restyled.connect(self.on_restyled)
 
@@ -274,18 +282,35 @@ class CheckpointView(QTableView):
     def fit_columns(self) -> None:
         """Share the width out, until the user has dragged a column."""
         room = self.viewport().width()
-        hidden = self.columns.hidden(room)
-        is_wider = self.own_widths or room - used(hidden) < SHORTEST_NAME
+        widths, name = self._needed
+        hidden = self.columns.hidden(room, widths, name)
+        is_wider = self.own_widths or room - used(hidden, widths) < SHORTEST_NAME
         policy = Qt.ScrollBarPolicy
         self.setHorizontalScrollBarPolicy(policy.ScrollBarAsNeeded if is_wider else policy.ScrollBarAlwaysOff)
         if self.own_widths:
             return
         self._fitting = True
-        for column, width in WIDTHS.items():
+        for column, width in widths.items():
             self.setColumnHidden(column, column in hidden)
             self.setColumnWidth(column, width)
-        self.setColumnWidth(NAME, max(SHORTEST_NAME, room - used(hidden)))
+        self.setColumnWidth(NAME, max(SHORTEST_NAME, room - used(hidden, widths)))
         self._fitting = False
+
+    @Slot()
+    def on_content_changed(self, *_where) -> None:
+        needed = self._needed_widths()
+        if needed != self._needed:
+            self._needed = needed
+            self.fit_columns()
+
+    def _needed_widths(self) -> tuple[dict[int, int], int]:
+        """Pixels that the content of each column needs, within `WIDTHS`; and what the longest name needs."""
+        body, strong = QFontMetrics(interface_font(BODY)), QFontMetrics(interface_font(BODY, QFont.Weight.Medium))
+        widths = {PINNED: WIDTHS[PINNED]}
+        for column in CHOICES:
+            texts = {HEADINGS[column] + ARROW, *(self.table.words(row, column) for row in self.table.shown)}
+            widths[column] = min(WIDTHS[column], _widest(texts, body) + 2 * PADDING)
+        return widths, _widest({row.name for row in self.table.shown}, strong) + 2 * PADDING + SIGNS
 
     @Slot(int, bool)
     def on_column_switched(self, column: int, shown: bool) -> None:
@@ -336,3 +361,8 @@ class CheckpointView(QTableView):
     @Slot(object)
     def on_restyled(self, _tokens: Tokens) -> None:
         self.viewport().update()
+
+
+def _widest(texts: set[str], metrics: QFontMetrics) -> int:
+    longest = sorted(texts, key=len)[-MEASURED:]
+    return max(map(metrics.horizontalAdvance, longest), default=0)

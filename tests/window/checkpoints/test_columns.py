@@ -19,6 +19,26 @@ def test_what_is_wanted_stays_and_the_others_give_way():
     assert chosen.chosen(columns.LOSS, True).unwanted == frozenset()
 
 
+def test_columns_that_matter_less_give_way_to_long_names():
+    usual = Columns()
+    room = used(set()) + 200
+    assert usual.hidden(room, name=200) == set()
+    hidden = usual.hidden(room, name=300)
+    assert hidden == {columns.BASE} and room - used(hidden) >= 300
+    assert columns.SIZE not in usual.hidden(used(set()) - 100, name=2000)  # not for any name
+
+
+def test_a_name_is_not_cut_where_there_is_room(desk, story):
+    one, page = desk
+    table = page.table
+    name = "shelves #2 + shelves #3, half"
+    one.state.checkpoints.rename(story.ids["shelves #2"], name)
+    one.until(lambda: any(row.name == name for row in table.table.shown))
+    needed = table.fontMetrics().horizontalAdvance(name)
+    assert table.columnWidth(columns.NAME) > needed + 20
+    assert table.isColumnHidden(columns.STEPS) and not table.isColumnHidden(columns.LOSS)
+
+
 def test_the_layout_is_remembered_by_the_names_of_columns():
     for column in CHOICES:
         for shown in (True, False):
