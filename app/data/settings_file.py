@@ -12,7 +12,7 @@ from typing import Any
 
 from app.key_check import key_problem
 from app.values.limits import EngineOption, Limit, Number, OneOf, Text, Texts, Truth
-from engine.generate.options import OPTIONS, SUGGESTION_STOPS, Sampling
+from engine.generate.options import OPTIONS, PRECISION, SUGGESTION_STOPS, Sampling
 from engine.shipped import usual_least_chance
 
 AUTOMATIC = "auto"
@@ -48,6 +48,7 @@ FIELDS: dict[str, Field] = {
     "completion_delay_least": Field(75, Number(0, 2000, whole=True)),  # milliseconds; adapts between the two
     "completion_delay_most": Field(400, Number(0, 5000, whole=True)),
     "least_chance": Field(USUAL_LEAST_CHANCE, Number(0.0, 1.0)),  # below it a suggestion is not shown
+    "precision": Field(PRECISION.default, EngineOption(PRECISION)),  # that completions are decoded in
     "memory_on": Field(True, Truth()),  # suggestions use the memory of the repository
     "ligatures": Field(False, Truth()),  # in the editor: != as one sign
     "unfolded": Field([], Texts(16)),  # the parts of the Complete page that are open, by name

@@ -318,7 +318,7 @@ class Application(QObject):
     def on_warmed_up(self) -> None:
         """Load the model that completes before somebody asks it."""
         if not self.training.active:
-            self.completion.prepare_wanted.emit(self.completion.model)
+            self.completion.prepare(self.completion.model)
 
     @Slot()
     def on_repository_changed(self) -> None:

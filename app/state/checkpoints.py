@@ -53,6 +53,7 @@ class CheckpointController(QObject):
     formats_ready = Signal(object)  # dict: precisions by format, as `export_formats` has them
     precision_measured = Signal(str, object)  # id, PrecisionLine: one after the other
     precisions_ready = Signal(str, object)  # id, tuple[PrecisionLine]
+    decode_losses_ready = Signal(str)  # model
     verified = Signal(object)  # VerifyView
     exported = Signal(object)  # ExportView
     imported = Signal(object)  # CheckpointRow
@@ -128,6 +129,10 @@ class CheckpointController(QObject):
             self._measure("precisions", id, repository)
         else:
             self._ask("precisions", id)
+
+    def measure_decoding(self, model: str) -> None:
+        """The held-out loss of a model at every decoding precision, on the open repository: `decode_losses_ready`."""
+        self._measure("decode_losses", model)
 
     def measure_disk_use(self) -> None:
         """`disk_use_ready`."""
@@ -246,6 +251,8 @@ class CheckpointController(QObject):
         elif isinstance(answer, DiskUseView):
             self.disk_use = answer
             self.disk_use_ready.emit(answer)
+        elif name == "decode_losses":
+            self.decode_losses_ready.emit(answer)
         elif isinstance(answer, tuple) and name == "histories":
             self.histories_ready.emit(answer)
         elif isinstance(answer, dict) and name == "export_formats":

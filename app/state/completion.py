@@ -39,7 +39,7 @@ class CompletionController(QObject):
 
     query_wanted = Signal(object)  # CompletionQuery; from here on: to the worker
     cancel_wanted = Signal(int)  # direct: sets a flag
-    prepare_wanted = Signal(str)  # load this model before it is needed
+    prepare_wanted = Signal(str, str)  # load this model before it is needed, to be decoded at this precision
 
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -67,7 +67,7 @@ class CompletionController(QObject):
             self.model = model
             if model != IN_TRAINING:  # there only while it is trained: not what the next start begins with
                 self._settings.model = model
-            self.prepare_wanted.emit(model)
+            self.prepare(model)
             self.changed.emit()
 
     def choose_second(self, model: str) -> None:
@@ -75,10 +75,14 @@ class CompletionController(QObject):
         if model != self.second:
             self.second = model
             if model:
-                self.prepare_wanted.emit(model)
+                self.prepare(model)
             else:
                 self.blend = 0.0
             self.changed.emit()
+
+    def prepare(self, model: str) -> None:
+        """Load a model before it is needed."""
+        self.prepare_wanted.emit(model, self._settings.precision)
 
     def set_blend(self, weight: float) -> None:
         """How much of `second` the ghost text's model has, 0 to 1; the next request uses it."""
@@ -140,6 +144,7 @@ class CompletionController(QObject):
                 self.stops,
                 self._settings.completion_context,
                 channel in REMEMBERING or (channel not in ALONE and self._settings.memory_on),
+                self._settings.precision,
                 usual if least_chance is None else least_chance,
             )
         )

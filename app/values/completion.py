@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from engine.generate.options import Sampling, Stops
+from engine.generate.decode_losses import built_in_key
+from engine.generate.options import AUTO, Sampling, Stops
+from engine.shipped import starter_place
 
 STARTER = "starter"  # the built-in model
 BUILT_IN = "Built-in model"  # the same for people
@@ -95,4 +97,12 @@ class CompletionQuery:
     stops: Stops
     context: bool = False  # may look at files that were edited just now
     memory: bool = True  # may use the memory of the repository
+    precision: str = AUTO  # that the weights are read in
     least_chance: float = 0.0  # a suggestion that is less likely to be taken stays unshown
+
+
+def losses_key(model: str) -> str:
+    """What the losses of a model, by id, are kept by; "" where that is the built-in model and there is none."""
+    if model != STARTER:
+        return model
+    return built_in_key(starter_place()) if starter_place().is_dir() else ""

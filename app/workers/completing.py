@@ -93,8 +93,8 @@ class CompletionWorker(QObject):
         if answered and self._workbench.session is None:
             self._workbench.tell("Idle", 0.0)
 
-    @Slot(str)
-    def prepare(self, model: str) -> None:
+    @Slot(str, str)
+    def prepare(self, model: str, precision: str) -> None:
         """Load a model and let it write a word, so that the first request does not wait for it."""
         from engine.errors import CodecoilError
         from engine.generate.completer import CompletionRequest
@@ -103,7 +103,9 @@ class CompletionWorker(QObject):
         if self._workbench.session is not None:
             return  # its memory belongs to the run
         try:
-            self._workbench.model(model).completer.complete(CompletionRequest("\n", stops=Stops(max_tokens=1)))
+            loaded = self._workbench.model(model)
+            loaded.decode_at(precision)
+            loaded.completer.complete(CompletionRequest("\n", stops=Stops(max_tokens=1)))
         except CodecoilError:
             return  # told when a completion is really asked for
         self.prepared.emit(model)
@@ -118,6 +120,7 @@ class CompletionWorker(QObject):
         from engine.generate.completer import Piece
 
         loaded = self._workbench.model(query.model, query.second, query.blend)
+        loaded.decode_at(query.precision)
         memory = self._workbench.remembered
         remembers = loaded.remember(memory) and query.memory
         cancelled = False

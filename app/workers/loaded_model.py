@@ -19,6 +19,7 @@ class LoadedModel:
         self.model, self.tokenizer = model, tokenizer
         self._owned, self._sides = owned, sides
         self._weight = 0.0
+        self._precision = "float32"  # of a model in training: its own weights, which change with every step
         self._completer = None
         self.stale = False  # the weights were changed behind the completer's back
 
@@ -28,11 +29,20 @@ class LoadedModel:
         if self._completer is None:
             from engine.generate.completer import Completer
 
-            self._completer = Completer(self.model, self.tokenizer)
+            self._completer = Completer(self.model, self.tokenizer, precision=self._precision)
         elif self.stale:
             self._completer.weights_changed()
         self.stale = False
         return self._completer
+
+    def decode_at(self, wanted: str) -> None:
+        """Read the weights in this precision from now on: "auto", or one of the engine's."""
+        from engine.generate.precision import decode_precision
+
+        precision = decode_precision(wanted, self.model) if self._owned else "float32"
+        if precision != self._precision:
+            self.completer_gone()
+            self._precision = precision
 
     def remember(self, snapshot) -> bool:
         """Complete with this memory (or None) from now on; whether it can be used.  One of another tokenizer cannot."""

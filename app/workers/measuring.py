@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.values.checkpoints import MergeView
+from app.values.completion import losses_key
 from app.values.repository import FileLosses
 from app.values.training import ScoreView
 from app.workers import checkpoint_rows
@@ -78,7 +79,7 @@ class MeasuringWorker(QObject):
 
     @Slot(int, str, tuple)
     def do(self, ticket: int, name: str, arguments: tuple) -> None:
-        """A job for the Checkpoints page: `try_blend`, `merge` or `precisions`."""
+        """A job: `try_blend`, `merge` or `precisions` for the Checkpoints page, `decode_losses` for the settings."""
         if self._ends.jobs.is_cancelled(ticket):
             return  # while it waited; nobody waits for it any more
         self.job_began.emit()
@@ -143,7 +144,7 @@ class MeasuringWorker(QObject):
         self._completing.serve()
         return self._is_over()
 
-    def _score(self, material, model: str, name: str, told, memory=None):
+    def _score(self, material, model: str, name: str, told, memory=None, precision: str = "float32"):
         from engine.scorecard import ScoreOptions, Subject, score
         from engine.scorecard.token_measures import ScoreCancelledError
 
@@ -151,7 +152,7 @@ class MeasuringWorker(QObject):
         with self._workbench.held(model) as loaded:
             if memory is not None and memory.tokenizer.digest != loaded.tokenizer.digest:
                 return None
-            subject = Subject(name, loaded.model, loaded.tokenizer, memory)
+            subject = Subject(name, loaded.model, loaded.tokenizer, memory, precision)
             try:
                 return score(subject, material, options, told, self._between)
             except ScoreCancelledError as error:
@@ -216,6 +217,24 @@ class MeasuringWorker(QObject):
         merge(*sides, weight)  # refuse what cannot be merged before a folder is scanned
         with _HeldOutLoss(self._workbench, first, repository, self.progressed.emit, self._between) as measure:
             return try_blend(*sides, weight, measure)
+
+    def _decode_losses(self, model: str) -> None:
+        """The held-out loss at every decoding precision, kept in the data folder."""
+        from engine.generate.decode_losses import DecodeLoss, DecodeLosses
+        from engine.generate.options import PRECISIONS
+        from engine.scorecard import held_out_material
+
+        corpus = self._workbench.corpus
+        if corpus is None:
+            raise CorpusError("No repository is open.", "Choose a folder first.")
+        material = held_out_material(corpus, 0, 0, CHARACTERS)
+        losses = DecodeLosses(self._workbench.data_folder)
+        for precision in PRECISIONS:
+            card = self._score(material, model, model, self.progressed.emit, precision=precision)
+            tokens = int(card.samples["loss"].wholes.sum())
+            loss = DecodeLoss(card.measures["loss"].value, tokens, str(corpus.root))
+            losses.keep(losses_key(model), precision, loss)
+        self.answered.emit("decode_losses", model)
 
     def _precisions(self, id: str, repository: str) -> None:
         from engine.checkpoints.combining.precision_table import precision_table

@@ -69,5 +69,5 @@ class DecodeLosses:
 def built_in_key(folder: Path) -> str:
     """The key of the built-in model, which has no id: a new version of the program may bring another one."""
     with open(folder / "model.safetensors", "rb") as file:
-        file.seek(-MARK_BYTES, 2)
+        file.seek(max(0, file.seek(0, 2) - MARK_BYTES))
         return f"built-in {hashlib.sha256(file.read()).hexdigest()[:16]}"

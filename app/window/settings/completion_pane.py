@@ -7,6 +7,7 @@ from PySide6.QtCore import Slot
 from app.data.settings_file import FIELDS
 from app.state.application import Application
 from app.window.parts import Card, PageColumn, PlainButton, Switch, WholeNumber, rule
+from app.window.settings.decoding_card import DecodingCard
 from app.window.settings.key_field import KeyField
 from app.window.settings.setting_row import SettingRow
 
@@ -21,7 +22,7 @@ KEYS = (
 
 
 class CompletionPane(PageColumn):
-    """Three cards: when, by which keys, and how the editor looks."""
+    """Four cards: when, by which keys, how the editor looks, and how the model is read."""
 
     def __init__(self, application: Application) -> None:
         super().__init__()
@@ -70,7 +71,8 @@ class CompletionPane(PageColumn):
             settings, "ligatures", "Font ligatures", Switch(), "Draws signs such as != and -> as one."
         )
         editor.column.addWidget(self.ligatures)
-        for card in (when, keys, editor):
+        self.decoding = DecodingCard(application)
+        for card in (when, keys, editor, self.decoding):
             self.column.addWidget(card)
         self.column.addStretch(1)
         settings.changed.connect(self.on_setting_changed)
