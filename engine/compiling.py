@@ -1,20 +1,27 @@
-"""Compiling with Numba, kept on disk, and thrown away when anything in the function's package has changed.
+"""Compiling with Numba: kept on disk, and compiled again when anything in the function's package has changed.
 
-A compiled function holds copies of the functions that it calls, from whatever module. Numba asks only whether the file
-of the outermost one is still the same: after an update of another file it would run the old code, on data that is laid
-out anew, and that is a crash. So the stamp of a kept function is made from all sources of its package.
+A compiled function contains copies of the functions it calls, from whatever module. Numba only checks whether the file
+of the outermost one has changed: after an update of another file it would run old code on data with a new layout, and
+crash. So the stamp of a kept function covers all sources of its package.
+
+Where nothing can be written (a read-only installation and a read-only home), functions are compiled and not kept.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
+import logging
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from numba import config, njit
 from numba.core import caching
+
+LOG = logging.getLogger(__name__)
+_reported = threading.Event()
 
 
 class _StampOfThePackage:
@@ -54,5 +61,50 @@ def package_stamp(folder: Path) -> bytes:
 
 
 def compiled(**options) -> Callable[[Callable], Callable]:
-    """`numba.njit`, kept on disk."""
-    return njit(cache=True, **options)
+    """`numba.njit`, kept on disk where that is possible."""
+
+    def decorate(function: Callable) -> Callable:
+        dispatcher = njit(**options)(function)
+        try:
+            dispatcher._cache = KeptFunction(function)  # as `enable_caching` does it
+        except RuntimeError:  # Numba found no folder that can be written to
+            report_not_kept("neither the program's folder nor the user's cache folder can be written to")
+        return dispatcher
+
+    return decorate
+
+
+class KeptFunction(caching.FunctionCache):
+    """A compiled function on disk.  A damaged one is compiled again, and one that cannot be written is not kept.
+
+    Numba would raise in the middle of a computation instead.
+    """
+
+    def load_overload(self, sig, target_context):
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # a damaged pickle may raise anything
+            LOG.info("A compiled function in %s is damaged (%s): it is compiled again.", self.cache_path, error)
+            self._try(self.flush)
+            return None
+
+    def save_overload(self, sig, data) -> None:
+        self._try(lambda: super(KeptFunction, self).save_overload(sig, data))
+
+    def _try(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except OSError as error:
+            self.disable()
+            report_not_kept(str(error))
+
+
+def report_not_kept(why: str) -> None:
+    """Log once why compiled functions are not kept."""
+    if not _reported.is_set():
+        _reported.set()
+        LOG.warning(
+            "Compiled functions cannot be kept on disk (%s). They are compiled at every start, which takes up to a"
+            " minute. Set NUMBA_CACHE_DIR to a folder that can be written to.",
+            why,
+        )
