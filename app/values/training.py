@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 
 from app.values.repository import ChangesSince
+
+
+class SpeedBasis(Enum):
+    """How the speed of a planned run is known."""
+
+    UNKNOWN = ""
+    MEASURED = "measured"  # a training step just now
+    EARLIER_RUNS = "earlier runs"  # on this machine
+    SMALLER_MODEL = "smaller model"  # a step of one just now, scaled
 
 
 @dataclass(frozen=True)
@@ -22,6 +32,8 @@ class PlanView:
     ceiling: int = 0
     device: str = ""
     problem: str = ""
+    tokens_per_second: float = 0.0
+    speed_basis: SpeedBasis = SpeedBasis.UNKNOWN
 
     @property
     def memory_total(self) -> int:

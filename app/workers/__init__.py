@@ -6,9 +6,9 @@
     thread "downloads"    downloading: one base model, while it is being fetched
 
     open_device       the open device and the models on it          loaded_model     one of these, or a blend of two
-    planning          a run before it starts: memory and minutes    speeds           how fast runs were here
-    expected_speed    how fast one would be, before the first       race             the same steps on every device
+    planning          a run before it starts: memory and minutes    speeds           how fast training is here
     corpus_view       a corpus as the Repository page shows it      checkpoint_rows  manifests as the table shows them
+    race              the same steps on every device
     changes           what changed since a checkpoint               line_hashes      the same in lines
     recent_edits      files that a completion may look at           sample           the copy of the sample project
     failures          exceptions as the window shows them           replayed_history what a resumed run told before

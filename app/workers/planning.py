@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from app.values.training import PlanView, RunRequest
-from app.workers.expected_speed import expected_speed
+from app.values.training import PlanView, RunRequest, SpeedBasis
 from app.workers.open_device import OpenDevice
 from app.workers.speeds import FORWARD, RELATIVE, Speeds
 
@@ -23,10 +22,10 @@ def plan_run(workbench: OpenDevice, speeds: Speeds, request: RunRequest) -> tupl
 
     options = TrainingOptions(**request.options)
     config = base_config(workbench, request.base)
-    plans = {}
+    plans, speed = {}, _full_speed(workbench, speeds, config, options)
     for mode in MODES:
         try:
-            plans[mode] = _plan(workbench, speeds, config, options.changed(mode=mode))
+            plans[mode] = _plan(workbench, speed, config, options.changed(mode=mode))
         except CodecoilError as error:
             plans[mode] = PlanView(mode, problem=error.message)
     return plans[options.mode], plans
@@ -62,13 +61,25 @@ def plan_view(event) -> PlanView:
     )
 
 
-def _plan(workbench: OpenDevice, speeds: Speeds, config, options) -> PlanView:
+def _full_speed(workbench: OpenDevice, speeds: Speeds, config, options) -> tuple[float, SpeedBasis]:
+    """Tokens per second in mode `full`, measured in the chosen mode and converted: one trial serves all modes."""
+    from engine.errors import CodecoilError
+
+    try:
+        fit, _ = _fit(workbench, config, options)
+    except CodecoilError:  # this mode's plan says why
+        return 0.0, SpeedBasis.UNKNOWN
+    speed, basis = speeds.now(config, workbench.device, options.mode, fit.micro_batch, options.sequence_length)
+    return speed / RELATIVE[options.mode], basis
+
+
+def _fit(workbench: OpenDevice, config, options) -> tuple[Any, dict[str, int]]:
+    """How the batch would be split, and the bytes by kind that the run would hold."""
     from engine.model.blueprint import estimate_training
-    from engine.session.batches import HELD_OUT_BATCH, HELD_OUT_WINDOWS
+    from engine.session.batches import HELD_OUT_BATCH
     from engine.train.memory_fitting import fitting
 
     device = workbench.device
-    ceiling = device.ledger.ceiling
     token_ids = _token_ids(workbench.corpus, config.vocab_size) if options.mode == "vocabulary" else None
 
     def estimate(fit) -> dict:
@@ -76,13 +87,20 @@ def _plan(workbench: OpenDevice, speeds: Speeds, config, options) -> PlanView:
         more = {"token_ids": token_ids, "recompute": fit.recompute, "measured_rows": HELD_OUT_BATCH}
         return estimate_training(config, device, options.mode, *shape, **more)
 
-    fit = fitting(options, config.num_hidden_layers, estimate, ceiling)
-    memory = {str(kind): count for kind, count in estimate(fit).items()}
+    fit = fitting(options, config.num_hidden_layers, estimate, device.ledger.ceiling)
+    return fit, {str(kind): count for kind, count in estimate(fit).items()}
+
+
+def _plan(workbench: OpenDevice, full_speed: tuple[float, SpeedBasis], config, options) -> PlanView:
+    from engine.session.batches import HELD_OUT_WINDOWS
+
+    fit, memory = _fit(workbench, config, options)
+    ceiling = workbench.device.ledger.ceiling
     steps = _steps(workbench.corpus, options)
     tokens = options.batch_size * options.sequence_length
-    speed = speeds.guess(device.description, options.mode, config.parameter_count)
-    speed = speed or expected_speed(config, device) * RELATIVE[options.mode]
-    worked = steps * tokens + (1 + options.evaluations) * HELD_OUT_WINDOWS * options.sequence_length / FORWARD
+    speed = full_speed[0] * RELATIVE[options.mode]
+    evaluations = 1 + (options.changed(steps=steps).evaluations_from(1) if steps else 0)
+    worked = steps * tokens + evaluations * HELD_OUT_WINDOWS * options.sequence_length / FORWARD
     minutes = worked / speed / options.duty_cycle / 60 if speed and steps else 0.0
     if options.minutes:
         minutes = min(minutes or options.minutes, options.minutes)
@@ -97,8 +115,10 @@ def _plan(workbench: OpenDevice, speeds: Speeds, config, options) -> PlanView:
         memory.get("gradients", 0) // 4,
         memory,
         ceiling,
-        device.description,
+        workbench.device.description,
         "" if total <= ceiling else f"It needs {total / 2**20:,.0f} MiB; the ceiling is {ceiling / 2**20:,.0f} MiB.",
+        speed,
+        full_speed[1],
     )
 
 

@@ -1,17 +1,20 @@
-"""How fast this machine has trained before, so that a plan can say how long a run will take.
+"""How fast this machine trains, so that a plan can say how long a run will take.
 
-One small JSON file in the data folder: tokens a second by device, mode and size of the model.  A guess from another
-size scales by the number of weights, which is what a step's time follows.
+A plan measures a step now (`now`): the machine may be busy. Where the model is too large for that, earlier runs say it:
+one small JSON file in the data folder has tokens per second by device, mode and size of the model. From another size it
+is scaled by the number of weights, which is what a step's time follows.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.values.training import SpeedBasis
+from engine.atomic_file import replace_file
 from engine.train.options import PASSES_OVER_CHANGES
 
 FILE_NAME = "speeds.json"
@@ -20,6 +23,8 @@ REPLAY = 2  # tokens read for each changed one: half of a batch is older code
 OVERHEAD = 8.0  # seconds to read, to load and to measure
 RELATIVE = {"full": 1.0, "lora": 1.3, "vocabulary": 1.1, "wsla": 1.4}  # measured with the starter on the CPU
 FORWARD = 3.0  # tokens measured in the time of one that is learned
+LARGEST_TRIAL = 50_000_000  # weights of a model that a plan trains for a moment
+TRIAL_TOKENS, TRIAL_SECONDS, TRIAL_LASTS = 2048, 0.2, 300.0  # in a step, at least, and until it is measured again
 MEASUREMENTS, MOST_MEASURED = 11, 64 * 256  # of a run to changes: how often, and tokens of each kind at most
 
 
@@ -38,15 +43,46 @@ class Speeds:
 
     def __init__(self, data_folder: Path) -> None:
         self._path = data_folder / FILE_NAME
+        self._trials: dict[tuple, tuple[float, float]] = {}  # when and how fast, by what was measured
+
+    def now(self, config, device, mode: str, rows: int, length: int) -> tuple[float, SpeedBasis]:
+        """Tokens per second of a training step, and how that is known; 0.0 where it is not.
+
+        `rows`: windows computed at once.
+        """
+        if config.parameter_count <= LARGEST_TRIAL and (speed := self._trial(config, device, mode, rows, length)):
+            return speed, SpeedBasis.MEASURED
+        if speed := self.guess(device.description, mode, config.parameter_count):
+            return speed, SpeedBasis.EARLIER_RUNS
+        from engine.model.config import preset
+
+        small = preset("nano", config.vocab_size)
+        speed = self._trial(small, device, mode, rows, length) * small.parameter_count / config.parameter_count
+        return speed, SpeedBasis.SMALLER_MODEL if speed else SpeedBasis.UNKNOWN
+
+    def _trial(self, config, device, mode: str, rows: int, length: int) -> float:
+        """0.0 where there is no memory for it."""
+        from engine.errors import MemoryCeilingError
+        from engine.train.trial import trial_speed
+
+        length = min(length, TRIAL_TOKENS)
+        rows = max(1, min(rows, TRIAL_TOKENS // length))
+        key = (device.description, str(config), mode, rows, length)
+        when, speed = self._trials.get(key, (-TRIAL_LASTS, 0.0))
+        if time.monotonic() - when >= TRIAL_LASTS:
+            try:
+                speed = trial_speed(config, device, mode, rows, length, seconds=TRIAL_SECONDS)
+            except (MemoryCeilingError, MemoryError):
+                speed = 0.0
+            self._trials[key] = (time.monotonic(), speed)
+        return speed
 
     def keep(self, speed: Speed) -> None:
-        """Remember; a later measurement of the same replaces an earlier one."""
+        """Remember a run's speed; it replaces an earlier one of the same device, mode and size."""
         rest = [each for each in self._all() if _key(each) != _key(speed)]
         content = [vars(each) for each in [*rest, speed][-MOST:]]
-        partial = self._path.with_suffix(f".{os.getpid()}.part")
         with contextlib.suppress(OSError):  # a speed that cannot be kept is measured again
-            partial.write_text(json.dumps(content, indent=1), encoding="utf-8")
-            os.replace(partial, self._path)
+            replace_file(self._path, json.dumps(content, indent=1), durable=False)
 
     def guess(self, device: str, mode: str, parameters: int) -> float:
         """Tokens a second; 0.0 where nothing was measured on this device."""

@@ -7,12 +7,23 @@ from PySide6.QtWidgets import QHBoxLayout
 
 from app.theme.plots import MEMORY_TOKENS
 from app.values.repository import ChangesSince
-from app.values.training import PlanView
+from app.values.training import PlanView, SpeedBasis
 from app.values.words import about, counted, nbytes, thousands
 from app.window.adapt.memory_bar import KINDS_HELP, MemoryBar, in_order
 from app.window.adapt.plots.legend import Legend
 from app.window.parts import NOTHING, Card, FigureLabel, PlainButton, PrimaryButton, label, set_tone, tip
 
+TIME_HELP = {
+    SpeedBasis.MEASURED: "A training step was measured just now. Other programs make a run slower.",
+    SpeedBasis.EARLIER_RUNS: "From earlier runs on this machine. Other programs make a run slower.",
+    SpeedBasis.SMALLER_MODEL: "A step of a smaller model was measured just now and scaled: a rough estimate.",
+    SpeedBasis.UNKNOWN: "Known after the first steps",
+}
+TIME_WORDS = {
+    SpeedBasis.MEASURED: "measured just now",
+    SpeedBasis.EARLIER_RUNS: "as in earlier runs",
+    SpeedBasis.SMALLER_MODEL: "scaled from a smaller model",
+}
 WORKING_OUT = "Working out what this will take…"
 START_KEYS, CHANGES_KEYS = "Ctrl+Shift+A", "Ctrl+Shift+C"  # of the window's menu
 
@@ -30,7 +41,7 @@ class PreflightCard(Card):
         self.memory = FigureLabel("Memory", 150)
         self.trained = FigureLabel("Trained weights", 110)
         tip(self.steps, "How many times the model is corrected; each step reads a few pieces of your code")
-        tip(self.minutes, "By how fast such runs were on this machine")
+        tip(self.minutes, TIME_HELP[SpeedBasis.UNKNOWN])
         tip(self.memory, "What the run holds at most, against the ceiling of the settings")
         tip(self.trained, "Numbers of the model that the run may change, in this mode")
         self.start_button = PrimaryButton("Adapt", "Teach the model this repository", START_KEYS)
@@ -89,6 +100,7 @@ class PreflightCard(Card):
             return
         self.steps.say(f"{plan.steps:,}" if plan.steps else NOTHING, "" if plan.steps else "by time")
         self.minutes.say(about(plan.minutes * 60) if plan.minutes > 0 else NOTHING)
+        tip(self.minutes, TIME_HELP[plan.speed_basis])
         over = bool(plan.ceiling) and plan.memory_total > plan.ceiling
         ceiling = f"of {nbytes(plan.ceiling)}" if plan.ceiling else ""
         self.memory.say(nbytes(plan.memory_total), ceiling, "bad" if over else "")
@@ -105,7 +117,10 @@ class PreflightCard(Card):
         if plan.micro_batches > 1:
             batch += f", computed in {plan.micro_batches} parts of {plan.micro_batch} to stay under the ceiling"
         where = f" on {plan.device}" if plan.device else ""
-        time = "" if plan.minutes > 0 else " How long it takes is known after the first steps."
+        time = " How long it takes is known after the first steps." if not plan.minutes else ""
+        if plan.speed_basis in TIME_WORDS:
+            speed = f"{plan.tokens_per_second:,.0f} tokens/s, {TIME_WORDS[plan.speed_basis]}"
+            time = f" The time assumes {speed}, and that the machine gets no busier."
         reads = ""
         if plan.steps and plan.tokens_per_step and code:
             share = plan.steps * plan.tokens_per_step / code
