@@ -166,15 +166,23 @@ class LineageNode:
 
 @dataclass(frozen=True)
 class DiskUseView:
-    """Bytes of the data folder."""
+    """Bytes of the data folder by what they are for; `free` of the disk that it is on."""
 
     checkpoints: int = 0
     trash: int = 0
-    leftovers: int = 0
+    leftovers: int = 0  # of interrupted writes
+    runs: int = 0  # what interrupted runs need to be resumed
+    memory: int = 0  # of all repositories
     tokens: int = 0
+    lists: int = 0  # files, choices and held-out splits of all repositories
     downloads: int = 0  # base models that were fetched in part
+    sample: int = 0
     other: int = 0
     free: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(vars(self).values()) - self.free
 
 
 @dataclass(frozen=True)

@@ -162,15 +162,28 @@ class FilesWorker(QObject):
 
     def _disk_use(self) -> DiskUseView:
         from app.network.base_model_fetching import downloads_folder
+        from app.workers.sample import sample_folder
         from engine.checkpoints.store.contents import size_of
+        from engine.memory.repository_memory import FOLDER as MEMORY
 
-        self.progressed.emit(0, 0, "Measuring the disk use")
-        use = self._store.disk_use(self._look)
-        tokens = size_of(self._data_folder / "tokens", self._look)
-        downloads = size_of(downloads_folder(self._data_folder), self._look)
-        everything = size_of(self._data_folder, self._look)
-        other = max(0, everything - tokens - downloads - use.checkpoints - use.trash - use.leftovers)
-        return DiskUseView(use.checkpoints, use.trash, use.leftovers, tokens, downloads, other, use.free)
+        self.progressed.emit(0, 0, "Measuring disk use")
+        folder, look = self._data_folder, self._look
+        use = self._store.disk_use(look)
+        repositories = folder / "repositories"
+        memory = sum(size_of(each / MEMORY, look) for each in repositories.glob("*"))
+        known = DiskUseView(
+            use.checkpoints,
+            use.trash,
+            use.leftovers,
+            runs=size_of(folder / "runs", look),
+            memory=memory,
+            tokens=size_of(folder / "tokens", look),
+            lists=size_of(repositories, look) - memory,
+            downloads=size_of(downloads_folder(folder), look),
+            sample=size_of(sample_folder(folder), look),
+            free=use.free,
+        )
+        return replace(known, other=max(0, size_of(folder, look) - known.total))
 
     # ---- changing
 

@@ -42,12 +42,14 @@ class DevicePane(PageColumn):
         self.check_card = CheckCard(controller)
         self.error_card = ErrorCard()
         self.kernels = KernelView()
-        table = Card(margins=(4, 4, 4, 6), spacing=0)
-        table.setMinimumHeight(TABLE_HEIGHT)
-        table.column.addWidget(self.kernels)
+        self._table = Card(margins=(4, 4, 4, 6), spacing=0)  # there is one once kernels were checked
+        self._table.setMinimumHeight(TABLE_HEIGHT)
+        self._table.column.addWidget(self.kernels)
         for widget in (self.devices, self.error_card, self.race_card, self.check_card):
             self.column.addWidget(widget)
-        self.column.addWidget(table, 1)
+        self.column.addWidget(self._table, 1)
+        self._table.hide()
+        self.column.addStretch(0)
         self.error_card.action_wanted.connect(self.on_cpu_wanted)
         controller.state_changed.connect(self.on_state_changed)
         controller.devices_changed.connect(self.on_devices_changed)
@@ -77,6 +79,7 @@ class DevicePane(PageColumn):
         if not controller.busy:
             last = controller.checks.get(controller.in_use.name)
             self.kernels.table.show_checks(last.checks if last else ())
+            self._table.setVisible(last is not None)
 
     @Slot()
     def on_devices_changed(self) -> None:
@@ -88,6 +91,7 @@ class DevicePane(PageColumn):
     def on_check_started(self) -> None:
         self.error_card.put_away()
         self.kernels.table.show_checks((), waiting=True)
+        self._table.show()
         self.kernels.scrollToTop()
 
     @Slot(object)

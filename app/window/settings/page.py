@@ -1,4 +1,4 @@
-"""The page "Settings": the title, the choice of the part, and the part."""
+"""The page "Settings": the title, the choice of a part, and that part."""
 
 from __future__ import annotations
 
@@ -6,26 +6,28 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.state.application import Application
+from app.window.pages import ABOUT, DEVICE
 from app.window.parts import Page, PageColumn, PageTitle, Segmented, keyboard_focus
 from app.window.settings.about_pane import AboutPane
 from app.window.settings.completion_pane import CompletionPane
 from app.window.settings.device_pane import DevicePane
+from app.window.settings.look_pane import LookPane
 from app.window.settings.storage_pane import StoragePane
 from app.window.settings.work_pane import WorkPane
 
-DEVICE, WORK, COMPLETION, STORAGE, ABOUT = "device", "work", "completion", "storage", "about"
+LOOK, COMPLETION, WORK, STORAGE = "look", "completion", "work", "storage"
 PARTS = (
-    (DEVICE, "Device", "Where Codecoil computes."),
-    (WORK, "Work", "How much of the machine it takes, and what it does by itself."),
-    (COMPLETION, "Completion", "When suggestions come, and the keys that take them."),
-    (STORAGE, "Look and storage", "The theme, and what is kept on disk."),
-    (ABOUT, "About", "What runs here."),
+    (LOOK, "Look and keys", LookPane, "The theme, and the keys that accept or dismiss a suggestion."),
+    (COMPLETION, "Completion", CompletionPane, "When suggestions appear, and how they are computed."),
+    (WORK, "Training", WorkPane, "What training may use, what is watched, and when Codecoil adapts on its own."),
+    (STORAGE, "Storage", StoragePane, "What Codecoil keeps on disk."),
+    (DEVICE, "Device", DevicePane, "Where Codecoil computes."),
+    (ABOUT, "About", AboutPane, "What runs here."),
 )
-MAKERS = {DEVICE: DevicePane, WORK: WorkPane, COMPLETION: CompletionPane, STORAGE: StoragePane, ABOUT: AboutPane}
 
 
 class SettingsPage(Page):
-    """Five parts; changes apply at once."""
+    """What is changed most comes first, what is looked at once in a while last."""
 
     title, icon = "Settings", "settings"
 
@@ -36,8 +38,8 @@ class SettingsPage(Page):
         column = QVBoxLayout(top)
         column.setContentsMargins(20, 18, 20, 12)
         column.setSpacing(12)
-        self.heading = PageTitle("Settings", "Changes apply at once.")
-        self.parts = Segmented([(key, words) for key, words, _ in PARTS], "Part of the settings")
+        self.heading = PageTitle("Settings")
+        self.parts = Segmented([(key, words) for key, words, *_ in PARTS], "Part of the settings")
         self.parts.chosen.connect(self.show_part)
         row = QHBoxLayout()
         row.addWidget(self.parts, 0, Qt.AlignmentFlag.AlignLeft)
@@ -48,12 +50,12 @@ class SettingsPage(Page):
         self.stack = QStackedWidget()
         self.body.addWidget(top)
         self.body.addWidget(self.stack, 1)
-        self.show_part(DEVICE)
+        self.show_part(LOOK)
 
     def pane(self, key: str) -> PageColumn:
-        """A part, made when somebody wants it: all five at once would hold the window up."""
+        """A part, made when it is first shown: all at once would hold the window up."""
         if key not in self.panes:
-            pane = MAKERS[key](self.application)
+            pane = next(make for part, _, make, _ in PARTS if part == key)(self.application)
             keyboard_focus(pane)
             self.panes[key] = pane
             self.stack.addWidget(pane)
@@ -67,8 +69,8 @@ class SettingsPage(Page):
     def show_part(self, key: str) -> None:
         """Bring a part to the front."""
         self.parts.set_value(key)
-        words = next(words for part, _, words in PARTS if part == key)
-        self.heading.say(words if key == ABOUT else f"{words} Changes apply at once.")
+        words = next(words for part, *_, words in PARTS if part == key)
+        self.heading.say(words if key in (STORAGE, ABOUT) else f"{words} Changes apply at once.")
         self.stack.setCurrentWidget(self.pane(key))
         if key == STORAGE and self.isVisible():
             self.pane(key).on_shown()

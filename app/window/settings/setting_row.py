@@ -1,4 +1,4 @@
-"""A field bound to one setting: writes it at once, follows it, and says under the field why a value cannot be taken."""
+"""A field bound to one setting: writes it at once, follows it, and says under the field why a value is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
+from app.data.settings_file import FIELDS
 from app.state.settings import Settings
+from app.values.limits import Number
 from app.window.parts import Choice, FieldRow, Segmented
 
 
@@ -18,7 +20,10 @@ def same(value: Any) -> Any:
 
 
 class SettingRow(FieldRow):
-    """`to_setting` and `from_setting` change the unit (GiB and bytes); `check` gives words for a bad value, or ""."""
+    """`to_setting` and `from_setting` convert the unit (GiB and bytes); `check` gives words for a bad value, or "".
+
+    The range is the setting's own, said in the field's unit.
+    """
 
     def __init__(
         self,
@@ -41,11 +46,18 @@ class SettingRow(FieldRow):
 
     def on_field_changed(self, value: Any) -> None:
         """Take the value, or say why not; the setting stays as it was then."""
-        words = self._check(value) if self._check else ""
-        self.complain(words or self._settings.set(self._setting, self._to(value)))
+        problem = self._range_problem(value) or (self._check(value) if self._check else "")
+        self.complain(problem or self._settings.set(self._setting, self._to(value)))
 
     @Slot(str)
     def on_setting_changed(self, setting: str) -> None:
         if setting == self._setting:
             self.control.set_value(self._from(self._settings.value(setting)))
             self.complain("")
+
+    def _range_problem(self, value: Any) -> str:
+        limit = FIELDS[self._setting].limit
+        if not isinstance(limit, Number):
+            return ""
+        low, high, unit = self._from(limit.low), self._from(limit.high), self.control.suffix()
+        return "" if low <= value <= high else f"Choose a value from {low:,g}{unit} to {high:,g}{unit}."

@@ -1,4 +1,4 @@
-"""The look, and what is kept on disk: the theme, the data folder with its disk use, the trash, the log."""
+"""What is kept on disk: the data folder with its disk use by kind, the trash, the log."""
 
 from __future__ import annotations
 
@@ -8,32 +8,34 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel
 
 from app.state.application import Application
 from app.values.checkpoints import DiskUseView
-from app.values.words import nbytes
-from app.window.actions import THEMES
-from app.window.parts import Card, ElidedLabel, InlineMessage, PageColumn, PlainButton, Segmented, label, rule
+from app.values.words import counted, nbytes
+from app.window.parts import Card, ElidedLabel, InlineMessage, PageColumn, PlainButton, label, rule
 from app.window.settings.kept_part import KeptPart
 from app.window.settings.move_part import MovePart
-from app.window.settings.setting_row import SettingRow
 
 LOG = "codecoil.log"
-KINDS = (
+KINDS = (  # fields of DiskUseView
     ("checkpoints", "Checkpoints"),
-    ("tokens", "Tokens of repositories, made again when they are missing"),
-    ("downloads", "Base models that were fetched in part"),
+    ("runs", "Paused and interrupted runs, ready to resume"),
+    ("memory", "Memory of your repositories, used by suggestions"),
+    ("tokens", "Tokenized files, rebuilt when missing"),
+    ("lists", "File lists, your choices and held-out splits"),
+    ("downloads", "Partly downloaded base models"),
+    ("sample", "Sample project"),
     ("trash", "Trash"),
-    ("leftovers", "Left over from what was interrupted"),
-    ("other", "Settings and the rest"),
+    ("leftovers", "Left behind by interrupted writes"),
+    ("other", "Settings, log and editor sessions"),
 )
+ALWAYS = ("checkpoints", "memory", "tokens", "trash", "other")  # the others only where there is something
 
 
 class StoragePane(PageColumn):
-    """Three cards: the theme, the folder, the log."""
+    """Two cards: the folder and the log."""
 
     def __init__(self, application: Application) -> None:
         super().__init__()
         self._application, self._checkpoints = application, application.checkpoints
         self.column.setContentsMargins(20, 0, 20, 18)
-        self.column.addWidget(self._look_card())
         self.column.addWidget(self._folder_card())
         self.column.addWidget(self._log_card())
         self.column.addStretch(1)
@@ -43,23 +45,14 @@ class StoragePane(PageColumn):
         self.on_disk_use(self._checkpoints.disk_use)
         self.on_checkpoints_changed()
 
-    def _look_card(self) -> Card:
-        card = Card("Look")
-        themes = Segmented(THEMES, "Theme")
-        self.theme = SettingRow(
-            self._application.settings, "theme", "Theme", themes, "Light, dark, or as the system has it."
-        )
-        card.column.addWidget(self.theme)
-        return card
-
     def _folder_card(self) -> Card:
         card = Card("Data folder", spacing=10)
         row = QHBoxLayout()
         row.setSpacing(10)
         path = ElidedLabel(str(self._application.data_folder), "code", middle=True)
-        self.copy_button = PlainButton("Copy the path")
+        self.copy_button = PlainButton("Copy path")
         self.copy_button.clicked.connect(self.on_copy_clicked)
-        self.open_button = PlainButton("Open the folder", "Shows it in the file manager")
+        self.open_button = PlainButton("Open folder", "Shows it in the file manager")
         self.open_button.clicked.connect(self.on_open_clicked)
         self.move = MovePart(self._application.storage)
         self.move.moved.connect(self.on_moved)
@@ -74,10 +67,12 @@ class StoragePane(PageColumn):
         grid.setVerticalSpacing(8)
         grid.setColumnStretch(0, 1)
         self.sizes: dict[str, QLabel] = {}
-        for i, (kind, name) in enumerate((*KINDS, ("free", "Free on this disk"))):
-            self.sizes[kind] = label("", "body")
+        self.names: dict[str, QLabel] = {}
+        for i, (kind, name) in enumerate((*KINDS, ("total", "Total"), ("free", "Free on this disk"))):
+            self.names[kind] = label(name, "strong" if kind == "total" else "text")
+            self.sizes[kind] = label("", "strong" if kind == "total" else "body")
             self.sizes[kind].setAlignment(Qt.AlignmentFlag.AlignRight)
-            grid.addWidget(label(name, "text"), i, 0)
+            grid.addWidget(self.names[kind], i, 0)
             grid.addWidget(self.sizes[kind], i, 1)
         card.column.addLayout(grid)
         self.problem = InlineMessage(closable=False)
@@ -87,14 +82,14 @@ class StoragePane(PageColumn):
         row = QHBoxLayout()
         row.setSpacing(10)
         self.trash_words = label("", "label")
-        self.empty_button = PlainButton("Empty the trash", "Deletes what is in it for good")
+        self.empty_button = PlainButton("Empty trash", "Deletes everything in it for good; asks first")
         self.empty_button.clicked.connect(self.on_empty_clicked)
         self.sure_button = PlainButton("Delete for good")
         self.sure_button.clicked.connect(self.on_sure_clicked)
-        self.keep_button = PlainButton("Keep it")
+        self.keep_button = PlainButton("Cancel")
         self.keep_button.clicked.connect(self.on_keep_clicked)
         self.parts_button = PlainButton(
-            "Delete what was fetched in part", "Those base models would be fetched from their beginning again"
+            "Delete partial downloads", "Those base models would have to be downloaded from the start"
         )
         self.parts_button.clicked.connect(self.on_delete_parts_clicked)
         row.addWidget(self.trash_words, 1)
@@ -111,7 +106,7 @@ class StoragePane(PageColumn):
         row.setSpacing(10)
         self._log = self._application.data_folder / LOG
         row.addWidget(ElidedLabel(str(self._log), "code", middle=True), 1)
-        self.log_button = PlainButton("Open the log")
+        self.log_button = PlainButton("Open log")
         self.log_button.clicked.connect(self.on_log_clicked)
         row.addWidget(self.log_button)
         card.column.addLayout(row)
@@ -120,11 +115,11 @@ class StoragePane(PageColumn):
         return card
 
     def on_shown(self) -> None:
-        """Somebody looks: measure again."""
+        """Measure again."""
         self._checkpoints.measure_disk_use()
         there = self._log.is_file()
         self.log_button.setEnabled(there)
-        self.log_words.setText("" if there else "Nothing was logged yet.")
+        self.log_words.setText("" if there else "Nothing has been logged yet.")
         self.log_words.setVisible(not there)
 
     @Slot()
@@ -135,7 +130,10 @@ class StoragePane(PageColumn):
     @Slot(object)
     def on_disk_use(self, use: DiskUseView) -> None:
         for kind, figure in self.sizes.items():
-            figure.setText(nbytes(getattr(use, kind)))
+            size = getattr(use, kind)
+            figure.setText(nbytes(size))
+            for part in (self.names[kind], figure):
+                part.setVisible(size > 0 or kind in (*ALWAYS, "total", "free"))
         self.on_downloads_changed()
 
     @Slot()
@@ -150,7 +148,7 @@ class StoragePane(PageColumn):
     @Slot()
     def on_checkpoints_changed(self) -> None:
         count = len(self._checkpoints.trash)
-        self.trash_words.setText(f"{count} in the trash" if count else "The trash is empty.")
+        self.trash_words.setText(f"{counted(count, 'checkpoint')} in the trash" if count else "The trash is empty.")
         self.empty_button.setEnabled(count > 0)
         self._ask(False)
 
@@ -162,7 +160,7 @@ class StoragePane(PageColumn):
     @Slot()
     def on_empty_clicked(self) -> None:
         count = len(self._checkpoints.trash)
-        self.trash_words.setText(f"Delete {count} {'checkpoint' if count == 1 else 'checkpoints'} for good?")
+        self.trash_words.setText(f"Delete {counted(count, 'checkpoint')} for good?")
         self._ask(True)
 
     @Slot()

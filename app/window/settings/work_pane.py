@@ -1,4 +1,4 @@
-"""How much of the machine Codecoil takes, and what it does by itself: memory, time, the watcher, the idle rules."""
+"""How much of the machine training may use, the watcher, secrets, and when Codecoil adapts on its own."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from app.window.parts import Card, InlineMessage, Number, PageColumn, Segmented,
 from app.window.repository.secrets_view import POLICIES
 from app.window.settings.setting_row import SettingRow
 
-LEAST_CEILING = 0.125  # GiB
-
 
 class WorkPane(PageColumn):
-    """Three cards: what it may take, what it notices, what it does by itself."""
+    """Three cards: limits, the repository, automatic adaptation."""
 
     def __init__(self, application: Application) -> None:
         super().__init__()
@@ -40,13 +38,13 @@ class WorkPane(PageColumn):
         return row
 
     def _machine_card(self) -> Card:
-        card = Card("What it may take", spacing=10)
+        card = Card("Limits", spacing=10)
         self.ceiling = self._row(
             card,
             "memory_ceiling",
             "Memory ceiling",
             Number(0, 4096, "GiB", 0.5, 2),
-            "No run takes more than this on the device; one that would is made smaller.",
+            "No run uses more model memory than this; one that would is made smaller.",
             to_setting=lambda value: round(value * GIB),
             from_setting=lambda value: value / GIB,
             check=ceiling_problem,
@@ -54,20 +52,19 @@ class WorkPane(PageColumn):
         self.duty = self._row(
             card,
             "duty_cycle",
-            "Share of the time",
+            "Training load",
             WholeNumber(0, 1000, "%", 5),
-            "How much of the time training computes. Less keeps the machine cooler and quicker for other work.",
+            "The share of the time that training computes. Less leaves more of the machine for other work.",
             to_setting=lambda value: value / 100,
             from_setting=lambda value: round(value * 100),
-            check=lambda value: "" if 10 <= value <= 100 else "Choose from 10 % to 100 %.",
         )
         return card
 
     def _repository_card(self) -> Card:
-        card = Card("The repository", spacing=10)
-        self.reopen = self._row(card, "reopen", "Open the last repository at start", Switch())
+        card = Card("Repository", spacing=10)
+        self.reopen = self._row(card, "reopen", "Reopen the last repository at startup", Switch())
         self.watch = self._row(
-            card, "watch", "Notice edits", Switch(), "Watches the folder and counts what changed since the checkpoint."
+            card, "watch", "Watch for edits", Switch(), "Counts what has changed in the folder since the checkpoint."
         )
         self.watcher_note = InlineMessage(closable=False)
         card.column.addWidget(self.watcher_note)
@@ -76,44 +73,41 @@ class WorkPane(PageColumn):
             "secret_policy",
             "Lines with a secret",
             Segmented(POLICIES, "Lines with a secret"),
-            "Keys and passwords are never learned; say what becomes of the rest of their file.",
+            "Keys and passwords are never learned. Choose what happens to the rest of the file.",
         )
         return card
 
     def _idle_card(self) -> Card:
-        card = Card("By itself", spacing=10)
+        card = Card("Automatic adaptation", spacing=10)
         self.auto = self._row(
             card,
             "auto_adapt",
             "Adapt to changes when the machine is idle",
             Switch(),
-            "A short run on what changed, with older code mixed in. It stops when you come back and keeps what it has.",
+            "A short run on what changed, mixed with older code. It stops when you come back and keeps its progress.",
         )
         self.minutes = self._row(
             card,
             "idle_minutes",
-            "After no key, no mouse and no edit for",
+            "Start after no activity for",
             WholeNumber(0, 1000, "min"),
-            "Keys and mouse in this window, edits in the repository with any editor.",
-            check=minutes_problem,
+            "Activity is keyboard or mouse in this window, and edits in the repository with any editor.",
         )
         self.load = self._row(
             card,
             "idle_load",
-            "When other programs use less than",
+            "And other programs use less than",
             WholeNumber(0, 1000, "%", 5),
             "Of the processor.",
             to_setting=lambda value: value / 100,
             from_setting=lambda value: round(value * 100),
-            check=lambda value: "" if 5 <= value <= 100 else "Choose from 5 % to 100 %.",
         )
         self.mains = self._row(card, "mains_only", "Only on mains power", Switch())
         self.files = self._row(
             card,
             "auto_adapt_files",
-            "When at least this many files changed",
+            "And at least this many files have changed",
             WholeNumber(0, 100_000, "files"),
-            check=lambda value: "" if 1 <= value <= 10_000 else "Choose from 1 to 10,000 files.",
         )
         return card
 
@@ -135,15 +129,6 @@ class WorkPane(PageColumn):
 
 
 def ceiling_problem(gib: float) -> str:
-    """Why a ceiling of that many GiB cannot be, or an empty string."""
-    if gib < LEAST_CEILING:
-        return f"At least {LEAST_CEILING} GiB: the smallest run needs that much."
+    """Why a ceiling of that many GiB is refused, or ""."""
     memory = psutil.virtual_memory().total
-    if gib * GIB > memory:
-        return f"This machine has {nbytes(memory)}."
-    return ""
-
-
-def minutes_problem(minutes: int) -> str:
-    """Why that many minutes cannot be, or an empty string."""
-    return "" if 1 <= minutes <= 240 else "Choose from 1 to 240 minutes."
+    return f"This machine has {nbytes(memory)} of memory." if gib * GIB > memory else ""

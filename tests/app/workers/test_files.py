@@ -154,6 +154,27 @@ def test_what_was_fetched_in_part_is_counted_and_deleted(program, data_folder):
     assert again.downloads == 0 and one.failures == []
 
 
+def test_disk_use_is_told_by_what_it_is_for(program, data_folder):
+    one = program()
+    sizes = {
+        "repositories/0123/memory/abc/index": ("memory", 7000),
+        "repositories/0123/files.journal": ("lists", 600),
+        "runs/r1/state.safetensors": ("runs", 50_000),
+        "tokens/abc/0001.u16": ("tokens", 400),
+        "sample/tidewater/a.py": ("sample", 30),
+        "codecoil.log": ("other", 2000),
+    }
+    checkpoints = one.state.checkpoints
+    before = answer(one, checkpoints.disk_use_ready, checkpoints.measure_disk_use)
+    for path, (_, size) in sizes.items():
+        (data_folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (data_folder / path).write_bytes(bytes(size))
+    after = answer(one, checkpoints.disk_use_ready, checkpoints.measure_disk_use)
+    grown = {kind: getattr(after, kind) - getattr(before, kind) for kind, _ in sizes.values()}
+    assert grown == dict(sizes.values())
+    assert after.total - before.total == sum(size for _, size in sizes.values())
+
+
 def test_a_cancelled_job_leaves_nothing(program, child, folder, monkeypatch):
     one = program()
     checkpoints = one.state.checkpoints

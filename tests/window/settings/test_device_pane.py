@@ -25,7 +25,7 @@ def start(fake_engine, main_window, application, theme, qtbot):
         application._running = True
         application.engine.devices_wanted.emit()
         qtbot.waitUntil(lambda: not application.engine.busy, timeout=20000)
-        main_window.show_page("Settings")
+        main_window.show_settings("device")
         return SimpleNamespace(window=main_window, controller=application.engine, state=application, theme=theme)
 
     return begin
@@ -188,6 +188,7 @@ def test_the_engine_never_runs_in_the_gui_thread(desktop, fake_engine):
 @pytest.mark.parametrize("size", [(1024, 700), (1280, 800), (1920, 1080)])
 def test_nothing_is_cut_off(desktop, qtbot, qapp, size):
     desktop.window.resize(*size)
+    run_check(qtbot, desktop)  # which brings the table up
     pane_of(desktop).check_card.closest.say("> 999 %", max(engine.graph.kernels.KERNELS, key=len))
     qapp.processEvents()
     pane = pane_of(desktop)

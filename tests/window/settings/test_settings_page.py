@@ -40,6 +40,16 @@ def type_into(qtbot, field, words: str) -> None:
     qtbot.keyClick(field, Qt.Key.Key_Return)
 
 
+def test_the_theme_and_the_keys_come_first_and_the_kernels_last(page, part, application):
+    first, *_, device, about = page.parts.buttons
+    assert (first, device, about) == ("look", "device", "about") == (page.parts.value, "device", "about")
+    find_devices(application)
+    pane = part("device")
+    assert not pane.kernels.isVisible()  # nothing was checked
+    application.engine.check()
+    assert pane.kernels.isVisible() and pane.column.indexOf(pane.kernels.parentWidget()) == pane.column.count() - 2
+
+
 def test_numbers_apply_at_once_in_their_own_unit(part, application, qtbot):
     pane = part("work")
     type_into(qtbot, pane.ceiling.control, "2.5")
@@ -52,10 +62,10 @@ def test_numbers_apply_at_once_in_their_own_unit(part, application, qtbot):
 @pytest.mark.parametrize(
     ("pane", "row", "typed", "words"),
     [
-        ("work", "ceiling", "0.05", "At least 0.125 GiB"),
+        ("work", "ceiling", "0.05", "0.125 GiB"),
         ("work", "duty", "5", "10 % to 100 %"),
         ("completion", "least", "900", "shortest delay must not be above the longest"),
-        ("completion", "most", "9000", "At most 5,000 ms"),
+        ("completion", "most", "9000", "5,000 ms"),
     ],
 )
 def test_a_value_that_cannot_be_says_why_and_changes_nothing(part, application, qtbot, pane, row, typed, words):
@@ -92,7 +102,7 @@ def test_a_watcher_that_cannot_is_said(part, application):
 
 
 def test_keys_are_taken_as_they_are_pressed(part, application, qtbot):
-    pane = part("completion")
+    pane = part("look")
     rows, settings = pane.keys, application.settings
     field = rows["key_accept"].control
     press(qtbot, field)
@@ -112,15 +122,15 @@ def test_keys_are_taken_as_they_are_pressed(part, application, qtbot):
 
 
 def test_listening_for_keys_ends_with_the_focus(part, qtbot):
-    pane = part("completion")
+    pane = part("look")
     field = pane.keys["key_accept"].control
     press(qtbot, field)
-    pane.enabled.control.setFocus()
+    pane.ligatures.control.setFocus()
     assert not field.is_listening and field.text() == "Tab"
 
 
 def test_the_theme_is_switched_at_once(part, application, theme, qtbot):
-    pane = part("storage")
+    pane = part("look")
     press(qtbot, pane.theme.control.buttons["dark"])
     assert theme.tokens.name == "dark" and application.settings.theme == "dark"
     application.settings.theme = "light"
@@ -134,6 +144,7 @@ def test_disk_use_is_measured_when_somebody_looks(part, application, qtbot):
     assert "disk_use" in jobs
     application.checkpoints.on_answer("disk_use", DiskUseView(checkpoints=3 * 2**20, free=GIB))
     assert pane.sizes["checkpoints"].text() == "3 MiB" and pane.sizes["free"].text() == "1 GiB"
+    assert pane.sizes["total"].text() == "3 MiB" and not pane.sizes["downloads"].isVisible()
     press(qtbot, pane.copy_button)
     assert QGuiApplication.clipboard().text() == str(application.data_folder)
     assert not pane.log_button.isEnabled()
@@ -146,7 +157,7 @@ def test_emptying_the_trash_asks_first(part, application, qtbot):
     assert not pane.empty_button.isEnabled()
     application.checkpoints.on_listed(Listing(trash=(TrashRow("k", "c1", "one", "2026-01-01"),)))
     press(qtbot, pane.empty_button)
-    assert "empty_trash" not in jobs and pane.trash_words.text() == "Delete 1 checkpoint for good?"
+    assert "empty_trash" not in jobs and "1 checkpoint" in pane.trash_words.text()
     press(qtbot, pane.keep_button)
     press(qtbot, pane.empty_button)
     press(qtbot, pane.sure_button)
