@@ -1,6 +1,6 @@
 """Speed and memory of the engine: `python tests/benchmarks/engine.py [cpu] [webgpu]`.  Prints name=value lines.
 
-Ratios compare within this run.  The targets that the lines are read against are in README.md, "Numbers".
+Ratios compare within this run.  The targets are in RESULTS.md, "Speed and memory".
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from app.command_line import main
 from app.command_line.train_options import EXIT_CODES
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text("utf-8")
 PAGE = (ROOT / "resources" / "help" / "command_line.md").read_text("utf-8")
 TRAINED = ["--device", "cpu", "--batch-size", "2", "--sequence-length", "32", "--mode", "full", "--json"]
 
@@ -40,13 +39,8 @@ def test_the_help_names_every_exit_code(capsys):
     assert all(f" {code} {words}" in out for code, words in EXIT_CODES.items())
 
 
-@pytest.mark.parametrize(("text", "heading"), [(README, "exit code"), (PAGE, "code")], ids=["readme", "help page"])
-def test_the_documents_have_the_exit_codes_of_the_help(text, heading):
-    assert {int(code) for code, *_ in rows_of(text, heading)} == set(EXIT_CODES)
-
-
-def test_readme_and_help_page_say_the_same_of_other_commands():
-    assert rows_of(README, "exit code") == rows_of(PAGE, "code")
+def test_the_help_page_has_the_exit_codes_of_the_help():
+    assert {int(code) for code, *_ in rows_of(PAGE, "code")} == set(EXIT_CODES)
 
 
 def test_every_event_and_field_of_real_runs_is_documented(repository, tiny_base, capsys, monkeypatch):
@@ -59,8 +53,3 @@ def test_every_event_and_field_of_real_runs_is_documented(repository, tiny_base,
     for line in map(json.loads, capsys.readouterr().out.splitlines()):
         printed.setdefault(line["event"], set()).update(names_in(line))
     assert printed == documented_fields()
-
-
-def test_the_readme_names_every_event():
-    section = README[README.index("`--json` prints one event a line") :].split("\n\n")[0]
-    assert set(documented_fields()) <= set(re.findall(r"`(\w+)`", section))
