@@ -13,10 +13,10 @@ import numpy as np
 
 from engine.devices.interface import Executable
 from engine.errors import CodecoilError, InputError
-from engine.generate.programs import SMALL, DecodeState, Passes
+from engine.generate.programs import DecodeState, Passes
 from engine.generate.quantised import DecodeWeights
 from engine.graph.kernels import FEW_TOKENS, TOP
-from engine.graph.tensor import Tensor
+from engine.graph.tensor import READ_BACK, Tensor
 from engine.model.model import Model
 from engine.model.step import checked_ids
 
@@ -122,7 +122,7 @@ class Decoder:
             logits = self.read(ids)
             best = np.argsort(-logits, kind="stable")[:k].astype(np.int32)
             return best, logits[best], float(np.logaddexp.reduce(logits.astype(np.float64)))
-        row = self._read(ids, "top").read_later(SMALL)().reshape(-1)
+        row = self._read(ids, "top").read_later(READ_BACK)().reshape(-1)
         return row[1 + TOP : 1 + TOP + k].astype(np.int32), row[1 : 1 + k].copy(), float(row[0])
 
     def greedy(self, count: int, first: int) -> np.ndarray:
@@ -136,7 +136,7 @@ class Decoder:
             run = GREEDY_RUN if left >= GREEDY_RUN else 1
             executable = self._executable("greedy", run)
             executable.run({"ids": self._checked(chosen[-1][-1:])})
-            chosen.append(executable.read_later(SMALL)())
+            chosen.append(executable.read_later(READ_BACK)())
             self.position += run
             left -= run
         return np.concatenate(chosen)[1:].astype(np.int32)

@@ -16,11 +16,10 @@ from engine.graph import operations as op
 from engine.graph.kernels import FEW_TOKENS, STATE_INTERVAL, TOP
 from engine.graph.parameters import Parameter
 from engine.graph.tape import Tape
-from engine.graph.tensor import Kind, Program, Slab, Tensor, View
+from engine.graph.tensor import READ_BACK, Kind, Program, Slab, Tensor, View
 from engine.model.config import ModelConfig
 
 EMBEDDING = "backbone.embeddings.weight"
-SMALL = "statistics"  # the output that a WebGPU device hands back with the submit itself
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class Passes:
         if give in ("logits", "each"):
             tape.output("logits", self._logits(tape, x))
         elif give == "top":
-            best = tape.output(SMALL, tape.new("best", (1, 1 + 2 * TOP), Kind.WORKSPACE))
+            best = tape.output(READ_BACK, tape.new("best", (1, 1 + 2 * TOP), Kind.WORKSPACE))
             tape.emit("top_k", self._logits(tape, x), best)
         return tape.program
 
@@ -92,7 +91,7 @@ class Passes:
         """Reads one id and then, `tokens` - 1 times, the best one after it; gives the best ones."""
         tape = Tape(f"decoding of {tokens} tokens", self._device)
         ids = tape.input("ids", (1,), "int32").view()
-        chosen = tape.output(SMALL, tape.new("chosen", (tokens,), Kind.WORKSPACE, "int32"))
+        chosen = tape.output(READ_BACK, tape.new("chosen", (tokens,), Kind.WORKSPACE, "int32"))
         for number in range(tokens):
             x = self._layers(tape, self._embedded(tape, ids), rows=1)
             ids = chosen.view(number, (1,))

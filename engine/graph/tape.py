@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from engine.graph.kernels import KERNELS, LayerStatistics, Statistics
 from engine.graph.parameters import IndexedRows, Parameter, TrainedRows
-from engine.graph.tensor import KernelCall, Kind, Program, Tensor, View, view_of
+from engine.graph.tensor import READ_BACK, KernelCall, Kind, Program, Tensor, View, view_of
 
 
 class Tape:
@@ -159,10 +159,10 @@ class Tape:
 
     def statistics(self) -> Tensor:
         """The small vector that the host reads after a step."""
-        if "statistics" not in self.program.outputs:
+        if READ_BACK not in self.program.outputs:
             size = Statistics.COUNT + self.insight * LayerStatistics.COUNT
-            self.output("statistics", self.new("statistics", (size,), Kind.WORKSPACE))
-        return self.program.outputs["statistics"]
+            self.output(READ_BACK, self.new("statistics", (size,), Kind.WORKSPACE))
+        return self.program.outputs[READ_BACK]
 
     def layer_statistics(self, layer: int, slot: int, count: int = 1) -> View | None:
         """Where `count` statistics of a layer go, from `slot` on; None where no insight is wanted."""

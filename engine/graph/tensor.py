@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 ALIGNMENT = 256  # bytes: WebGPU's alignment of a storage binding, and four cache lines
+READ_BACK = "statistics"
+"""The name of a program's small output: a device copies it back with the run itself, so reading it needs no submit."""
 
 
 class Kind(StrEnum):

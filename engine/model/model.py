@@ -17,7 +17,7 @@ from engine.graph import operations as op
 from engine.graph.kernels import Statistics
 from engine.graph.parameters import Parameter
 from engine.graph.tape import Tape
-from engine.graph.tensor import ALIGNMENT, Kind, Program, Slab, Tensor
+from engine.graph.tensor import ALIGNMENT, READ_BACK, Kind, Program, Slab, Tensor
 from engine.model import files
 from engine.model.blueprint import Blueprint, estimate_training
 from engine.model.config import ModelConfig
@@ -150,7 +150,7 @@ class Model:
         executable, trained = self._keep(key, build)
         scalars = AdamW().scalars(1, b * l)
         executable.run(batch_inputs(executable.plan.program, ids, scalars, trained=trained))
-        loss = float(executable.read("statistics")[Statistics.LOSS_SUM]) / (b * l)
+        loss = float(executable.read(READ_BACK)[Statistics.LOSS_SUM]) / (b * l)
         gradients = {}
         for name, rows in trained.rows.items():
             blocks = [self.device.read(gradient) for gradient in rows.gradients]

@@ -19,7 +19,7 @@ from engine.graph import operations as op
 from engine.graph.kernels import LayerStatistics, Scalars, Statistics
 from engine.graph.parameters import IndexedRows
 from engine.graph.tape import Tape
-from engine.graph.tensor import Program
+from engine.graph.tensor import READ_BACK, Program
 from engine.model.config import ModelConfig
 from engine.model.mamba import Network
 from engine.model.selection import EMBEDDING
@@ -276,7 +276,7 @@ class TrainingStep:
         parts = zip(np.split(ids, self.micro_batches), np.split(counted, self.micro_batches), strict=True)
         for (part, part_counted), executable in zip(parts, executables, strict=True):
             executable.run(batch_inputs(executable.plan.program, part, scalars, part_counted, self.trained))
-            waiting.append(executable.read_later("statistics"))
+            waiting.append(executable.read_later(READ_BACK))
 
         def result() -> StepResult:
             statistics = [wait() for wait in waiting]

@@ -23,14 +23,13 @@ from engine.devices.webgpu.launch import PARAMETER_BYTES, Launch
 from engine.devices.webgpu.launches import LAUNCHES
 from engine.errors import DeviceLostError
 from engine.graph.plan import Plan
-from engine.graph.tensor import Tensor, View
+from engine.graph.tensor import READ_BACK, Tensor, View
 
 if TYPE_CHECKING:
     from engine.devices.webgpu.device import WebGpuDevice
 
 LONGEST_SUBMIT = 0.1  # seconds that one submit may hold a GPU that also draws the desktop
 RING = 4  # statistics on their way at a time
-SMALL_OUTPUT = "statistics"
 Locate = Callable[[Tensor], tuple[wgpu.GPUBuffer, int]]  # where a tensor is: buffer and byte offset
 
 
@@ -126,7 +125,7 @@ class WebGpuExecutable(Executable):
         self._dispatches = Dispatches(device, self.launches, self.locate)
         self._parts = 1
         self._timed = device.adapter.software
-        small = plan.program.outputs.get(SMALL_OUTPUT)
+        small = plan.program.outputs.get(READ_BACK)
         usage = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
         self._ring = [
             device.gpu.create_buffer(label=f"read back {i}", size=small.nbytes, usage=usage)
@@ -162,7 +161,7 @@ class WebGpuExecutable(Executable):
             self._readings.popleft().collect()  # frees its buffer; whoever waits for it still gets the value
         target = self._ring[self._runs % RING]
         self._runs += 1
-        tensor = self.plan.program.outputs[SMALL_OUTPUT]
+        tensor = self.plan.program.outputs[READ_BACK]
         buffer, offset = self.locate(tensor)
         encoder.copy_buffer_to_buffer(buffer, offset, target, 0, tensor.nbytes)
         self._readings.append(_Reading(self.device, target, tensor))
@@ -174,7 +173,7 @@ class WebGpuExecutable(Executable):
         return self.device.read_at(*self.locate(tensor), tensor)
 
     def read_later(self, name: str) -> Callable[[], np.ndarray]:
-        if name != SMALL_OUTPUT:
+        if name != READ_BACK:
             value = self.read(name)
             return lambda: value
         return self._readings[-1].collect
