@@ -206,7 +206,7 @@ class Listing:
     # ── texts ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def without_text(self, reading: Reading) -> Reading:
-        """The same without its text, which is put by for `take_text` if there is room."""
+        """The same without its text, which is kept for `text_at_hand` if there is room."""
         if reading.text is None:
             return reading
         size = sys.getsizeof(reading.text)
