@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from app.command_line.checkpoint_words import LOSS, as_json, merge_lines
-from app.command_line.held_out import HeldOutMeasure
+from app.command_line.held_out import held_out_loss
 
 
 def merge_checkpoints(store, arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
@@ -45,12 +45,8 @@ def _blend(store, first, sides, arguments: argparse.Namespace):
             )
         child = merge(*sides, fitness_weight(*known) if arguments.weight == "loss" else _weight(arguments.weight))
         return child.blend, {"first": known[0], "second": known[1], "child": None}, child, 0
-    tokenizer = store.tokenizer_path(first.id)
-    if tokenizer is None:
-        raise CheckpointError(f"{first.name} has no tokenizer, so no text can be measured.", "Leave --repository out.")
     merge(*sides, 0.5)  # refuse what cannot be merged before a folder is scanned
-    measure = HeldOutMeasure(arguments.repository, tokenizer, sides[0].config, arguments.device)
-    try:
+    with held_out_loss(store, first.id, arguments.repository, arguments.device) as measure:
         if arguments.search is not None:
             result = search_blend(*sides, measure, evaluations=arguments.search, seed=arguments.seed)
         elif arguments.weight == "loss":
@@ -58,8 +54,6 @@ def _blend(store, first, sides, arguments: argparse.Namespace):
             result = try_blend(*sides, fitness_weight(*losses), measure, losses)
         else:
             result = try_blend(*sides, _weight(arguments.weight), measure)
-    finally:
-        measure.close()
     losses = {"first": result.first_loss, "second": result.second_loss, "child": result.child_loss}
     return result.blend, losses, result.parameters, len(result.trials)
 

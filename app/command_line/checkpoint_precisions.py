@@ -5,28 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from app.command_line.held_out import HeldOutMeasure
+from app.command_line.held_out import held_out_loss
 from app.values.words import nbytes
 
 
 def precision_rows(store, which: str, repository: str | None) -> list[dict[str, Any]]:
     """One row a precision; with `repository` its held-out loss is measured, else it is None."""
     from engine.checkpoints.combining.precision_table import precision_table
-    from engine.errors import CheckpointError
 
     parameters = store.load_parameters(which)
     if repository is None:
         return [asdict(row) for row in precision_table(parameters)]
-    tokenizer = store.tokenizer_path(which)
-    if tokenizer is None:
-        raise CheckpointError(
-            "The checkpoint has no tokenizer: its loss cannot be measured.", "Leave --repository out."
-        )
-    measure = HeldOutMeasure(repository, tokenizer, store.config(which))
-    try:
+    with held_out_loss(store, which, repository) as measure:
         return [asdict(row) for row in precision_table(parameters, evaluate=measure)]
-    finally:
-        measure.close()
 
 
 def precision_lines(rows: list[dict[str, Any]]) -> list[str]:

@@ -7,7 +7,8 @@ the device belongs to the run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,10 +25,10 @@ from app.workers.completing import CompletionWorker
 from app.workers.failures import Cancelled, failure_from
 from app.workers.files import save_merge
 from app.workers.open_device import OpenDevice
-from engine.errors import CheckpointError, CodecoilError, CorpusError
+from engine.errors import CodecoilError, CorpusError
 
 if TYPE_CHECKING:
-    import numpy as np
+    from engine.session.held_out_loss import HeldOutLoss
 
 CURSORS, CHARACTERS = 200, 60_000  # of the scorecard after a run
 QUICK_CURSORS = 24  # of the one that is shown until then
@@ -40,7 +41,6 @@ FIELDS = {  # of a ScoreView, by name of the engine's measure
     "shown": "shown",
     "taken_of_shown": "taken",
 }
-WINDOW, ROWS, MOST_WINDOWS = 256, 4, 64  # of a held-out loss
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class MeasuringWorker(QObject):
         store = self._workbench.store
         sides = side_of(store, first), side_of(store, second)
         merge(*sides, weight)  # refuse what cannot be merged before a folder is scanned
-        with _HeldOutLoss(self._workbench, first, repository, self.progressed.emit, self._between) as measure:
+        with self._held_out_loss(first, repository) as measure:
             return try_blend(*sides, weight, measure)
 
     def _decode_losses(self, model: str) -> None:
@@ -236,62 +236,33 @@ class MeasuringWorker(QObject):
             losses.keep(losses_key(model), precision, loss)
         self.answered.emit("decode_losses", model)
 
+    @contextlib.contextmanager
+    def _held_out_loss(self, id: str, repository: str) -> Iterator[HeldOutLoss]:
+        """The engine's measure for weights of this checkpoint's configuration."""
+        from engine.corpus.reading.scan_progress import ScanCancelledError
+        from engine.session.held_out_loss import HeldOutLoss
+
+        bench = self._workbench
+        bench.release_models()
+        more = (bench.data_folder, bench.device, self.progressed.emit, self._between)
+        try:
+            with HeldOutLoss(bench.store, id, Path(repository), *more) as measure:
+                yield measure
+        except ScanCancelledError as error:
+            raise Cancelled from error
+
     def _precisions(self, id: str, repository: str) -> None:
         from engine.checkpoints.combining.precision_table import precision_table
 
         lines = []
         with (
-            _HeldOutLoss(self._workbench, id, repository, self.progressed.emit, self._between) as measure,
+            self._held_out_loss(id, repository) as measure,
             self._workbench.store.load_parameters(id) as parameters,
         ):
             for row in precision_table(parameters, evaluate=measure):
                 lines.append(checkpoint_rows.precision_line(row))
                 self.precision_measured.emit(id, lines[-1])
         self.precisions_ready.emit(id, tuple(lines))
-
-
-class _HeldOutLoss:
-    """The mean loss of any weights of one checkpoint's configuration on the same held-out text."""
-
-    def __init__(self, workbench: OpenDevice, id: str, repository: str, progress, look: Callable[[], bool]) -> None:
-        from engine.corpus.batches.windows import HeldOutWindows
-        from engine.corpus.reading.scan_progress import ScanCancelledError
-        from engine.corpus.repository import Repository
-        from engine.corpus.tokens.tokenizer import Tokenizer
-        from engine.model.model import Model
-
-        path = workbench.store.tokenizer_path(id)
-        if path is None:
-            raise CheckpointError("The checkpoint has no tokenizer: its loss cannot be measured.")
-        try:
-            corpus = Repository(Path(repository), workbench.data_folder, Tokenizer.load(path)).scan(progress, look)
-        except ScanCancelledError as error:
-            raise Cancelled from error
-        documents = corpus.validation_code  # as a run measures itself: what is chosen by it is not scored on it
-        self._batches = list(HeldOutWindows(corpus, WINDOW, ROWS, limit=MOST_WINDOWS, documents=documents))
-        self._tokens = int(sum(batch.counted.sum() for batch in self._batches))
-        if not self._tokens:
-            raise CorpusError(f"{repository} has no text to hold out.", "Choose a larger folder of source code.")
-        workbench.release_models()
-        self._look, self._progress = look, progress
-        self._model = Model(workbench.store.config(id), workbench.device)
-
-    def __call__(self, parameters: Mapping[str, np.ndarray]) -> float:
-        for name, array in parameters.items():
-            self._model.parameters[name] = array
-        total = 0.0
-        for done, batch in enumerate(self._batches):
-            self._progress(done, len(self._batches), "Measuring held-out code")
-            if self._look():
-                raise Cancelled
-            total += float(self._model.losses(batch.tokens, batch.counted).sum(dtype="float64"))
-        return total / self._tokens
-
-    def __enter__(self) -> _HeldOutLoss:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._model.close()
 
 
 def score_view(card, against=None) -> ScoreView:
