@@ -1,7 +1,7 @@
 """The look: tokens, one stylesheet made from them, the fonts, and the switch between dark and light.
 
 tokens       colours by what they are for           theme   the scheme in use; restyles everything in sight
-stylesheet   the one sheet: sheet_frame (frame, words, cards, rail) and sheet_controls (buttons, fields, tables)
+stylesheet   the one sheet
 fonts        from resources/fonts                   icons   SVG in a colour of the theme
 plots        pens and brushes from the same tokens  language_colours   one for each programming language
 """

@@ -32,8 +32,8 @@
     tip, tip_words   tool tips: wrapped, escaped, with the keys
     keyboard_focus   buttons below a widget take the focus from the keyboard only
 
-Where they are: page, surfaces, labels, buttons, fields, search_field, progress, messages, error_card, empty_state,
-file_dialog, sort_header, sort_menu, key_splitter, tool_tips.
+Where they are: surfaces, labels, buttons, fields, progress, messages, error_card, empty_state, file_dialog, sorting,
+key_splitter, tool_tips.
 
 What paints by itself listens to `Theme.current().restyled` (Tokens).  Whoever makes a window, a dialog or a menu of its
 own gives it the look with `Theme.current().dress` once everything is in it.  No part knows a controller.
@@ -51,7 +51,7 @@ from app.window.parts.buttons import (
 )
 from app.window.parts.empty_state import EmptyState
 from app.window.parts.error_card import ErrorCard
-from app.window.parts.fields import Choice, FieldRow, Line, Number, Switch, WholeNumber
+from app.window.parts.fields import Choice, FieldRow, Line, Number, SearchField, Switch, WholeNumber
 from app.window.parts.file_dialog import FileDialog
 from app.window.parts.key_splitter import KeySplitter
 from app.window.parts.labels import (
@@ -66,12 +66,9 @@ from app.window.parts.labels import (
     set_tone,
 )
 from app.window.parts.messages import InlineMessage
-from app.window.parts.page import Page
 from app.window.parts.progress import ProgressLine
-from app.window.parts.search_field import SearchField
-from app.window.parts.sort_header import SortHeader
-from app.window.parts.sort_menu import SortMenu
-from app.window.parts.surfaces import GAP, Card, PageColumn, rule, steady_scroll_bar
+from app.window.parts.sorting import SortHeader, SortMenu
+from app.window.parts.surfaces import GAP, Card, Page, PageColumn, rule, steady_scroll_bar
 from app.window.parts.tool_tips import tip, tip_words
 
 __all__ = [

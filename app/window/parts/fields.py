@@ -1,4 +1,5 @@
-"""Fields of a form: a number, a choice, a switch, a line of text; and the row that gives one its name, help and error.
+"""Fields of a form: a number, a choice, a switch, a line of text, words to search for; and the row around a field,
+with its name, help and error.
 
 A field says `changed` only when the user changed it.  Whether a value is good is not the field's business: the row's
 owner hands it to a controller and shows the words that come back with `FieldRow.complain`.
@@ -8,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QColor, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QComboBox,
@@ -25,10 +26,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.theme import Theme
-from app.theme.icons import pixmap
+from app.theme import Theme, Tokens
+from app.theme.icons import icon, pixmap
 from app.window.parts.labels import label, set_style
 from app.window.parts.tool_tips import tip
+
+TYPING = 150  # milliseconds of quiet before what is typed counts
+SIGN = 16  # pixels
 
 
 class FieldRow(QWidget):
@@ -220,6 +224,49 @@ class Line(QLineEdit):
         if self.text() != self._last:
             self._last = self.text()
             self.changed.emit(self._last)
+
+
+class SearchField(QLineEdit):
+    """`settled` once the user has stopped typing; setting the text from outside tells nobody."""
+
+    settled = Signal()
+
+    def __init__(self, placeholder: str, name: str, help_words: str, page: QWidget) -> None:
+        super().__init__()
+        self.setProperty("role", "search")
+        self.setPlaceholderText(placeholder)
+        self.setAccessibleName(name)
+        tip(self, help_words, "Ctrl+F")
+        self._sign = self.addAction(icon("search", "#888888", SIGN), QLineEdit.ActionPosition.LeadingPosition)
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(TYPING)
+        self._typing.timeout.connect(self.settled)
+        self.textEdited.connect(self.on_edited)
+        find = QShortcut(QKeySequence.StandardKey.Find, page)
+        find.setWhatsThis(name)
+        find.activated.connect(self.on_find_wanted)
+        theme = Theme.current()
+        theme.restyled.connect(self.on_restyled)
+        self.on_restyled(theme.tokens)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What is looked for, in lower case."""
+        return tuple(self.text().lower().split())
+
+    @Slot(str)
+    def on_edited(self, _text: str) -> None:
+        self._typing.start()
+
+    @Slot()
+    def on_find_wanted(self) -> None:
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.selectAll()
+
+    @Slot(object)
+    def on_restyled(self, tokens: Tokens) -> None:
+        self._sign.setIcon(icon("search", tokens.mute, SIGN))
 
 
 class Switch(QAbstractButton):

@@ -1,11 +1,16 @@
-"""Surfaces: cards, lines between them, and a page that scrolls when the window is too low for it."""
+"""Surfaces: pages, the column of cards in them that scrolls when the window is too low, cards and lines."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Slot
+from typing import TYPE_CHECKING, ClassVar
+
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.window.parts.labels import SectionTitle, set_style
+
+if TYPE_CHECKING:
+    from app.state.application import Application
 
 MARGINS = (16, 14, 16, 14)
 GAP = 14  # between the cards of a page
@@ -78,3 +83,35 @@ class PageColumn(QScrollArea):
         margins = self.column.contentsMargins()
         margins.setRight(self.edge - (BAR if high > 0 else 0))
         self.column.setContentsMargins(margins)
+
+
+class Page(QWidget):
+    """A page of the rail.  `body` is its layout, without margins: put a `PageColumn` or your own splitter into it.
+
+    The frame makes a page when it is first shown, so slow imports belong into the page's module and not into the
+    window's start.  State lives in the controllers: a page that is made late reads it from there.
+    """
+
+    title: ClassVar[str] = ""  # the word in the rail
+    icon: ClassVar[str] = ""  # a file of resources/icons, without its ending
+
+    page_wanted = Signal(str)  # the title of a page to show: "Adapt", "Complete", ...
+    folder_wanted = Signal()  # let the user choose a folder
+    file_wanted = Signal(str, int)  # a file of the repository and a line of it, from 1, to show in the editor
+
+    def __init__(self, application: Application) -> None:
+        super().__init__()
+        self.application = application
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(0, 0, 0, 0)
+        self.body.setSpacing(0)
+
+    def on_shown(self) -> None:
+        """The page came to the front.  Overridden by pages that do something only when somebody looks."""
+
+    def keep_place(self) -> None:
+        """The window closes: remember splitters and the like (`application.settings.keep_place`)."""
+
+    def holds_window(self) -> bool:
+        """The window is about to close: whether the page asks something first, and closes it afterwards."""
+        return False

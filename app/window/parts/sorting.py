@@ -1,13 +1,61 @@
-"""Sorting a list without the mouse: a menu of its columns, opened by a key and from the list's own menu."""
+"""Sorting a list: a header whose arrow is beside the words it belongs to, and a menu that does the same by key."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Qt, Slot
-from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QShortcut
-from PySide6.QtWidgets import QMenu, QTableView, QTreeView
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt, Slot
+from PySide6.QtGui import QAction, QActionGroup, QColor, QFontMetricsF, QKeySequence, QPainter, QPolygonF, QShortcut
+from PySide6.QtWidgets import QHeaderView, QMenu, QStyleOptionHeader, QTableView, QTreeView
 
+from app.theme import Theme
+from app.theme.fonts import LABEL, interface_font
+
+PADDING = 10  # of a heading, in the stylesheet
+GAP, HALF = 7, 4  # between words and arrow; half of the arrow's width
 KEYS = "Ctrl+Shift+O"
 ORDERS = ((Qt.SortOrder.AscendingOrder, "Ascending"), (Qt.SortOrder.DescendingOrder, "Descending"))
+
+
+class SortHeader(QHeaderView):
+    """Qt puts the arrow at the far end of a column: in a wide one it looks like the next column's."""
+
+    def __init__(self, view: QTreeView) -> None:
+        """Becomes the header of `view`."""
+        super().__init__(Qt.Orientation.Horizontal, view)
+        view.setHeader(self)  # which makes its sections unclickable, as the view does not sort
+        self.setSectionsClickable(True)
+        self.setSortIndicatorShown(True)
+
+    def initStyleOptionForIndex(self, option: QStyleOptionHeader, section: int) -> None:
+        super().initStyleOptionForIndex(option, section)
+        option.sortIndicator = QStyleOptionHeader.SortIndicator.None_  # drawn below
+
+    def arrow_at(self, rect: QRect, section: int) -> QPointF:
+        """The middle of the arrow: after words on the left, before words on the right, which end over their numbers."""
+        model, side = self.model(), self.orientation()
+        words = model.headerData(section, side) or ""
+        width = QFontMetricsF(interface_font(LABEL)).horizontalAdvance(words)  # as the stylesheet draws it
+        where = model.headerData(section, side, Qt.ItemDataRole.TextAlignmentRole)
+        middle = rect.center().y() + 0.5
+        if where is not None and Qt.AlignmentFlag(where) & Qt.AlignmentFlag.AlignRight:
+            return QPointF(rect.right() - PADDING - width - GAP - HALF, middle)
+        return QPointF(rect.left() + PADDING + width + GAP + HALF, middle)
+
+    def paintSection(self, painter: QPainter, rect: QRect, section: int) -> None:
+        painter.save()
+        super().paintSection(painter, rect, section)
+        painter.restore()
+        if section != self.sortIndicatorSection():
+            return
+        up = self.sortIndicatorOrder() == Qt.SortOrder.DescendingOrder
+        tip = -HALF / 2 if up else HALF / 2
+        corners = [QPointF(-HALF, -tip), QPointF(HALF, -tip), QPointF(0, tip)]
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(Theme.current().tokens.mute))
+        painter.translate(self.arrow_at(rect, section))
+        painter.drawPolygon(QPolygonF(corners))
+        painter.restore()
 
 
 class SortMenu(QMenu):
