@@ -121,6 +121,7 @@ def details_of(store, id: str, look: Callable[[], None]) -> CheckpointDetails:
     """
     from engine.checkpoints.store.card import model_card
     from engine.errors import CheckpointError
+    from engine.session.changes import SEEN
 
     manifest = store.get(id)
     look()
@@ -138,7 +139,7 @@ def details_of(store, id: str, look: Callable[[], None]) -> CheckpointDetails:
         card=model_card(*_named(manifest), config, *_named(*lineage[1:2])),
         options=dict(manifest.options),
         metrics=dict(manifest.metrics),
-        data=dict(manifest.data),
+        data={key: value for key, value in manifest.data.items() if key != SEEN},  # hashes: not for people
         files=tuple((name, record.size) for name, record in manifest.files.items()),
         lineage=tuple(row_of(each, names) for each in lineage),
         dependants=tuple(row_of(each, names) for each in found.dependants(manifest)),

@@ -1,4 +1,4 @@
-"""What can be done with the selected checkpoints: one action each, for the buttons, the menu and the keys."""
+"""What can be done with the selected checkpoints: one action each, shared by buttons, menu and keys."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.window.parts import PlainButton, tip
 
 
 class CheckpointActions(QObject):
-    """Every action by name; the page connects them.  Keys work anywhere on the page."""
+    """Every action by name; `Commands` connects them.  Keys work anywhere on the page."""
 
     def __init__(self, page: QWidget) -> None:
         super().__init__(page)
@@ -77,7 +77,7 @@ class CheckpointActions(QObject):
             tip(button, self._why(action, chosen), action.shortcut().toString())
 
     def button(self, action: QAction) -> PlainButton:
-        """A button that does the same as an action."""
+        """A button for an action."""
         button = PlainButton(action.text(), self._help[action], action.shortcut().toString())
         button.clicked.connect(action.trigger)
         self._buttons.append((button, action))

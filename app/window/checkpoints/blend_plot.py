@@ -1,4 +1,4 @@
-"""The losses of the blends that were tried, from all of the first parent to all of the second."""
+"""The losses of the blends measured so far, from all of the first parent to all of the second."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ HEIGHT, EDGE, TOP, BOTTOM = 104, 8, 20, 22
 
 
 class BlendPlot(QWidget):
-    """A point for each blend; the slider's place is a line."""
+    """A point for each blend; a line marks the slider's position."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.losses: dict[float, float] = {}  # by weight of the second
+        self.losses: dict[float, float] = {}  # by weight of the second parent
         self.weight = 0.5
         self.setFixedHeight(HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -30,15 +30,14 @@ class BlendPlot(QWidget):
         self.show_losses({}, 0.5)
 
     def show_losses(self, losses: Mapping[float, float], weight: float) -> None:
-        """What was measured, and where the slider is."""
+        """`losses` by weight of the second parent, and the slider's `weight`."""
         self.losses = {key: value for key, value in sorted(losses.items()) if math.isfinite(value)}
         self.weight = weight
         words = ", ".join(f"{key:.0%}: {loss_words(value)}" for key, value in self.losses.items())
-        self.setAccessibleName(f"Held-out loss by share of the second: {words or 'nothing measured'}")
+        self.setAccessibleName(f"Held-out loss by share of the second checkpoint: {words or 'not measured'}")
         self.update()
 
     def place(self, weight: float, loss: float) -> QPointF:
-        """Where a blend is drawn."""
         low, high = min(self.losses.values()), max(self.losses.values())
         share = (loss - low) / (high - low) if high > low else 0.5
         room = self._room()
@@ -73,7 +72,7 @@ class BlendPlot(QWidget):
                 painter.drawText(self._label_room(point, weight, loss == best), _aligned(weight), words)
 
     def _label_room(self, point: QPointF, weight: float, below: bool) -> QRectF:
-        """Above a point, and below the lowest: the line comes down to that from both sides."""
+        """Above a point; below the lowest one, where the curve comes down from both sides."""
         left = point.x() - (0 if weight < 0.1 else 100 if weight > 0.9 else 50)
         return QRectF(left, point.y() + 7 if below else max(0.0, point.y() - 20), 100, 14)
 

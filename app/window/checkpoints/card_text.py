@@ -1,6 +1,6 @@
-"""Text that can be selected and copied, as high as it needs to be, in the colours of the theme.
+"""Text that can be selected and copied, as tall as its content, in the colours of the theme.
 
-Shows only what it is given: no link is followed and nothing is loaded from anywhere.
+No link is followed and nothing is loaded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from app.theme import Theme, Tokens
 from app.theme.icons import icon
 from app.values.checkpoints import CheckpointDetails
 from app.values.words import nbytes
-from app.window.checkpoints.words import exact_when, field_words
+from app.window.checkpoints.words import exact_when, field_words, kind_words
 from app.window.parts import Card, LinkButton
 
 MOST_CHARACTERS = 200  # of one value
@@ -38,20 +38,18 @@ class CardText(QTextBrowser):
         self.document().setDocumentMargin(0)
 
     def show_html(self, content: str) -> None:
-        """Other text."""
         self.setHtml(content)
         self._fit()
 
     def loadResource(self, kind: int, name: QUrl) -> Any:
-        """Nothing is loaded."""
-        return None
+        return None  # nothing is ever loaded
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
 
     def wheelEvent(self, event) -> None:
-        event.ignore()  # the column scrolls, not the text in it
+        event.ignore()  # the page scrolls, not the text
 
     def _fit(self) -> None:
         self.document().setTextWidth(max(1, self.viewport().width()))
@@ -59,21 +57,21 @@ class CardText(QTextBrowser):
 
 
 class ModelCard(Card):
-    """The model card of one checkpoint: scores, data, options, files; folded until it is wanted."""
+    """The model card of one checkpoint: scores, data, options, files; folded at first."""
 
     def __init__(self) -> None:
         super().__init__(margins=(16, 8, 16, 8), spacing=6)
         self.setAccessibleName("Model card")
         self.details: CheckpointDetails | None = None
         self.fold = QToolButton()
-        self.fold.setText("Model card, options and files")
+        self.fold.setText("Details, options and files")
         self.fold.setProperty("role", "fold")
         self.fold.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.fold.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.fold.setCheckable(True)
-        self.fold.setAccessibleName("Show the model card, options and files")
+        self.fold.setAccessibleName("Show details, options and files")
         self.fold.toggled.connect(self.on_fold_toggled)
-        self.copy_button = LinkButton("Copy as Markdown", "The model card as it goes with an export")
+        self.copy_button = LinkButton("Copy model card", "As Markdown, the way it is included in an export")
         self.copy_button.clicked.connect(self.on_copy_clicked)
         self.text = CardText("Model card")
         self.column.addWidget(self.fold, 0, Qt.AlignmentFlag.AlignLeft)
@@ -86,7 +84,7 @@ class ModelCard(Card):
         self.on_restyled(theme.tokens)
 
     def show_details(self, details: CheckpointDetails | None) -> None:
-        """All about one checkpoint; None while it is being read."""
+        """None while they are being read."""
         self.details = details
         self.setEnabled(details is not None)
         self._fill(Theme.current().tokens)
@@ -113,12 +111,12 @@ class ModelCard(Card):
 
 
 def card_html(details: CheckpointDetails, tokens: Tokens) -> str:
-    """The facts in one table, so that all values begin at one place: a quiet name, its value."""
+    """One table for everything, so that all values line up."""
     row = details.row
     facts = [
-        ("id", row.id),
-        ("made", exact_when(row.created)),
-        ("kind", f"{row.kind}, {row.precision}"),
+        ("ID", row.id),
+        ("created", exact_when(row.created)),
+        ("type", f"{kind_words(row.kind)}, {row.precision}"),
         ("weights", f"{details.parameters:,}"),
         ("run", row.run),
         ("parents", ", ".join(id[:8] for id in row.parents)),
@@ -155,7 +153,7 @@ def _section(title: str, rows: Iterable[tuple[str, str]], tokens: Tokens) -> str
     ]
     if not lines:
         return ""
-    style = "padding: 10px 0 2px 0; font-weight: 600"  # the boldest of our fonts: more would be smeared
+    style = "padding: 10px 0 2px 0; font-weight: 600"  # the boldest weight of our fonts
     heading = f'<tr><td colspan="2" style="{style}">{html.escape(title)}</td></tr>' if title else ""
     return heading + "".join(lines)
 

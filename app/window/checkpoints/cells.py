@@ -1,4 +1,4 @@
-"""How tables on this page draw a cell: words between margins, a rule under every row, the selection as a band."""
+"""How tables on this page draw a cell: text between margins, a rule under every row, the selection as a band."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BADGE_FONT, BADGE_HEIGHT, BADGE_PADDING, BADGE_GAP = 11, 19, 7, 5
 
 
 class CellDelegate(QStyledItemDelegate):
-    """Subclasses say in `colour` and `font` how a cell looks, or paint one themselves in `paint_words`."""
+    """Subclasses override `colour` and `font`, or paint a cell themselves in `paint_words`."""
 
     elide = Qt.TextElideMode.ElideRight
 
@@ -50,7 +50,7 @@ class CellDelegate(QStyledItemDelegate):
         painter.restore()
 
     def paint_words(self, painter: QPainter, cell: QRect, index: Index, _tokens: Tokens) -> None:
-        """The words of a cell, shortened to its width."""
+        """The text of a cell, elided to its width."""
         words = painter.fontMetrics().elidedText(index.data() or "", self.elide, cell.width())
         painter.drawText(cell, int(index.data(Qt.ItemDataRole.TextAlignmentRole)), words)
 
@@ -62,12 +62,12 @@ class CellDelegate(QStyledItemDelegate):
 
 
 def selection(tokens: Tokens) -> QColor:
-    """The band under a selected row: told apart from a card also on a poor screen."""
+    """The band under a selected row: distinct from a card even on a poor screen."""
     return mixed(tokens.second, tokens.panel, 0.16)
 
 
 def paint_badge(painter: QPainter, words: str, x: int, row: QRect, room: int, tokens: Tokens, hue: str = "") -> int:
-    """A word in a rounded frame; gives the place after it, or `x` where it does not fit."""
+    """A word in a rounded frame; returns the x after it, or `x` if it does not fit."""
     font = interface_font(BADGE_FONT, QFont.Weight.Medium)
     width = badge_width(words)
     if width > room:
@@ -84,13 +84,13 @@ def paint_badge(painter: QPainter, words: str, x: int, row: QRect, room: int, to
 
 
 def badge_width(words: str) -> int:
-    """What a badge takes."""
+    """In pixels."""
     metrics = QFontMetrics(interface_font(BADGE_FONT, QFont.Weight.Medium))
     return metrics.horizontalAdvance(words) + 2 * BADGE_PADDING
 
 
 def plain_table(view: QTableView, name: str, height: int) -> None:
-    """A table without grid and frame, as all of this page are."""
+    """A table without grid or frame, like all on this page."""
     view.setAccessibleName(name)
     view.setShowGrid(False)
     view.setWordWrap(False)

@@ -1,4 +1,4 @@
-"""The columns of the table: how wide they are, which give way where the room is narrow, and which the user wants."""
+"""The columns of the table: how wide they are, which are hidden in a narrow window, and which the user wants."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ CHOICES = (WHEN, BASE, MODE, STEPS, LOSS, SIZE, TAGS)
 
 @dataclass(frozen=True)
 class Columns:
-    """What the user said about columns; of the others, the room decides."""
+    """The user's choices; the other columns are shown where there is room."""
 
     wanted: frozenset[int] = frozenset()
     unwanted: frozenset[int] = frozenset()
 
     def chosen(self, column: int, shown: bool) -> Columns:
-        """After one was switched on or off."""
+        """With one switched on or off."""
         rest = Columns(self.wanted - {column}, self.unwanted - {column})
         if shown:
             return Columns(rest.wanted | {column}, rest.unwanted)
@@ -103,7 +103,7 @@ def used(hidden: set[int], widths: Mapping[int, int] = WIDTHS) -> int:
 
 
 class ColumnMenu(QMenu):
-    """A switch for every column but the star and the name; filled when it opens."""
+    """A checkbox for every column but the star and the name; filled when it opens."""
 
     switched = Signal(int, bool)  # column, shown
 

@@ -1,4 +1,4 @@
-"""What the user wants done with the selected checkpoints, told to the controllers."""
+"""User actions on the selected checkpoints, passed to the controllers."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from engine.checkpoints.store.tags import SNAPSHOT_TAG
 
 
 class Commands(QObject):
-    """One slot for each action, panel and button."""
+    """One slot per action, panel and button."""
 
     page_wanted = Signal(str)
     choose_wanted = Signal(list)  # ids
-    began = Signal()  # something that takes long: nothing of the kind should be asked for until it is over
+    began = Signal()  # a long job: no other one should be started until it is over
 
     def __init__(
         self,
@@ -75,11 +75,11 @@ class Commands(QObject):
         ):
             signal.connect(slot)
 
-    # ---- what is so
+    # ---- state
 
     @property
     def in_use(self) -> str:
-        """The id of the checkpoint that completes; "" where none does."""
+        """The id of the checkpoint that completions come from; "" if none."""
         model = self._application.completion.model
         if model != STARTER:
             return model
@@ -88,25 +88,25 @@ class Commands(QObject):
 
     @property
     def measured_on(self) -> str:
-        """The repository on whose held-out code something can be measured now; "" where there is none."""
+        """The repository whose held-out code can be measured on now; "" if none."""
         repository = self._application.repository
         return repository.root if repository.phase == "ready" and not self._application.training.active else ""
 
     @property
     def why_not_measured(self) -> str:
-        """On what it would be measured, or why it cannot be."""
+        """What would be measured on, or why nothing can be measured."""
         if self._application.training.active:
-            return "Nothing is measured during a run."
+            return "The held-out loss cannot be measured during a run."
         if not self.measured_on:
-            return "Open a repository to measure on its held-out code."
-        return f"It is measured on the held-out code of {self._application.repository.name}."
+            return "Open a repository to measure the held-out loss."
+        return f"The loss is measured on the held-out code of {self._application.repository.name}."
 
     def origin(self, row: CheckpointRow) -> str:
-        """The id of what a checkpoint was made from, if that is here."""
+        """The id of what a checkpoint was made from, if that is in the store; else ""."""
         return next((id for id in (row.base, *row.parents) if id and self._checkpoints.row(id) is not None), "")
 
     def _is_built_in(self, row: CheckpointRow) -> bool:
-        """The built-in model, as training took it into the store."""
+        """Whether it is the store's copy of the built-in model."""
         return self._checkpoints.has_starter and row.built_in
 
     @property
@@ -186,7 +186,7 @@ class Commands(QObject):
 
     @Slot()
     def on_pin(self) -> None:
-        """All of them, or let go where all are pinned already."""
+        """Pin all of them, or unpin them if all are pinned."""
         rows = [row for row in self._table.chosen if row.kind]
         pin = not all(row.pinned for row in rows)
         for row in rows:
@@ -210,7 +210,7 @@ class Commands(QObject):
 
     @Slot()
     def on_delete(self) -> None:
-        """To the trash, what stands on others first; the row after them is selected."""
+        """Move to the trash, dependants first; then select the next row."""
         rows = self._table.chosen
         going = {row.id for row in rows}
         shown = [row.id for row in self._table.table.shown]
@@ -224,7 +224,6 @@ class Commands(QObject):
 
     @Slot(str)
     def import_path(self, path: str) -> None:
-        """Take in a file or a folder."""
         self.began.emit()
         self._checkpoints.import_(path)
 

@@ -1,7 +1,7 @@
-"""The losses of one checkpoint's run, or those of several laid over each other.
+"""Loss curves of one checkpoint's run, or of several overlaid.
 
-For one: every step thin, held-out code as points.  For several: held-out code only, a line with points each, in the
-colour that the table shows beside its name; those without any held-out point are drawn by their training loss.
+For one: each step as a thin line, the held-out loss as points.  For several: only the held-out loss, a line with points
+each, in the colour that the table shows beside the name; those without it are drawn with their training loss.
 Loads pyqtgraph: the page imports this file when a curve is first shown.
 """
 
@@ -27,28 +27,26 @@ from app.window.checkpoints.marks import HUES, MOST_CURVES, drawable
 from app.window.parts import label
 
 HEIGHT = 232
-OUTLIERS = (1.0, 99.0)  # percent of a training loss that a plot has room for
+OUTLIERS = (1.0, 99.0)  # percentiles of the training loss that the plot shows
 NAME = 28  # characters of a name in legend and read-out
 
 
 @dataclass(frozen=True, eq=False)
 class CurveSet:
-    """What a chart draws: it asks for `step`, all steps at which something is known."""
+    """What the chart draws; `step`: all steps with a value."""
 
     curves: tuple[HistoryCurve, ...] = ()
     step: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def of(cls, curves: Sequence[HistoryCurve]) -> CurveSet:
-        """Of these, as many as can be told apart."""
+        """As many of these as can be distinguished."""
         kept = drawable(curves)
         parts = [part for curve in kept for part in (curve.steps, curve.held_out_steps)]
         return cls(kept, np.unique(np.concatenate(parts)) if parts else np.empty(0))
 
 
 class CurvesChart(Chart):
-    """Losses over steps."""
-
     name = "Loss"
 
     def __init__(self, timeline: Timeline, style: PlotStyle) -> None:
@@ -135,7 +133,7 @@ class CurvesChart(Chart):
 
 
 class CurvesCard(ChartCard):
-    """The chart with its legend; says so where there is nothing to draw."""
+    """The chart with its legend, or a sentence if there is nothing to draw."""
 
     def __init__(self) -> None:
         theme = Theme.current()
@@ -151,8 +149,7 @@ class CurvesCard(ChartCard):
         theme.restyled.connect(self.on_restyled)
         self.show_curves(())
 
-    def show_curves(self, curves: Sequence[HistoryCurve], why_none: str = "No run is kept with it.") -> None:
-        """Draw these."""
+    def show_curves(self, curves: Sequence[HistoryCurve], why_none: str = "It has no training history.") -> None:
         found = CurveSet.of(curves)
         several = len(curves) > 1
         self.nothing.setText(why_none)
@@ -163,7 +160,7 @@ class CurvesCard(ChartCard):
         self.setMinimumHeight(HEIGHT if found.curves else 0)
         self.heading.title.setText("Held-out loss" if several else "Loss")
         left_out = len(curves) - len(found.curves)
-        self.heading.say(f"{left_out} of {len(curves)} never trained here" if several and left_out else "")
+        self.heading.say(f"{left_out} of {len(curves)} without history" if several and left_out else "")
         self.legend.set_entries(legend(found))
         self.chart.timeline.reset()
         self.chart.timeline.reach(max(1.0, float(found.step[-1])) if len(found.step) else 1.0)
@@ -174,14 +171,14 @@ class CurvesCard(ChartCard):
 
 
 def drawn(curve: HistoryCurve) -> tuple[np.ndarray, np.ndarray]:
-    """What stands for a checkpoint: its held-out losses, or the training's where there are none."""
+    """The held-out losses of a checkpoint, or its training losses if there are none."""
     if len(curve.held_out_steps):
         return curve.held_out_steps, curve.held_out_losses
     return curve.steps, curve.losses
 
 
 def legend(found: CurveSet) -> list[Entry]:
-    """A sample and a name for each curve."""
+    """A swatch and a name for each curve."""
     if len(found.curves) == 1:
         held_out = len(found.curves[0].held_out_steps)
         return (
@@ -194,5 +191,5 @@ def legend(found: CurveSet) -> list[Entry]:
 
 
 def short(name: str) -> str:
-    """A name in little room; its end tells runs apart."""
+    """A shortened name that keeps its end, where the names of runs differ."""
     return name if len(name) <= NAME else f"…{name[-NAME + 1 :]}"

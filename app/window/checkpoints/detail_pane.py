@@ -1,11 +1,11 @@
-"""The right side: the cards that belong to what is selected.
+"""The right side: the cards for the selection.
 
-    nothing      what all of it takes on disk, and the whole tree
-    one          facts, its loss, its lineage, precisions, the model card
-    two          the drift between them, both losses, what else differs
-    more         what they have in common, their losses laid over each other
+    nothing      disk use, and the whole family tree
+    one          facts, loss curve, lineage, precisions, details
+    two          the drift between them, both loss curves, other differences
+    more         a summary, and their loss curves overlaid
 
-A panel (merge or export) stands on top while it is open.
+A panel (merge or export) is on top while it is open.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from app.window.checkpoints.words import loss_words, older_first, origin_words
 from app.window.parts import Card, FigureLabel, PageColumn, label
 
 MERGE, EXPORT = "merge", "export"
-EDGE = 16  # pixels on the right of the cards: cards end where the page's other parts end
-WIDTH = 376  # at least: what the panels want
+EDGE = 16  # pixels on the right of the cards, which end where the rest of the page ends
+WIDTH = 376  # at least: what the panels need
 
 
 class OverviewCard(Card):
@@ -47,7 +47,6 @@ class OverviewCard(Card):
         self.column.addWidget(self.words)
 
     def show_disk(self, use: DiskUseView, count: int, trash: int) -> None:
-        """What the store takes."""
         self.heading.title.setText("On this disk")
         values = (
             ("Checkpoints", f"{count:,}", nbytes(use.checkpoints)),
@@ -56,17 +55,18 @@ class OverviewCard(Card):
         )
         self._say(values)
         self.words.setText(
-            "Select one to see all about it, two to compare them, more to lay their curves over each other."
+            "Select one checkpoint to see its details, two to compare them, more to overlay their loss curves."
         )
 
     def show_chosen(self, rows: Sequence[CheckpointRow]) -> None:
-        """Several of them."""
         self.heading.title.setText(f"{len(rows):,} selected")
         losses = [(row.held_out_loss, row.name) for row in rows if row.held_out_loss is not None]
         best, name = min(losses, default=(None, ""))
         size = sum(row.nbytes for row in rows)
         self._say((("Best held-out loss", loss_words(best), ""), ("On disk", nbytes(size), ""), ("", "", "")))
-        self.words.setText(f"{name} is the best of them on code it has not seen." if name else "None was measured.")
+        self.words.setText(
+            f"{name} is the best of them on held-out code." if name else "None of them has been measured."
+        )
 
     def _say(self, values: Sequence[tuple[str, str, str]]) -> None:
         for figure, (name, number, remark) in zip(self.figures, values, strict=True):
@@ -76,18 +76,18 @@ class OverviewCard(Card):
 
 
 class DetailPane(PageColumn):
-    """Shows what it is given; asks for nothing."""
+    """Shows what it is given; requests nothing."""
 
     edge = EDGE
     panel_changed = Signal(bool)  # whether one is open
-    curves_wanted = Signal()  # a curve is to be drawn and the card for it is not there yet
+    curves_wanted = Signal()  # there is a curve to draw, and no card for it yet
 
     def __init__(self, checkpoints: CheckpointController) -> None:
         super().__init__()
         self._checkpoints = checkpoints
         self.chosen: list[CheckpointRow] = []
         self.panel = ""
-        self.curves = None  # made with pyqtgraph, when it is first needed
+        self.curves = None  # made with pyqtgraph, when first needed
         self._histories: tuple[tuple[HistoryCurve, ...], str] = ((), "")
         self.column.setContentsMargins(0, 0, EDGE, 18)
         self.setMinimumWidth(WIDTH)
@@ -113,15 +113,15 @@ class DetailPane(PageColumn):
             panel.closed.connect(self.close_panel)
         self.show_chosen([], "")
 
-    # ---- what is selected
+    # ---- the selection
 
     @property
     def pair(self) -> tuple[CheckpointRow, CheckpointRow] | None:
-        """Two that are selected, the older one first."""
+        """The two that are selected, older first; None unless there are two."""
         return older_first(*self.chosen) if len(self.chosen) == 2 else None
 
     def show_chosen(self, chosen: Sequence[CheckpointRow], in_use: str) -> None:
-        """Other rows, or the same ones with other words."""
+        """Other rows, or the same ones with new contents."""
         before = [row.id for row in self.chosen]
         self.chosen = list(chosen)
         other = before != [row.id for row in self.chosen]
@@ -147,7 +147,7 @@ class DetailPane(PageColumn):
         self._show_parts()
 
     def show_store(self) -> None:
-        """The store has changed: what is drawn of all of it follows."""
+        """The store has changed."""
         self.lineage.show_family(self._checkpoints.lineage, self.chosen[0].id if len(self.chosen) == 1 else "")
         self._show_overview()
 
@@ -174,7 +174,7 @@ class DetailPane(PageColumn):
             (self.model_card, readable),
         ):
             if not shown and part.isAncestorOf(QApplication.focusWidget() or self):
-                self.setFocus()  # and not whatever comes next: that would ring where nobody has tabbed to
+                self.setFocus()  # or Qt would give it to the next widget, and show a focus ring there
             part.setVisible(shown)
         self.panel_changed.emit(bool(self.panel))
         if count != 2:
@@ -182,10 +182,9 @@ class DetailPane(PageColumn):
         stretch = self.column.count() - 1
         self.column.setStretch(stretch, 0 if self._curves_room.isVisibleTo(self) else 1)
 
-    # ---- what has been read
+    # ---- what was read
 
     def show_details(self, details: CheckpointDetails) -> None:
-        """All about the one that is selected."""
         if len(self.chosen) != 1 or details.row.id != self.chosen[0].id:
             return
         self.facts.show_details(details)
@@ -194,7 +193,7 @@ class DetailPane(PageColumn):
         self.show_curves(curves, "")
 
     def show_curves(self, curves: Sequence[HistoryCurve], why_none: str) -> None:
-        """Draw these; `why_none` is said where there is nothing to draw, and "" shows no card then."""
+        """`why_none` is shown if there is nothing to draw; with "" there is no card then."""
         self._histories = (tuple(curves), why_none)
         if curves and self.curves is None:
             self.curves_wanted.emit()
@@ -203,14 +202,13 @@ class DetailPane(PageColumn):
         self._show_parts()
 
     def add_curves(self, card) -> None:
-        """The card for curves, once pyqtgraph is loaded."""
+        """Called once pyqtgraph is loaded."""
         self.curves = card
         self._curves_room.layout().addWidget(card)
         card.show_curves(*self._histories)
         self._show_parts()
 
     def show_comparison(self, compared: ComparisonView) -> None:
-        """How far the two that are selected are apart."""
         if self.pair is not None and (compared.first.id, compared.second.id) == tuple(row.id for row in self.pair):
             self.drift.show_comparison(compared)
             self.differences.show_comparison(compared)
@@ -218,13 +216,11 @@ class DetailPane(PageColumn):
     # ---- panels
 
     def open_panel(self, name: str) -> None:
-        """Bring a panel up and into sight."""
         self.panel = name
         self._show_parts()
         self.verticalScrollBar().setValue(0)
 
     @Slot()
     def close_panel(self) -> None:
-        """Put it away."""
         self.panel = ""
         self._show_parts()

@@ -1,4 +1,4 @@
-"""Two checkpoints side by side: the map of how far they are apart, and what else differs."""
+"""How two checkpoints differ: the drift map, options and scores."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from app.window.parts import Card, ElidedLabel, LinkButton, Segmented, label
 
 
 class DriftCard(Card):
-    """Waits for the comparison, shows it, or says why there is none."""
+    """Shows the comparison, or that it is being computed, or why there is none."""
 
     side_by_side_wanted = Signal()
 
     def __init__(self) -> None:
         super().__init__("Drift", margins=(16, 12, 16, 12), spacing=8)
         self.compared: ComparisonView | None = None
-        self.complete_button = LinkButton("Side by side", "Let both continue the same code on the page Complete")
+        self.complete_button = LinkButton("Side by side", "Let both complete the same code on the Complete page")
         self.complete_button.clicked.connect(self.side_by_side_wanted)
         self.heading.row.addWidget(self.complete_button)
         self.words = label("", "label", wrap=True)
@@ -52,24 +52,22 @@ class DriftCard(Card):
         self.wait_for(None, None)
 
     def wait_for(self, first: CheckpointRow | None, second: CheckpointRow | None) -> None:
-        """These two are being compared."""
         self.compared = None
         self._say_who(first, second)
         self._show(False, "Comparing…")
 
     def refuse(self, words: str) -> None:
-        """They cannot be compared, and why."""
+        """They cannot be compared; `words` say why."""
         self.compared = None
         self._show(False, words)
 
     def show_comparison(self, compared: ComparisonView) -> None:
-        """What was found."""
         self.compared = compared
         self._say_who(compared.first, compared.second)
         changed = percent(compared.changed_share)
-        far = f"{100 * compared.relative_l2:.3g} %" if np.isfinite(compared.relative_l2) else "beyond measure"
-        words = f"{changed} of the weights differ; the change is {far} of their length."
-        self._show(True, words if compared.changed_share else "All weights are the same.")
+        far = f"{100 * compared.relative_l2:.3g} %" if np.isfinite(compared.relative_l2) else "not finite"
+        words = f"{changed} of the weights differ, by {far} in norm."
+        self._show(True, words if compared.changed_share else "The weights are identical.")
         self.on_measure_chosen(self.measure.value)
 
     def _say_who(self, first: CheckpointRow | None, second: CheckpointRow | None) -> None:
@@ -97,17 +95,17 @@ class DriftCard(Card):
 
 
 class DifferencesCard(Card):
-    """Options and scores in which the two differ, side by side."""
+    """Options and scores that differ."""
 
     def __init__(self) -> None:
-        super().__init__("What else differs", margins=(16, 12, 16, 12), spacing=6)
+        super().__init__("Other differences", margins=(16, 12, 16, 12), spacing=6)
         self.compared: ComparisonView | None = None
-        self.text = CardText("What else differs")
+        self.text = CardText("Other differences")
         self.column.addWidget(self.text)
         Theme.current().restyled.connect(self.on_restyled)
 
     def show_comparison(self, compared: ComparisonView | None) -> None:
-        """The differences of these two; hidden where there are none."""
+        """Hidden if nothing differs."""
         self.compared = compared
         found = compared is not None and bool(compared.options or compared.metrics)
         self.setVisible(found)

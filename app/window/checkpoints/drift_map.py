@@ -1,7 +1,7 @@
-"""How far two checkpoints are apart, by layer and kind of tensor, as a map of heat; a line below reads a cell out.
+"""How far two checkpoints differ, by layer and kind of tensor, as a heat map; a line below describes a cell.
 
-Zero is the card's own grey, so that what was not trained is seen at once; the strongest blue is the largest value of
-the map.  The keys move over the cells as the pointer does.
+Zero is grey, so that what was not trained stands out; the strongest blue is the largest value of the map.  The arrow
+keys move over the cells like the pointer.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from app.window.checkpoints.words import OUTSIDE, TENSOR_NAMES, TENSORS
 
 GUTTER, FOOT, BETWEEN = 52, 20, 8
 TALLEST, LEAST, WANTED = 24, 6, 230  # a cell's height, and the height of all layers
-FAINT = 0.22  # of the colour in the smallest change that is no zero
+FAINT = 0.22  # strength of the colour of the smallest change that is not zero
 MEASURES = {
-    "relative_l2": ("Relative", "Length of the change, as a share of the weights' own length"),
+    "relative_l2": ("Relative", "Norm of the change, relative to the norm of the weights"),
     "largest_change": ("Largest", "The largest change of a single weight"),
-    "cosine": ("Direction", "How far the direction has turned: 1 − cosine"),
-    "changed_share": ("Changed", "Share of weights that are not the same"),
+    "cosine": ("Direction", "Change of direction: 1 − cosine similarity"),
+    "changed_share": ("Changed", "Share of weights that differ"),
 }
 
 
 class DriftMap(QWidget):
-    """Painted by hand.  `pointed` tells the words for the cell under the pointer, or "" for none.
+    """Custom-painted.  `pointed` carries the text for the cell under the pointer, or "" for none.
 
-    The tensor's own name, as it is in files, is the tool tip.
+    The tool tip is the tensor's name as it is in files.
     """
 
     pointed = Signal(str)
-    help_keys = (("In the drift map: read it cell by cell", "Left, Right, Up, Down"),)
+    help_keys = (("In the drift map: move by cell", "Left, Right, Up, Down"),)
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class DriftMap(QWidget):
         Theme.current().restyled.connect(self.on_restyled)
 
     def show_map(self, heat: HeatMapView | None, missing: np.ndarray | None = None) -> None:
-        """One measure of a comparison; `missing` says where a layer has no such tensor, which is left empty."""
+        """One measure of a comparison; `missing` marks layers without such a tensor, whose cells stay empty."""
         self.heat, self._cell, self._missing = heat, None, missing
         if heat is not None:
             order = [*TENSORS]
@@ -70,11 +70,11 @@ class DriftMap(QWidget):
 
     @property
     def outside(self) -> list[tuple[str, float]]:
-        """What lies outside the layers: its name and value."""
+        """Name and value of what lies outside the layers."""
         return list(self.heat.outside.items()) if self.heat is not None else []
 
     def value(self, row: int, column: int) -> float:
-        """The value of a cell as it is drawn: for directions, how far they have turned."""
+        """The value of a cell as it is drawn: 1 − cosine for directions."""
         heat = self.heat
         outside = row == len(heat.layers)
         found = self.outside[column][1] if outside else float(heat.values[row, self.kinds[column]])
@@ -82,7 +82,7 @@ class DriftMap(QWidget):
 
     @property
     def most(self) -> float:
-        """The value that has the full colour."""
+        """The value with the full colour."""
         if self.heat.measure == "changed_share":
             return 1.0
         values = [self.value(row, column) for row, column in self._cells()]
@@ -90,19 +90,18 @@ class DriftMap(QWidget):
         return max(finite, default=0.0)
 
     def summary(self) -> str:
-        """The strongest cell, in words; its value is the end of the scale."""
+        """Where the largest value is."""
         known = [(self.value(*cell), cell) for cell in self._cells()]
         known = [each for each in known if math.isfinite(each[0])]
         if not known or max(known)[0] == 0:
-            return "nothing differs"
+            return "no difference"
         return f"most in {self.where(*max(known)[1])}"
 
     def words(self, row: int, column: int) -> str:
-        """A cell for people: "layer 3, input projection: 0.0213"."""
+        """ "layer 3, input projection: 0.0213"."""
         return f"{self.where(row, column)}: {value_words(self.heat.measure, self.value(row, column))}"
 
     def where(self, row: int, column: int) -> str:
-        """A cell's place for people."""
         name = self.raw_name(row, column)
         if row == len(self.heat.layers):
             return OUTSIDE.get(name, name)
@@ -113,10 +112,10 @@ class DriftMap(QWidget):
         outside = row == len(self.heat.layers)
         return self.outside[column][0] if outside else self.heat.kinds[self.kinds[column]]
 
-    # ---- where cells are
+    # ---- geometry
 
     def cell(self, row: int, column: int) -> QRectF:
-        """Where a cell is drawn; two pixels are left between two."""
+        """The rectangle of a cell, with a small gap between cells."""
         layers, height = len(self.heat.layers), self._height()
         count = len(self.outside) if row == layers else len(self.kinds)
         top = row * height + (FOOT + BETWEEN if row == layers else 0)
@@ -126,7 +125,7 @@ class DriftMap(QWidget):
         return QRectF(left, top, max(1, right - left - gap), max(1, height - gap))
 
     def cell_at(self, place: QPointF) -> tuple[int, int] | None:
-        """The cell under a place."""
+        """The cell at a point."""
         return next((cell for cell in self._cells() if self.cell(*cell).contains(place)), None)
 
     def _cells(self) -> list[tuple[int, int]]:
@@ -143,7 +142,7 @@ class DriftMap(QWidget):
     # ---- drawing
 
     def colour(self, value: float, most: float, tokens: Tokens) -> QColor:
-        """Grey for zero, then from faint to full; red for what is no number."""
+        """Grey for zero, then from faint to full; red if not finite."""
         if not math.isfinite(value):
             return QColor(tokens.bad)
         if value <= 0 or most <= 0:
@@ -199,7 +198,7 @@ class DriftMap(QWidget):
     # ---- pointer and keys
 
     def point(self, cell: tuple[int, int] | None) -> None:
-        """Mark a cell and read it out; None for none."""
+        """Mark a cell and describe it; None for none."""
         if cell != self._cell:
             self._cell = cell
             self.setToolTip(self.raw_name(*cell) if cell is not None else "")
@@ -218,7 +217,7 @@ class DriftMap(QWidget):
         self.update()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows move over the cells, Escape ends it."""
+        """Arrows move over the cells, Escape clears the mark."""
         moves = {Qt.Key.Key_Left: (0, -1), Qt.Key.Key_Right: (0, 1), Qt.Key.Key_Up: (-1, 0), Qt.Key.Key_Down: (1, 0)}
         key = event.key()
         if key == Qt.Key.Key_Escape and self._cell is not None:

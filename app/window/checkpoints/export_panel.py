@@ -1,4 +1,4 @@
-"""Exporting a checkpoint: the format, its precision, and where to.  The dialog does not block the window."""
+"""Exporting a checkpoint: format, precision and destination.  The dialog does not block the window."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from app.values.checkpoints import CheckpointRow
 from app.window.parts import Card, Choice, FieldRow, FileDialog, IconButton, PlainButton, Segmented, Switch, label, tip
 
 FORMATS = {
-    "hf": ("Hugging Face", "A folder that transformers and most tools read."),
-    "gguf": ("GGUF", "One file for llama.cpp, Ollama and their like."),
-    "coil": ("Bundle", "One .coil file with everything that is known about it, for another Codecoil."),
-    "adapter": ("Adapter", "Only what was trained, without the base; low-rank pairs as PEFT has them."),
+    "hf": ("Hugging Face", "A folder that transformers and most other tools can read."),
+    "gguf": ("GGUF", "One file for llama.cpp, Ollama and similar programs."),
+    "coil": ("Bundle", "One .coil file with its history and scores, for Codecoil on another machine."),
+    "adapter": ("Adapter", "Only the trained weights, without the base; LoRA in PEFT format."),
 }
 ENDINGS = {"gguf": ".gguf", "coil": ".coil"}  # the others are folders
 
 
 class ExportPanel(Card):
-    """Asks for a place, then says `export_wanted`."""
+    """Asks for a destination, then emits `export_wanted`."""
 
     export_wanted = Signal(str, str, str, str, bool)  # id, format, path, precision, whole
     closed = Signal()
@@ -42,13 +42,13 @@ class ExportPanel(Card):
         self.words = label("", "label", wrap=True)
         self.column.addWidget(self.words)
         self.precision = Choice(name="Precision", width=150)
-        self.precision_row = FieldRow("Precision", self.precision, "Fewer bits, a smaller file, less exact.")
-        self.whole = Switch("With its base")
-        self.whole_row = FieldRow("With its base", self.whole, "Otherwise whoever gets it needs the base as well.")
+        self.precision_row = FieldRow("Precision", self.precision, "Fewer bits make a smaller, less exact file.")
+        self.whole = Switch("Include the base")
+        self.whole_row = FieldRow("Include the base", self.whole, "Without it, the recipient needs the same base.")
         self.column.addWidget(self.precision_row)
         self.column.addWidget(self.whole_row)
         row = QHBoxLayout()
-        self.export_button = PlainButton("Choose where…", "Then it is written; an earlier export there is replaced")
+        self.export_button = PlainButton("Choose destination…", "An earlier export with the same name is replaced")
         self.export_button.clicked.connect(self.on_export_clicked)
         row.addStretch(1)
         row.addWidget(self.export_button)
@@ -56,13 +56,14 @@ class ExportPanel(Card):
         self.on_format_chosen(self.format.value)
 
     def show_row(self, row: CheckpointRow) -> None:
-        """Export this one."""
         self.row = row
         self.heading.say(row.name)
         adapter = self.format.buttons.get("adapter")
         if adapter is not None:
             adapter.setEnabled(row.kind == "delta")
-            words = FORMATS["adapter"][1] if row.kind == "delta" else "It is whole: there is no adapter to take from it"
+            words = (
+                FORMATS["adapter"][1] if row.kind == "delta" else "This is a full model: it has no adapter to export"
+            )
             tip(adapter, words)
             if row.kind != "delta" and self.format.value == "adapter":
                 self.format.set_value("hf")
@@ -70,7 +71,7 @@ class ExportPanel(Card):
 
     @property
     def is_ready(self) -> bool:
-        """Whether the precisions are known."""
+        """Whether the precisions of each format are known."""
         return bool(self._precisions)
 
     @Slot(object)
@@ -91,7 +92,7 @@ class ExportPanel(Card):
 
     @Slot()
     def on_export_clicked(self) -> None:
-        """Ask where to: a file's name, or the folder that the new folder is put into."""
+        """Ask for a file name, or for the folder to create the new folder in."""
         key = self.format.value
         self.dialog = dialog = FileDialog(
             self, f"Export {self.row.name}", accept="" if key in ENDINGS else "Export here"
@@ -108,7 +109,7 @@ class ExportPanel(Card):
 
     @Slot(str)
     def on_place_chosen(self, place: str) -> None:
-        """Write it: a folder gets its own name inside the chosen one."""
+        """A folder format gets a subfolder of the chosen folder."""
         key = self.format.value
         path = Path(place)
         if key not in ENDINGS:
@@ -118,5 +119,5 @@ class ExportPanel(Card):
 
 
 def file_name(name: str) -> str:
-    """A name that every file system takes."""
+    """A name that is valid on every file system."""
     return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "checkpoint"

@@ -1,4 +1,4 @@
-"""What matters about one checkpoint: how good it is, where it comes from, its tags and its note."""
+"""The main facts of one checkpoint: loss, size, origin, tags and note."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit
 from app.values.checkpoints import CheckpointDetails, CheckpointRow
 from app.values.words import mode_words, nbytes, thousands
 from app.window.adapt.words import change
-from app.window.checkpoints.words import NOTHING, counted_names, exact_when, loss_words
+from app.window.checkpoints.words import NOTHING, counted_names, exact_when, kind_words, loss_words
 from app.window.parts import Card, ElidedLabel, FigureLabel, InlineMessage, Line, label, set_style, tip
 
-FACTS = ("Made", "Base", "Weights", "Learned from", "Needed by")
+FACTS = ("Created", "Type", "Made from", "Weights", "Trained on", "Needed by")
 NOTE_HEIGHT = 58
 
 
 class NoteField(QPlainTextEdit):
-    """A few lines of text.  `changed` comes when the focus leaves or Ctrl+Enter is pressed, if the words are others."""
+    """A few lines of text.  Emits `changed` when the focus leaves or on Ctrl+Enter, if the text is new."""
 
     changed = Signal(str)
-    help_keys = (("Keep the note that is being written", "Ctrl+Enter"),)
+    help_keys = (("Save the note", "Ctrl+Enter"),)
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,13 +32,13 @@ class NoteField(QPlainTextEdit):
         self._last = ""
 
     def set_value(self, words: str) -> None:
-        """Show words without telling anybody."""
+        """Show a text without emitting `changed`."""
         if words != self.toPlainText():
             self.setPlainText(words)
         self._last = words
 
     def finish(self) -> None:
-        """Tell what was written, if it is new."""
+        """Emit `changed` if the text is new."""
         words = self.toPlainText().rstrip()
         if words != self._last:
             self._last = words
@@ -56,7 +56,7 @@ class NoteField(QPlainTextEdit):
 
 
 class FactsCard(Card):
-    """One checkpoint; the row is known at once, the details a moment later."""
+    """The row is known at once, the details a moment later."""
 
     note_wanted = Signal(str, str)  # id, text
     tags_wanted = Signal(str, tuple)  # id, tags
@@ -78,7 +78,7 @@ class FactsCard(Card):
         figures = QHBoxLayout()
         figures.setSpacing(10)
         self.loss = FigureLabel("Held-out loss", 110, remark_below=True)
-        tip(self.loss, "How surprised the model is by code it has not seen, and how that changed. Lower is better.")
+        tip(self.loss, "How surprised the model is by code it has not seen, and its change. Lower is better.")
         self.steps = FigureLabel("Steps", 56, remark_below=True)
         self.size = FigureLabel("On disk", 100, remark_below=True)
         figures.addWidget(self.loss, 3)
@@ -94,24 +94,24 @@ class FactsCard(Card):
         self._names: dict[str, QLabel] = {}
         for place, name in enumerate(FACTS):
             self._names[name] = label(name, "label")
-            self.facts[name] = ElidedLabel("", "body", middle=name == "Learned from")
+            self.facts[name] = ElidedLabel("", "body", middle=name == "Trained on")
             grid.addWidget(self._names[name], place, 0)
             grid.addWidget(self.facts[name], place, 1)
         self._names[widest].ensurePolished()
-        grid.setColumnMinimumWidth(0, self._names[widest].sizeHint().width())  # also while that fact is not there
+        grid.setColumnMinimumWidth(0, self._names[widest].sizeHint().width())  # even while that fact is hidden
         self.column.addLayout(grid)
-        self.tags = Line("Tags, with commas between them")
+        self.tags = Line("Tags, separated by commas")
         self.tags.setAccessibleName("Tags")
-        tip(self.tags, "Words to find it by", "Ctrl+G")
+        tip(self.tags, "Words to find it by in the search", "Ctrl+G")
         self.tags.changed.connect(self.on_tags_changed)
         self.note = NoteField()
-        tip(self.note, "What you want to remember about it", "Ctrl+L")
+        tip(self.note, "Anything you want to remember about it", "Ctrl+L")
         self.note.changed.connect(self.on_note_changed)
         self.column.addWidget(self.tags)
         self.column.addWidget(self.note)
 
     def show_row(self, row: CheckpointRow, in_use: bool, origin: str = "") -> None:
-        """What the table knows, and what it was made from; what is being typed is not disturbed."""
+        """What the table knows, and the name of what it was made from.  Text that is being typed is left alone."""
         if self.row is not None and row.id != self.row.id:
             self.note.finish()
             self.tags.on_editing_finished()
@@ -131,10 +131,10 @@ class FactsCard(Card):
         self.loss.say(loss_words(row.held_out_loss), before, tone)
         self.steps.say(f"{row.step:,}" if row.step else NOTHING)
         self.size.say(nbytes(row.nbytes) if readable else NOTHING)
-        self._fact("Made", exact_when(row.created))
-        alone = f"stands alone, made from {origin}" if origin else "stands alone"
-        self._fact("Base", row.base_name if row.base else alone if readable else "")
-        self._fact("Learned from", row.repository)
+        self._fact("Created", exact_when(row.created))
+        self._fact("Type", kind_words(row.kind))
+        self._fact("Made from", origin)
+        self._fact("Trained on", row.repository)
         if other:
             self._fact("Weights", "")
             self._fact("Needed by", "")
@@ -147,13 +147,11 @@ class FactsCard(Card):
 
     def show_details(self, details: CheckpointDetails) -> None:
         """What had to be read from its files."""
-        kept = "what differs is kept" if details.row.kind == "delta" else "all kept"
-        self._fact("Weights", f"{thousands(details.parameters)}, {kept}")
+        self._fact("Weights", thousands(details.parameters))
         self._fact("Needed by", counted_names([row.name for row in details.dependants]))
         self._show_problem(details.row.problem)
 
     def edit_note(self) -> None:
-        """Put the cursor there."""
         self.note.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def edit_tags(self) -> None:
@@ -166,7 +164,7 @@ class FactsCard(Card):
 
     def _fact(self, name: str, words: str) -> None:
         self.facts[name].set_words(words)
-        needed = bool(words) or name == "Weights"  # known a moment later: its line is kept free
+        needed = bool(words) or name == "Weights"  # known a moment later: reserve its line
         self.facts[name].setVisible(needed)
         self._names[name].setVisible(needed)
 

@@ -1,4 +1,4 @@
-"""Which lines the small tree shows for a checkpoint: what it comes from, itself, and what came of it.  No Qt."""
+"""Which lines the family tree of a checkpoint has: its ancestors, itself and its descendants.  No Qt."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 
 from app.values.checkpoints import CheckpointRow, LineageNode
 
-MOST = 60  # lines of a family; a base that hundreds stand on is cut there
+MOST = 60  # lines; a base with hundreds of descendants is cut there
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the tree.  `rails`: at which depths above its own a line from an elder sibling runs on downwards."""
+    """One line of the tree.  `rails`: at which depths above its own a vertical line continues downwards."""
 
     row: CheckpointRow
     depth: int
     last: bool  # of its parent's children
     rails: tuple[bool, ...]
-    besides: str = ""  # the other parent of a merge, by name
+    besides: str = ""  # name of the other parent of a merge
 
 
 def family(nodes: Sequence[LineageNode], chosen: str, most: int = MOST) -> tuple[tuple[Line, ...], int]:
-    """The lines around the checkpoint `chosen`, or the whole forest for ""; and how many were left out for room.
+    """The lines around the checkpoint `chosen`, or all of them for ""; and how many were left out.
 
-    Snapshots along a run are left out, unless one is chosen: they all hang under one base and say nothing here.
+    Snapshots of runs are left out unless one is chosen: they all have the same base and add nothing here.
     """
     known = {node.row.id: node for node in nodes}
     wanted = [node for node in nodes if not node.row.is_snapshot or node.row.id == chosen]
@@ -39,7 +39,7 @@ def family(nodes: Sequence[LineageNode], chosen: str, most: int = MOST) -> tuple
 
 
 def _ancestors(known: dict[str, LineageNode], id: str) -> list[str]:
-    """Itself, what it hangs under, and so on."""
+    """Itself, its parent, and so on."""
     found: list[str] = []
     while id in known and id not in found:
         found.append(id)
@@ -59,7 +59,7 @@ def _lines(nodes: Sequence[LineageNode], names: dict[str, str]) -> tuple[Line, .
         last = last_of[parent] == node.row.id
         above = rails[parent]
         rails[node.row.id] = (*above, not last) if parent else ()
-        others = [names.get(id, "one that is gone") for id in node.row.parents if id != node.parent]
+        others = [names.get(id, "a deleted checkpoint") for id in node.row.parents if id != node.parent]
         depth = len(above) + 1 if parent else 0
         lines.append(Line(node.row, depth, last, above, ", ".join(others) if node.row.mode == "merge" else ""))
     return tuple(lines)

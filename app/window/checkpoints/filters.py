@@ -1,4 +1,4 @@
-"""What is shown of the checkpoints: results or also snapshots, pinned ones, one mode, one repository, words."""
+"""Which checkpoints are shown: results or also snapshots, pinned ones, one mode, one repository, a search."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ class CheckpointFilter:
     """`what` is one of the constants above or a mode."""
 
     what: str = RESULTS
-    words: tuple[str, ...] = ()  # each of them in the name, the note, the tags or the base, whatever its case
+    words: tuple[str, ...] = ()  # each in the name, the note, the tags or the base, ignoring case
     root: str = ""  # the repository that is open
 
     def accept(self) -> Callable[[CheckpointRow], bool]:
-        """The test for a row."""
         return lambda row: self._kind(row) and self._has_words(row)
 
     def _kind(self, row: CheckpointRow) -> bool:
@@ -47,7 +46,7 @@ class CheckpointFilter:
 
 
 class FilterRow(QWidget):
-    """The controls; `changed` once the user has settled."""
+    """Emits `changed` once the user has stopped typing."""
 
     changed = Signal(object)  # CheckpointFilter
 
@@ -58,14 +57,14 @@ class FilterRow(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
-        self.search = SearchField("Find", "Find checkpoints", "Words in the name, the note, the tags or the base", self)
+        self.search = SearchField("Find", "Find checkpoints", "Search names, notes, tags and bases", self)
         self.search.setMinimumWidth(88)
         self.search.setMaximumWidth(240)
         self.what = Choice(name="Which checkpoints")
         self.what.setSizeAdjustPolicy(Choice.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.what.setMinimumWidth(100)
         self.what.setMaximumWidth(190)
-        tip(self.what, "Show only these checkpoints")
+        tip(self.what, "Which checkpoints to show")
         self.what.chosen.connect(self.on_chosen)
         row.addWidget(self.search, 3)
         row.addWidget(self.what, 2)
@@ -74,11 +73,10 @@ class FilterRow(QWidget):
 
     @property
     def filter(self) -> CheckpointFilter:
-        """What the controls say."""
         return CheckpointFilter(self.what.value, self.search.words, self._root)
 
     def show_choices(self, rows: Sequence[CheckpointRow], root: str) -> None:
-        """What there is to choose from, with how many each."""
+        """Offer what there is, with counts."""
         self._root = root
         results = [row for row in rows if not row.is_snapshot]
         choices = [(RESULTS, f"Results  {len(results):,}")]
@@ -89,7 +87,7 @@ class FilterRow(QWidget):
             choices.append((PINNED, f"Pinned  {pinned:,}"))
         here = sum(bool(root) and row.repository == root for row in results)
         if here and here != len(results):
-            choices.append((HERE, f"Of this repository  {here:,}"))
+            choices.append((HERE, f"This repository  {here:,}"))
         modes = Counter(row.mode for row in results if row.mode)
         if len(modes) > 1:
             known = [*(mode for mode in MODES if mode in modes), *sorted(modes.keys() - MODES.keys())]
@@ -97,17 +95,16 @@ class FilterRow(QWidget):
         before = self.what.value
         self.what.set_choices(choices)
         self.what.view().setMinimumWidth(220)
-        if self.what.value != before:  # what was chosen is gone
+        if self.what.value != before:  # the chosen filter is gone
             self.on_settled()
 
     def clear(self) -> None:
-        """Show all results again."""
         self.search.clear()
         self.what.set_value(RESULTS)
         self.on_settled()
 
     def show_everything(self) -> None:
-        """Also the snapshots, and whatever the words would hide."""
+        """Snapshots as well, and without the search."""
         self.search.clear()
         self.what.set_value(EVERYTHING)
         self.on_settled()

@@ -1,4 +1,4 @@
-"""Taking checkpoints in: what may be dropped on the page, and the dialogs that choose a file or a folder."""
+"""Importing checkpoints: drag and drop, and the dialogs for a file or a folder."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QWidget
 from app.window.parts import FileDialog
 
 FILES = (".coil", ".bin", ".safetensors")
-SIGNS = ("config.json", "manifest.json")  # that a folder of a model has
+SIGNS = ("config.json", "manifest.json")  # one of these is in every model folder
 
 
 def dropped_model(data: QMimeData) -> str:
-    """The model that is dragged; an empty string for anything else, such as a folder of source code."""
+    """The path of the dragged model; "" for anything else, such as a folder of source code."""
     for url in data.urls():
         path = Path(url.toLocalFile()) if url.isLocalFile() else None
         if path is None:

@@ -1,4 +1,4 @@
-"""Where checkpoints come from, as a small tree: each under what it was made from.  Press one to choose it."""
+"""The family tree of checkpoints: each below what it was made from.  Click one to select it."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from app.window.parts import Card, label, tip, tip_words
 
 HEIGHT, INDENT, DOT = 28, 18, 4
 EDGE = 8
-REST = 96  # pixels on the right, for mode and loss
+REST = 96  # pixels on the right for mode and loss
 BETWEEN = 8  # pixels between a name and its other parent
 ELIDED = Qt.TextElideMode.ElideMiddle
 
 
 class LineageTree(QWidget):
-    """Painted by hand; only the lines in sight are."""
+    """Custom-painted; only the visible lines are drawn."""
 
     chosen = Signal(str)  # id, by the user
-    help_keys = (("In the lineage: walk, and choose", "Up, Down, Enter"),)
+    help_keys = (("In the lineage: move, select", "Up, Down, Enter"),)
 
     def __init__(self) -> None:
         super().__init__()
         self.lines: tuple[Line, ...] = ()
         self.current = ""
-        self._place = -1  # the line that the keys are at
+        self._place = -1  # the line with the keyboard cursor
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         Theme.current().restyled.connect(self.on_restyled)
 
     def show_lines(self, lines: Sequence[Line], current: str) -> None:
-        """The tree, and which checkpoint it is drawn for."""
+        """The tree, and the id of the selected checkpoint."""
         self.lines, self.current = tuple(lines), current
         self._place = next((place for place, line in enumerate(self.lines) if line.row.id == current), -1)
         words = "; ".join(f"{'under ' * bool(line.depth)}{line.row.name}" for line in self.lines[:20])
@@ -53,7 +53,7 @@ class LineageTree(QWidget):
         return QSize(240, max(1, len(self.lines)) * HEIGHT)
 
     def line_at(self, y: float) -> Line | None:
-        """The line at a height."""
+        """The line at a y coordinate."""
         place = int(y // HEIGHT)
         return self.lines[place] if 0 <= place < len(self.lines) else None
 
@@ -78,7 +78,7 @@ class LineageTree(QWidget):
 
     @staticmethod
     def _paint_branch(painter: QPainter, line: Line, room: QRectF, tokens) -> None:
-        """The lines that lead here, and its dot: a ring for what stands alone, filled for what is a delta."""
+        """The connecting lines and the dot: a ring for a full model, filled for a delta."""
         painter.setPen(QPen(QColor(tokens.dim), 1.2))
         middle = room.center().y()
 
@@ -110,7 +110,9 @@ class LineageTree(QWidget):
         painter.setPen(QColor(tokens.ink))
         space = room.adjusted(left, 0, -REST - EDGE, 0)
         metrics = painter.fontMetrics()
-        besides = metrics.elidedText(f"and {line.besides}", ELIDED, int(space.width() / 2)) if line.besides else ""
+        besides = (
+            metrics.elidedText(f"also from {line.besides}", ELIDED, int(space.width() / 2)) if line.besides else ""
+        )
         taken = metrics.horizontalAdvance(besides) + BETWEEN if besides else 0
         name = metrics.elidedText(row.name, ELIDED, int(space.width()) - taken)
         painter.drawText(space, Qt.AlignmentFlag.AlignVCenter, name)
@@ -121,7 +123,7 @@ class LineageTree(QWidget):
     # ---- mouse and keys
 
     def event(self, event: QEvent) -> bool:
-        """A name that had to be shortened is whole in the tool tip."""
+        """The tool tip has the full name."""
         if event.type() == QEvent.Type.ToolTip:
             line = self.line_at(event.pos().y())
             QToolTip.showText(event.globalPos(), tip_words(line_words(line)) if line is not None else "", self)
@@ -134,7 +136,7 @@ class LineageTree(QWidget):
             self.chosen.emit(line.row.id)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Up and Down walk, Enter chooses."""
+        """Up and Down move, Enter selects."""
         key = event.key()
         if key in (Qt.Key.Key_Up, Qt.Key.Key_Down) and self.lines:
             step = 1 if key == Qt.Key.Key_Down else -1
@@ -151,19 +153,22 @@ class LineageTree(QWidget):
 
 
 def line_words(line: Line) -> str:
-    """A line of the tree in full."""
+    """A line of the tree as text."""
     return f"{line.row.name}, also made from {line.besides}" if line.besides else line.row.name
 
 
 class LineageCard(Card):
-    """The tree of one checkpoint's family, or of all."""
+    """The family tree of one checkpoint, or of all."""
 
     chosen = Signal(str)
 
     def __init__(self) -> None:
         super().__init__("Lineage", margins=(12, 12, 12, 10), spacing=6)
         self.heading.row.setContentsMargins(4, 0, 0, 0)
-        tip(self.heading.title, "Each under what it was made from. A ring is whole, a dot stands on its base.")
+        tip(
+            self.heading.title,
+            "Each checkpoint below what it was made from. A ring is a full model, a dot needs its base.",
+        )
         self.tree = LineageTree()
         self.tree.chosen.connect(self.chosen)
         self.more = label("", "label")
@@ -171,7 +176,7 @@ class LineageCard(Card):
         self.column.addWidget(self.more)
 
     def show_family(self, nodes: Sequence[LineageNode], id: str) -> None:
-        """Around one checkpoint, or all of them for ""."""
+        """Of one checkpoint, or of all for ""."""
         lines, lost = family(nodes, id)
         self.tree.show_lines(lines, id)
         self.more.setText(f"and {lost:,} more")

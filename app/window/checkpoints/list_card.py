@@ -1,4 +1,4 @@
-"""The card on the left: the table with its filter, or the trash."""
+"""The card on the left: the table and its filter, or the trash."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ ALL, TRASH = "all", "trash"
 
 
 class ListCard(Card):
-    """Which of the two lists is shown, and what of it."""
-
-    list_changed = Signal()  # checkpoints or trash
+    list_changed = Signal()  # between checkpoints and trash
 
     def __init__(self, checkpoints: CheckpointController) -> None:
         super().__init__(margins=(6, 8, 6, 6), spacing=4)
@@ -34,7 +32,7 @@ class ListCard(Card):
         row.addWidget(self.shown)
         row.addWidget(self.filters, 20)
         self.table = CheckpointView()
-        self.no_match = EmptyState("search", "Nothing matches", "No checkpoint has these words or is of this kind.")
+        self.no_match = EmptyState("search", "No matches", "No checkpoint matches the search and the filter.")
         self.clear_button = self.no_match.add_button("Show all results")
         self.trash = TrashView()
         self.lists = QStackedWidget()
@@ -51,11 +49,10 @@ class ListCard(Card):
 
     @property
     def in_trash(self) -> bool:
-        """Whether the trash is shown."""
         return self.which.value == TRASH
 
     def show_store(self, root: str, in_use: str) -> None:
-        """The store was read again; `root` is the repository that is open."""
+        """The store was read again; `root` is the open repository."""
         checkpoints, trash = self._checkpoints, len(self._checkpoints.trash)
         self.which.buttons[TRASH].setText(f"Trash  {trash:,}" if trash else "Trash")
         if trash != len(self.trash.model.rows):
@@ -67,11 +64,10 @@ class ListCard(Card):
         self._show_lists()
 
     def show_trash(self) -> None:
-        """What is in the trash, and what it takes."""
         self.trash.show_rows(self._checkpoints.trash, self._checkpoints.disk_use.trash)
 
     def choose(self, ids: list[str]) -> None:
-        """Select these; a filter that hides one gives way."""
+        """Select these; a filter that hides one of them is cleared."""
         self.show_list(ALL)
         table = self.table.table
         if any(table.row_of(id) < 0 for id in ids):
@@ -82,7 +78,7 @@ class ListCard(Card):
 
     @Slot(str)
     def show_list(self, key: str) -> None:
-        """Checkpoints or the trash."""
+        """`key`: ALL or TRASH."""
         before = self.lists.currentWidget() is self.trash
         self.which.set_value(key)
         for part in (self.filters, self.shown):
@@ -94,7 +90,6 @@ class ListCard(Card):
             self.list_changed.emit()
 
     def _show_lists(self) -> None:
-        """The table, the trash, or that nothing matches."""
         table = self.table.table
         if self.in_trash:
             self.lists.setCurrentWidget(self.trash)

@@ -48,7 +48,7 @@ class MergePanel(Card):
         self.column.addLayout(ends)
         self.column.addWidget(self.slider)
         figures = QHBoxLayout()
-        self.losses = tuple(FigureLabel(words, 90, remark_below=True) for words in ("First", "This blend", "Second"))
+        self.losses = tuple(FigureLabel(words, 90, remark_below=True) for words in ("First", "Blend", "Second"))
         for figure in self.losses:
             figures.addWidget(figure, 1)
         self.column.addLayout(figures)
@@ -71,7 +71,7 @@ class MergePanel(Card):
 
     @property
     def weight(self) -> float:
-        """Of the second, 0 to 1."""
+        """Share of the second checkpoint, 0 to 1."""
         return self.slider.value() / PARTS
 
     def show_parents(self, first: CheckpointRow, second: CheckpointRow) -> None:
@@ -98,7 +98,6 @@ class MergePanel(Card):
         self._update()
 
     def show_try(self, view: MergeView) -> None:
-        """A blend was measured."""
         if self.first is None or (view.first, view.second) != (self.first.id, self.second.id):
             return
         for weight, loss in ((0.0, view.first_loss), (1.0, view.second_loss), (view.weight, view.child_loss)):

@@ -1,6 +1,6 @@
-"""Under the table: what is being done and how far it is, and what came of it, with the one thing to do about that.
+"""Under the table: the progress of a job, then its result, with a button for the next step.
 
-Nothing above it moves.  What was deleted here can be undone from here, all of it at once.
+Nothing above it moves.  What was deleted can be restored from here, all at once.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from app.values.words import nbytes
 from app.window.checkpoints.words import loss_words
 from app.window.parts import Card, InlineMessage, ProgressLine
 
-PATIENCE = 400  # milliseconds before progress is shown: most of it is over sooner
+PATIENCE = 400  # milliseconds before progress is shown: most jobs are over sooner
 CANCELLED = "Cancelled"
-UNDO, SHOW = "Undo", "Show it"
+UNDO, SHOW = "Undo", "Show in folder"
 
 
 class Notices(QWidget):
-    """Listens to the controller; the page only tells what it deletes."""
+    """Listens to the controller; the page only says what to delete."""
 
     def __init__(self, checkpoints: CheckpointController) -> None:
         super().__init__()
         self._checkpoints = checkpoints
-        self._waiting: set[str] = set()  # ids whose deletion was asked for here
+        self._waiting: set[str] = set()  # ids that are being deleted
         self._deleted: list[TrashRow] = []
         self._path = ""
         self._was_cancelled = False
@@ -67,7 +67,6 @@ class Notices(QWidget):
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is something to bring back."""
         return bool(self._deleted)
 
     def delete(self, ids: list[str]) -> None:
@@ -79,11 +78,11 @@ class Notices(QWidget):
 
     @Slot()
     def undo(self) -> None:
-        """Bring back what was deleted last."""
+        """Restore what was deleted last."""
         restored, self._deleted = self._deleted, []
         if restored:
             self.message.put_away()
-        for trashed in reversed(restored):  # what others stand on was deleted last
+        for trashed in reversed(restored):  # bases were deleted last
             self._checkpoints.restore(trashed.key)
 
     @Slot(object)
@@ -95,7 +94,7 @@ class Notices(QWidget):
             words = f"{trashed.name} is in the trash." if many == 1 else f"{many:,} checkpoints are in the trash."
             self._say(words, UNDO)
 
-    # ---- what came of other things
+    # ---- results of other jobs
 
     @Slot(object)
     def on_exported(self, done: ExportView) -> None:
@@ -104,19 +103,17 @@ class Notices(QWidget):
 
     @Slot(object)
     def on_imported(self, row: CheckpointRow) -> None:
-        self._say(f"{row.name} is here now.", kind="accent")
+        self._say(f"{row.name} was imported.", kind="accent")
 
     @Slot(object)
     def on_merged(self, merged: MergeView) -> None:
-        loss = (
-            f" Its loss on held-out code is {loss_words(merged.child_loss)}." if merged.child_loss is not None else ""
-        )
+        loss = f" Its held-out loss is {loss_words(merged.child_loss)}." if merged.child_loss is not None else ""
         self._say(f"{merged.child_name} was saved.{loss}", kind="accent")
 
     @Slot(object)
     def on_verified(self, found: VerifyView) -> None:
         if not found.findings:
-            self._say(f"{found.name} is whole: every byte is as it was written.", kind="accent")
+            self._say(f"{found.name} is intact: every file matches its checksum.", kind="accent")
             return
         more = f" And {len(found.findings) - 3} more." if len(found.findings) > 3 else ""
         words = f"{found.name} is damaged. {' '.join(found.findings[:3])}{more}"
@@ -128,12 +125,11 @@ class Notices(QWidget):
             self._waiting = set()
 
     def put_away(self) -> None:
-        """Something else begins: what came of the thing before is read; what can be undone stays."""
+        """Another job starts: clear the last result, unless it can be undone."""
         if self.button.text() != UNDO:
             self.message.put_away()
 
     def say(self, words: str, kind: str = "plain") -> None:
-        """Anything else that the user should know."""
         self._say(words, kind=kind)
 
     def _say(self, words: str, button: str = "", kind: str = "plain") -> None:
@@ -161,7 +157,7 @@ class Notices(QWidget):
         self.progress_card.hide()
         if self._was_cancelled:
             self._was_cancelled = False
-            self._say("Cancelled; nothing was written.")
+            self._say("Cancelled. Nothing was written.")
 
     @Slot()
     def on_patience_over(self) -> None:

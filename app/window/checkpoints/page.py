@@ -1,7 +1,7 @@
-"""The page "Checkpoints": the table on the left, what is selected on the right.
+"""The Checkpoints page: the table on the left, the selection on the right.
 
-A selection is shown at once with what the table knows; the rest is asked for when the selection has rested for a
-moment, so that walking through a thousand rows with the keys asks for one.
+A selection is shown at once with what the table knows; its files are read once the selection has been stable for a
+moment, so that moving through a thousand rows with the arrow keys reads only one.
 """
 
 from __future__ import annotations
@@ -27,23 +27,21 @@ from app.window.parts import GAP, EmptyState, ErrorCard, IconButton, LinkButton,
 from app.window.parts.key_splitter import KeySplitter
 from app.window.preloading import when_loaded
 
-REST = 90  # milliseconds that a selection rests before its files are read
+REST = 90  # milliseconds that a selection must be stable before its files are read
 HEADER_PLACE, SPLITTER_PLACE = "checkpoints table", "checkpoints splitter"
-SIDES = (3, 2)  # how the width is shared at first
+SIDES = (3, 2)  # shares of the width, until the splitter is moved
 
 
 class CheckpointsPage(Page):
-    """One widget; everything it knows comes from the Application object."""
-
     title, icon = "Checkpoints", "checkpoints"
 
     def __init__(self, application: Application) -> None:
         super().__init__(application)
         self._checkpoints = application.checkpoints
-        self._wanted = ""  # id of what was made and should be selected once it is listed
+        self._wanted = ""  # id of a new checkpoint, to be selected once it is listed
         self._asked: tuple = ()  # the rows whose files were read
         self._measured: dict[str, tuple[PrecisionLine, ...]] = {}  # precisions by id
-        self._working = False  # something that takes long was asked for here
+        self._working = False  # a long job was started here
         self.actions_ = CheckpointActions(self)
         self._build()
         self.drops = Drops(self, self, dropped_model, "import")
@@ -63,12 +61,12 @@ class CheckpointsPage(Page):
         self.empty = EmptyState(
             "checkpoints",
             "No checkpoints yet",
-            "Every adaptation leaves one: the weights it learned, its history and its scores. Here they are compared, "
-            "merged, restored and exported. Nothing leaves this machine.",
+            "Every run leaves a checkpoint: the trained weights, its history and its scores. Here you can compare, "
+            "merge, restore and export them. Nothing leaves this machine.",
         )
         self.adapt_button = self.empty.add_button("Go to Adapt")
-        self.first_import_button = self.empty.add_button("Import…", help_words="Or drop a model on this page")
-        self.empty_trash_link = LinkButton("Look into the trash")
+        self.first_import_button = self.empty.add_button("Import…", help_words="Or drop a model onto this page")
+        self.empty_trash_link = LinkButton("Open the trash")
         self.empty.below.addWidget(self.empty_trash_link, 0, Qt.AlignmentFlag.AlignHCenter)
         self.view = QWidget()
         column = QVBoxLayout(self.view)
@@ -91,11 +89,11 @@ class CheckpointsPage(Page):
         }
         for button in self.buttons.values():
             row.addWidget(button)
-        self.more_button = IconButton("more", "More that can be done with it")
+        self.more_button = IconButton("more", "More actions")
         row.addWidget(self.more_button)
         row.addStretch(1)
         self.import_button = PlainButton(
-            "Import…", "A folder, a .coil bundle or an MBJS file; or drop it here", "Ctrl+I"
+            "Import…", "A folder, a .coil bundle or an MBJS file; or drop it onto this page", "Ctrl+I"
         )
         row.addWidget(self.import_button)
         column.addLayout(row)
@@ -181,7 +179,6 @@ class CheckpointsPage(Page):
         settings.keep_place(HEADER_PLACE, self.table.place())
 
     def on_shown(self) -> None:
-        """Measure what may have changed meanwhile."""
         self._checkpoints.measure_disk_use()
 
     @Slot()
@@ -189,13 +186,13 @@ class CheckpointsPage(Page):
         self._is_placed = True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Share the width out, until the user has moved the splitter."""
+        """Distribute the width, until the user has moved the splitter."""
         super().resizeEvent(event)
         if not self._is_placed:
             room = event.size().width() // sum(SIDES)
             self.splitter.setSizes([room * share for share in SIDES])
 
-    # ---- what the controllers say
+    # ---- answers of the controllers
 
     @Slot()
     def on_changed(self) -> None:
@@ -214,14 +211,14 @@ class CheckpointsPage(Page):
         self._show_chosen()
 
     def _choose_wanted(self) -> None:
-        """Select what was just made, once it is listed."""
+        """Select a new checkpoint once it is listed."""
         if self._wanted and self._checkpoints.row(self._wanted) is not None:
             wanted, self._wanted = self._wanted, ""
             self.choose([wanted])
 
     @Slot(list)
     def choose(self, ids: list[str]) -> None:
-        """Select these, whatever hides them."""
+        """Select these, even if a filter hides them."""
         self.list.choose(ids)
 
     @Slot()
@@ -230,7 +227,7 @@ class CheckpointsPage(Page):
         self._show_chosen()
 
     def _show_chosen(self) -> None:
-        """What the rows say, at once; their files are read when the selection rests."""
+        """What the rows say, at once; their files are read when the selection is stable."""
         chosen, in_use = self.chosen, self.commands.in_use
         self.detail.show_chosen(chosen, in_use)
         self._enable()
@@ -242,7 +239,7 @@ class CheckpointsPage(Page):
 
     @property
     def chosen(self) -> list[CheckpointRow]:
-        """What is selected; nothing while the trash is looked at."""
+        """What is selected; nothing while the trash is shown."""
         return [] if self.list.in_trash else self.table.chosen
 
     @Slot()
@@ -260,7 +257,7 @@ class CheckpointsPage(Page):
         chosen = {row.id for row in self.table.chosen}
         if len(curves) > 1 and all(curve.id in chosen for curve in curves):
             self.table.table.set_marks(marks_of(curves))
-            self.detail.show_curves(curves, "None of them has a run to draw.")
+            self.detail.show_curves(curves, "None of them has a training history.")
 
     @Slot(object)
     def on_merged(self, merged: MergeView) -> None:
@@ -290,17 +287,16 @@ class CheckpointsPage(Page):
 
     @Slot(object)
     def on_failed(self, failure: Failure) -> None:
-        """Where two cannot be compared, their card says so; anything else is a card on top."""
+        """If two cannot be compared, their card says so; anything else is an error card on top."""
         if failure.job == "compare":
             self.detail.drift.refuse(" ".join(filter(None, (failure.cause, failure.remedy))))
             return
         self.error_card.show_failure(failure)
-        self.table.show_rows(self._checkpoints.rows)  # a name that could not be is not shown any longer
+        self.table.show_rows(self._checkpoints.rows)  # take back a name that was refused
         self._asked = ()
 
     @Slot(str)
     def on_cancelled(self, job: str) -> None:
-        """What was waited for does not come; asked for again when the two are selected again."""
         if job == "compare":
             self.detail.drift.refuse("The comparison was cancelled. Select the two again to compare them.")
 
@@ -326,7 +322,7 @@ class CheckpointsPage(Page):
             self._working = False
             self._enable()
 
-    # ---- what is shown
+    # ---- what can be done
 
     def _enable(self) -> None:
         chosen, commands, free = self.chosen, self.commands, not self._working
@@ -342,7 +338,7 @@ class CheckpointsPage(Page):
         self.detail.precision.allow(free, measure, "" if self.detail.precision.model.lines else words)
         self.detail.export.export_button.setEnabled(free)
         if focused is not None and self.isAncestorOf(focused) and not focused.isEnabled():
-            self.setFocus()  # and not whatever comes next
+            self.setFocus()  # or Qt would give it to the next widget
 
     def _say_how_much(self) -> None:
         checkpoints = self._checkpoints
@@ -353,7 +349,7 @@ class CheckpointsPage(Page):
 
     @Slot()
     def on_curves_wanted(self) -> None:
-        self._loading.start(0)  # what is there is painted first
+        self._loading.start(0)  # after the next paint
 
     @Slot()
     def load_curves(self) -> None:
@@ -365,7 +361,7 @@ class CheckpointsPage(Page):
             card.save_reported.connect(self.notices.say)
             self.detail.add_curves(card)
 
-    # ---- what the user does
+    # ---- user actions
 
     @Slot(str)
     def on_tree_chosen(self, id: str) -> None:
@@ -397,5 +393,5 @@ class CheckpointsPage(Page):
 
 
 def below(button: QWidget) -> QPoint:
-    """Where the menu of a button opens, on the screen."""
+    """Where the menu of a button opens, in screen coordinates."""
     return button.mapToGlobal(QPoint(0, button.height()))

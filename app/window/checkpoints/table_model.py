@@ -1,7 +1,7 @@
-"""The checkpoints as a table: which are shown, in which order, and the words of each cell.
+"""The checkpoints as a table: which are shown, in which order, and the text of each cell.
 
-Sorts and filters by itself: a thousand rows take a few milliseconds, and the view asks only about rows that are there.
-A change that leaves the rows where they are is told cell by cell, so that an open editor and the scroll stay.
+Sorts and filters without a proxy: a thousand rows take a few milliseconds.  A change that leaves the rows in place
+is reported cell by cell, so that an open editor and the scroll position stay.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ PINNED, NAME, WHEN, BASE, MODE, STEPS, LOSS, SIZE, TAGS = range(9)
 HEADINGS = ("", "Name", "When", "Base", "Mode", "Steps", "Held-out", "Size", "Tags")
 KEYS = ("pinned", "name", "when", "base", "mode", "steps", "loss", "size", "tags")  # in the settings: keep them
 HELP = {
-    PINNED: "Pinned: kept when old ones are cleared away",
+    PINNED: "Pinned checkpoints are kept when old ones are cleaned up",
     BASE: "What it was adapted from",
-    LOSS: "Loss on code that was held out. Lower is better",
+    LOSS: "Loss on held-out code. Lower is better.",
     SIZE: "On disk, without its base",
 }
 NUMBERS = (STEPS, LOSS, SIZE)
@@ -40,7 +40,7 @@ Accept = Callable[[CheckpointRow], bool]
 
 
 class CheckpointTable(QAbstractTableModel):
-    """`rows` are all, `shown` those that the filter takes, sorted."""
+    """`rows`: all of them; `shown`: those that pass the filter, sorted."""
 
     rename_wanted = Signal(str, str)  # id, name
     pin_wanted = Signal(str, bool)
@@ -51,25 +51,24 @@ class CheckpointTable(QAbstractTableModel):
         self.shown: list[CheckpointRow] = []
         self.names: dict[str, str] = {}  # of all, by id
         self.marks: dict[str, str] = {}  # token by id: the colour of its curve
-        self.in_use = ""  # id of the one that completes
+        self.in_use = ""  # id of the one that completions come from
         self._accept: Accept | None = None
         self._column, self._order = WHEN, Qt.SortOrder.DescendingOrder
 
     # ---- what is shown
 
     def show_rows(self, rows: Sequence[CheckpointRow]) -> None:
-        """All checkpoints, as they are now."""
         self.rows = tuple(rows)
         self.names = {row.id: row.name for row in rows}
         self._arrange()
 
     def show_only(self, accept: Accept | None) -> None:
-        """Those that `accept` takes; None for all."""
+        """Those that pass `accept`; None for all."""
         self._accept = accept
         self._arrange()
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """By this column; what has no value there comes last either way."""
+        """Rows without a value in this column come last in either order."""
         self._column, self._order = column, order
         self._arrange()
 
@@ -77,16 +76,15 @@ class CheckpointTable(QAbstractTableModel):
         """Show the colours of the curves beside the names."""
         if dict(marks) != self.marks:
             self.marks = dict(marks)
-            self._told(NAME, (MARK,))
+            self._report_change(NAME, (MARK,))
 
     def set_in_use(self, id: str) -> None:
-        """Say which one completes."""
         if id != self.in_use:
             self.in_use = id
-            self._told(NAME, (IN_USE,))
+            self._report_change(NAME, (IN_USE,))
 
     def row_of(self, id: str) -> int:
-        """Where a checkpoint is shown; -1 where it is not."""
+        """The row in which a checkpoint is shown; -1 if it is not."""
         return next((place for place, row in enumerate(self.shown) if row.id == id), -1)
 
     def _arrange(self) -> None:
@@ -102,11 +100,11 @@ class CheckpointTable(QAbstractTableModel):
         self.shown = wanted
         self.endResetModel()
 
-    def _told(self, column: int, roles: Sequence[int]) -> None:
+    def _report_change(self, column: int, roles: Sequence[int]) -> None:
         if self.shown:
             self.dataChanged.emit(self.index(0, column), self.index(len(self.shown) - 1, column), list(roles))
 
-    # ---- what Qt asks
+    # ---- the model that Qt asks
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         return 0 if parent.isValid() else len(self.shown)
@@ -150,7 +148,7 @@ class CheckpointTable(QAbstractTableModel):
         return None
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """A new name is shown at once; the store says later whether it could be."""
+        """A new name is shown at once; the store accepts or refuses it later."""
         row, name = self.shown[index.row()], str(value).strip()
         if role != Qt.ItemDataRole.EditRole or index.column() != NAME or name in ("", row.name):
             return False
@@ -159,7 +157,7 @@ class CheckpointTable(QAbstractTableModel):
         return True
 
     def toggle_pin(self, place: int) -> None:
-        """Pin, or let go; shown at once."""
+        """Shown at once."""
         row = self.shown[place]
         if row.kind:
             self._put(place, replace(row, pinned=not row.pinned))
@@ -172,7 +170,6 @@ class CheckpointTable(QAbstractTableModel):
     # ---- words and order
 
     def words(self, row: CheckpointRow, column: int) -> str:
-        """What a cell says."""
         if not row.kind and column not in (NAME, MODE):
             return ""
         return {
@@ -180,7 +177,7 @@ class CheckpointTable(QAbstractTableModel):
             NAME: lambda: row.name,
             WHEN: lambda: when_words(row.created),
             BASE: lambda: origin_words(row, self.names) or NOTHING,
-            MODE: lambda: mode_words(row.mode) if row.mode else "cannot be read",
+            MODE: lambda: mode_words(row.mode) if row.mode else "unreadable",
             STEPS: lambda: f"{row.step:,}" if row.step else NOTHING,
             LOSS: lambda: loss_words(row.held_out_loss),
             SIZE: lambda: nbytes(row.nbytes),
@@ -189,16 +186,16 @@ class CheckpointTable(QAbstractTableModel):
 
     def _tip(self, row: CheckpointRow, column: int) -> str:
         if column == PINNED:
-            return "Pinned: press to let go" if row.pinned else "Press to pin"
+            return "Pinned. Click to unpin." if row.pinned else "Click to pin"
         if column == WHEN:
             return exact_when(row.created)
         if column == NAME:
-            used = "Completions come from it." if row.id == self.in_use else ""
+            used = "In use for completions." if row.id == self.in_use else ""
             return tip_words("\n".join(filter(None, (row.name, row.note, used, row.problem))))
         return tip_words(self.words(row, column)) if column in (BASE, TAGS) else ""
 
     def _sorted(self, rows: list[CheckpointRow], descending: bool) -> list[CheckpointRow]:
-        rows = sorted(rows, key=lambda row: (row.created, row.id), reverse=True)  # among equals, the newest first
+        rows = sorted(rows, key=lambda row: (row.created, row.id), reverse=True)  # ties: newest first
         key = {
             PINNED: lambda row: not row.pinned,
             NAME: lambda row: natural(row.name),
@@ -216,11 +213,11 @@ class CheckpointTable(QAbstractTableModel):
 
 
 def finite(loss: float | None) -> float | None:
-    """A loss that others can be compared with, or None."""
+    """The loss if it is a finite number, else None."""
     return loss if loss is not None and math.isfinite(loss) else None
 
 
 def natural(name: str) -> tuple:
-    """A key by which "#9" comes before "#10"."""
+    """A sort key that puts "#9" before "#10"."""
     parts = re.split(r"(\d+)", name.casefold())
     return tuple((1, int(part), "") if part.isdecimal() else (0, 0, part) for part in parts if part)

@@ -1,4 +1,4 @@
-"""The table of checkpoints on its card: stars, badges, the colours of the curves, keys, widths that are remembered."""
+"""The table of checkpoints: stars, badges, colours of the curves, keys, column widths that are remembered."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MEASURED = 12  # texts of a column, the longest ones, whose width is measured: a
 
 
 class CheckpointDelegate(CellDelegate):
-    """A star, a name with its sign, words and numbers, tags as badges."""
+    """A star, a name with its marks, text and numbers, tags as badges."""
 
     elide = Qt.TextElideMode.ElideMiddle  # names of one repository differ at their end
 
@@ -82,7 +82,7 @@ class CheckpointDelegate(CellDelegate):
 
     @staticmethod
     def _paint_signs(painter: QPainter, cell: QRect, index: Index, tokens: Tokens) -> QRect:
-        """The curve's colour, a warning, "in use"; gives the room that is left for the name."""
+        """The curve's colour, a warning, "in use"; returns the rectangle that is left for the name."""
         row = index.data(ROW)
         painter.save()
         if index.data(MARK):
@@ -118,7 +118,7 @@ class CheckpointDelegate(CellDelegate):
 
 
 def paint_star(painter: QPainter, middle: QPointF, filled: bool, tokens: Tokens) -> None:
-    """Filled is pinned; an outline may be pressed."""
+    """Filled: pinned."""
     points = []
     for corner in range(10):
         angle = math.pi * corner / 5 - math.pi / 2
@@ -131,10 +131,10 @@ def paint_star(painter: QPainter, middle: QPointF, filled: bool, tokens: Tokens)
 
 
 class CheckpointView(QTableView):
-    """`chosen_changed` when other rows are selected; the selection stays with its checkpoints through every change."""
+    """The selection follows its checkpoints through sorting, filtering and updates."""
 
     chosen_changed = Signal()
-    menu_wanted = Signal(QPoint)  # on the screen
+    menu_wanted = Signal(QPoint)  # screen coordinates
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,12 +148,12 @@ class CheckpointView(QTableView):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self.on_menu_requested)
         self._fitting = False
-        self.own_widths = False  # the user has dragged a column: nothing is fitted any more
+        self.own_widths = False  # the user has dragged a column: widths are no longer fitted
         self.columns = Columns()
         self._needed: tuple[dict[int, int], int] = (WIDTHS, 0)  # pixels by column, and of the longest name
         self._waiting: Sequence[CheckpointRow] | None = None
         self._kept: tuple[list[str], str] = ([], "")
-        self._told: list[str] = []
+        self._reported: list[str] = []  # ids of the last selection that was announced
         header = self.horizontalHeader()
         header.setMinimumSectionSize(LEAST)
         header.setSectionsMovable(False)
@@ -178,7 +178,7 @@ class CheckpointView(QTableView):
     # ---- rows
 
     def show_rows(self, rows: Sequence[CheckpointRow]) -> None:
-        """All checkpoints as they are now; while a name is being typed, they wait."""
+        """All checkpoints; applied later if a name is being typed."""
         if self.state() == QAbstractItemView.State.EditingState:
             self._waiting = rows
         else:
@@ -199,12 +199,12 @@ class CheckpointView(QTableView):
     @property
     def chosen(self) -> list[CheckpointRow]:
         """The selected checkpoints, from top to bottom."""
-        ranges = self.selectionModel().selection()  # and not `selectedRows`, which asks for the flags of every cell
+        ranges = self.selectionModel().selection()  # not `selectedRows`, which asks for the flags of every cell
         places = {place for each in ranges for place in range(each.top(), each.bottom() + 1)}
         return [self.table.shown[place] for place in sorted(places)]
 
     def choose(self, ids: list[str]) -> None:
-        """Select these, the first of them as the current one, and bring it into sight."""
+        """Select these, make the first one current and scroll to it."""
         with QSignalBlocker(self.selectionModel()):
             self.clearSelection()
             self._select(ids, ids[0] if ids else "")
@@ -212,10 +212,9 @@ class CheckpointView(QTableView):
         place = self.table.row_of(ids[0]) if ids else -1
         if place >= 0:
             self.scrollTo(self.table.index(place, NAME))
-        self._tell()
+        self._report()
 
     def edit_name(self) -> None:
-        """Rename the current one in place."""
         chosen = self.chosen
         if len(chosen) == 1:
             index = self.table.index(self.table.row_of(chosen[0].id), NAME)
@@ -241,20 +240,20 @@ class CheckpointView(QTableView):
 
     @Slot()
     def on_reset(self) -> None:
-        """The same checkpoints are selected; where all of them are gone, nothing is."""
+        """Select the same checkpoints again, as far as they are still there."""
         with QSignalBlocker(self.selectionModel()):
             self._select(*self._kept)
         self.viewport().update()
-        self._tell()
+        self._report()
 
     @Slot()
     def on_selection_changed(self, *_what) -> None:
-        self._tell()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         ids = [row.id for row in self.chosen]
-        if ids != self._told:
-            self._told = ids
+        if ids != self._reported:
+            self._reported = ids
             self.chosen_changed.emit()
 
     # ---- mouse and menu
@@ -280,7 +279,7 @@ class CheckpointView(QTableView):
         self.fit_columns()
 
     def fit_columns(self) -> None:
-        """Share the width out, until the user has dragged a column."""
+        """Distribute the width, until the user has dragged a column."""
         room = self.viewport().width()
         widths, name = self._needed
         hidden = self.columns.hidden(room, widths, name)
@@ -314,7 +313,7 @@ class CheckpointView(QTableView):
 
     @Slot(int, bool)
     def on_column_switched(self, column: int, shown: bool) -> None:
-        """From now on it is there, or not, however much room there is."""
+        """Show or hide it from now on, however wide the table is."""
         self.columns = self.columns.chosen(column, shown)
         self._fitting = True
         self.setColumnHidden(column, not shown)

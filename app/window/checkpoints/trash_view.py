@@ -1,4 +1,4 @@
-"""What was deleted: bring it back, or delete it for good after one more question."""
+"""Deleted checkpoints: restore them, or delete them permanently after a confirmation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEIGHT = 34
 
 
 class TrashModel(QAbstractTableModel):
-    """The latest first."""
+    """Newest first."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,15 +63,13 @@ class TrashModel(QAbstractTableModel):
 
 
 class TrashDelegate(CellDelegate):
-    """Dates are quiet."""
+    """Dates are muted."""
 
     def colour(self, tokens: Tokens, index: Index) -> str:
         return tokens.mute if index.column() == DELETED else tokens.ink
 
 
 class TrashView(QWidget):
-    """The list and its two actions."""
-
     restore_wanted = Signal(list)  # keys
     empty_wanted = Signal()
 
@@ -93,7 +91,9 @@ class TrashView(QWidget):
         header.setSectionResizeMode(DELETED, QHeaderView.ResizeMode.Fixed)
         self.view.setColumnWidth(DELETED, 170)
         self.view.selectionModel().selectionChanged.connect(self.on_selection_changed)
-        self.nothing = EmptyState("check", "The trash is empty", "What you delete waits here until you empty it.")
+        self.nothing = EmptyState(
+            "check", "The trash is empty", "Deleted checkpoints stay here until you empty the trash."
+        )
         self.stack = QStackedWidget()
         self.stack.addWidget(self.view)
         self.stack.addWidget(self.nothing)
@@ -102,12 +102,12 @@ class TrashView(QWidget):
         row.setContentsMargins(10, 2, 10, 4)
         row.setSpacing(8)
         self.words = label("", "label")
-        self.restore_button = PlainButton("Restore", "Brings the selected ones back")
+        self.restore_button = PlainButton("Restore", "Restore the selected checkpoints")
         self.empty_button = PlainButton(
-            "Empty the trash", "Deletes what is in it for good; a base that is needed stays"
+            "Empty trash", "Delete everything in it permanently, except bases that are still needed"
         )
-        self.sure_button = PlainButton("Delete for good")
-        self.keep_button = PlainButton("Keep them")
+        self.sure_button = PlainButton("Delete permanently")
+        self.keep_button = PlainButton("Keep")
         self.restore_button.clicked.connect(self.on_restore_clicked)
         self.empty_button.clicked.connect(self.on_empty_clicked)
         self.sure_button.clicked.connect(self.on_sure_clicked)
@@ -121,7 +121,6 @@ class TrashView(QWidget):
         self.show_rows((), 0)
 
     def show_rows(self, rows: Sequence[TrashRow], nbytes_: int) -> None:
-        """What is in the trash, and what it takes."""
         self._nbytes = nbytes_
         self.model.show_rows(rows)
         self.stack.setCurrentWidget(self.view if rows else self.nothing)
@@ -130,7 +129,7 @@ class TrashView(QWidget):
     def _ask(self, asking: bool) -> None:
         count = len(self.model.rows)
         size = f", {nbytes(self._nbytes)}" if self._nbytes else ""
-        question = f"Delete {counted(count, 'checkpoint')}{size} for good?"
+        question = f"Delete {counted(count, 'checkpoint')}{size} permanently?"
         self.words.setText(question if asking else f"{count:,} in the trash{size}" if count else "")
         self.restore_button.setVisible(not asking and count > 0)
         self.empty_button.setVisible(not asking and count > 0)

@@ -1,4 +1,4 @@
-"""Checkpoints as words: modes, dates, losses, and short names for tensors.  No Qt."""
+"""Text about checkpoints: dates, losses, and short names for tensors.  No Qt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.values.words import counted, nbytes
 
 NOTHING = "–"
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-TENSORS = {  # in the order in which a layer uses them, a bias after its weights
+TENSORS = {  # in the order in which a layer uses them, a bias after its weight
     "norm.weight": "norm",
     "in_proj.weight": "in",
     "in_proj.bias": "bias",
@@ -25,7 +25,7 @@ TENSORS = {  # in the order in which a layer uses them, a bias after its weights
     "out_proj.weight": "out",
     "out_proj.bias": "bias",
 }
-TENSOR_NAMES = {  # the same where there is room
+TENSOR_NAMES = {  # the same, in full
     "norm.weight": "norm",
     "in_proj.weight": "input projection",
     "in_proj.bias": "input bias",
@@ -39,16 +39,22 @@ TENSOR_NAMES = {  # the same where there is room
     "out_proj.weight": "output projection",
     "out_proj.bias": "output bias",
 }
-SCORES = {"held_out_loss": "held-out loss", "held_out_before": "held-out loss before"}
+FIELDS = {
+    "held_out_loss": "held-out loss",
+    "held_out_before": "held-out loss before",
+    "seconds": "training time, s",
+    "root": "folder",
+}
+KINDS = {"whole": "full model", "delta": "delta, needs its base"}
 OUTSIDE = {
     "backbone.embeddings.weight": "embedding",
-    "backbone.norm_f.weight": "last norm",
+    "backbone.norm_f.weight": "final norm",
     "lm_head.weight": "head",
 }
 
 
 def moment(created: str) -> datetime | None:
-    """An ISO time of the store in the time of this place; None where there is none."""
+    """An ISO timestamp of the store in local time; None if there is none."""
     try:
         return datetime.fromisoformat(created).astimezone() if created else None
     except ValueError:
@@ -70,18 +76,18 @@ def when_words(created: str, now: datetime | None = None) -> str:
 
 
 def exact_when(created: str) -> str:
-    """The whole date, for tool tips and facts: 12 Nov 2025, 11:40."""
+    """The full date: 12 Nov 2025, 11:40."""
     then = moment(created)
     return f"{then.day} {MONTHS[then.month - 1]} {then.year}, {then:%H:%M}" if then else NOTHING
 
 
 def loss_words(loss: float | None) -> str:
-    """A loss, or a dash where nothing was measured."""
+    """A loss, or a dash if it was not measured."""
     return NOTHING if loss is None or not math.isfinite(loss) else f"{loss:.3f}"
 
 
 def older_first(one: CheckpointRow, other: CheckpointRow) -> tuple[CheckpointRow, CheckpointRow]:
-    """Two checkpoints in the order in which they were made; what one was made from comes before it."""
+    """Two checkpoints in the order of their creation; a parent always comes first."""
     if other.id in (one.base, *one.parents):
         return other, one
     if one.id in (other.base, *other.parents):
@@ -90,15 +96,15 @@ def older_first(one: CheckpointRow, other: CheckpointRow) -> tuple[CheckpointRow
 
 
 def origin_words(row: CheckpointRow, names: Mapping[str, str]) -> str:
-    """What it was made from: its base, or its parents; "" where that is not known.  `names` of all, by id."""
+    """What it was made from: its base, or its parents; "" if unknown.  `names`: of all checkpoints, by id."""
     if row.base_name:
         return row.base_name
     return " + ".join(names[id] for id in row.parents if id in names)
 
 
 def store_words(rows: Sequence[CheckpointRow], trashed: int, free: int) -> str:
-    """How many there are and what they take: "2 checkpoints and 5 snapshots of runs · 19.2 MiB · 70 GiB free on
-    this disk"."""
+    """How many there are, and their size: "2 checkpoints and 5 snapshots of runs · 19.2 MiB · 70 GiB free on this
+    disk"."""
     snapshots = sum(row.is_snapshot for row in rows)
     count = counted(len(rows) - snapshots, "checkpoint")
     parts = [
@@ -113,8 +119,16 @@ def store_words(rows: Sequence[CheckpointRow], trashed: int, free: int) -> str:
 
 
 def field_words(name: str) -> str:
-    """A score's or an option's name as it is read: "held-out loss", "learning rate"."""
-    return SCORES.get(name, name.replace("_", " "))
+    """The name of a score or an option: "held-out loss", "learning rate"."""
+    from engine.train.options import OPTIONS
+
+    known = OPTIONS[name].label.lower() if name in OPTIONS else name.replace("_", " ")
+    return FIELDS.get(name, known)
+
+
+def kind_words(kind: str) -> str:
+    """ "full model" or "delta, needs its base"; "" for what cannot be read."""
+    return KINDS.get(kind, kind)
 
 
 def counted_names(names: list[str], most: int = 3) -> str:

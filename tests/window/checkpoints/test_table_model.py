@@ -96,7 +96,7 @@ def test_a_new_name_is_shown_at_once_and_asked_for(table, qtbot):
 
 def test_what_cannot_be_read_says_so_and_is_not_renamed(table):
     broken = table.row_of("e")
-    assert table.index(broken, columns.MODE).data() == "cannot be read"
+    assert table.index(broken, columns.MODE).data() == "unreadable"
     assert not table.flags(table.index(broken, columns.NAME)) & Qt.ItemFlag.ItemIsEditable
     assert table.flags(table.index(0, columns.NAME)) & Qt.ItemFlag.ItemIsEditable
     assert "damaged" in table.index(broken, columns.NAME).data(Qt.ItemDataRole.ToolTipRole)
