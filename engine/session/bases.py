@@ -48,16 +48,19 @@ def find_base(store: CheckpointStore, name: str) -> Manifest | None:
 def new_base(store: CheckpointStore, tokenizer: Tokenizer, seed: int, repository: str) -> Manifest:
     """A new small model with this tokenizer, in the store, so that deltas have a base to name; made once."""
     made_of = {"tokenizer": tokenizer.digest, "size": NEW_MODEL_SIZE, "seed": seed}
-    for known in store.list():
-        if known.mode == "base" and known.data == made_of:
-            return known
+
+    def same(known: Manifest) -> bool:
+        return known.mode == "base" and known.data == made_of
+
+    if known := next(filter(same, store.list()), None):
+        return known
     config = size_preset(NEW_MODEL_SIZE, tokenizer.vocab_size)
     with tempfile.TemporaryDirectory(prefix="codecoil-") as folder:
         path = Path(folder) / "tokenizer.json"
         tokenizer.save(path)
         facts = Facts(name=f"new model for {repository}", mode="base", tags=("base",), data=made_of)
         parameters = dict(initial_parameters(config, seed))
-        return store.save(facts, config=config, parameters=parameters, tokenizer=path)
+        return store.save(facts, config=config, parameters=parameters, tokenizer=path, same=same)
 
 
 def tokenizer_of(store: CheckpointStore, base: Manifest) -> Tokenizer:

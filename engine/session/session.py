@@ -75,12 +75,13 @@ class Session:
         self._history = History(saved.history if saved else ())
         self._snapshots = saved.more["snapshots"] if saved else 0
         self._ended: FinishedEvent | None = None
-        self.base, self.corpus = self._read(corpus, progress, cancelled)
-        if not self.corpus.learned_documents:
-            raise CorpusError(f"Nothing in {plan.root} is learned.", "`codecoil scan` tells why each file is left out.")
-        origin = Origin.of(self._store, self.base)
         options = saved.options if saved else plan.options
         with ExitStack() as opened:  # closed again where something fails
+            self.base, self.corpus = self._read(opened, corpus, progress, cancelled)
+            if not self.corpus.learned_documents:
+                remedy = "`codecoil scan` tells why each file is left out."
+                raise CorpusError(f"Nothing in {plan.root} is learned.", remedy)
+            origin = Origin.of(self._store, self.base)
             self.model = origin.open_model(self._store, device, options)
             opened.callback(self.model.close)
             self._selection = self._select(saved, options, progress)
@@ -101,7 +102,7 @@ class Session:
                     self.trainer.end("nothing new to learn")
             else:
                 self._notes = [large_file_note(self.corpus.learned_documents)]
-            opened.pop_all()
+            self._opened = opened.pop_all()
         self._saved_at, self._saved_step = time.monotonic(), saved.state.numbers["step"] if saved else -1
 
     @property
@@ -172,8 +173,7 @@ class Session:
     def close(self) -> None:
         """Give all memory back; what is being written is written first."""
         self._writer.close()
-        self.trainer.close()
-        self.model.close()
+        self._opened.close()
 
     # ---- one thing at a time
 
@@ -273,8 +273,14 @@ class Session:
 
     # ---- preparing
 
-    def _read(self, corpus: Corpus | None, progress: Progress | None, cancelled: Callable[[], bool] | None):
-        """The base and the repository, tokenised for it."""
+    def _read(
+        self,
+        opened: ExitStack,
+        corpus: Corpus | None,
+        progress: Progress | None,
+        cancelled: Callable[[], bool] | None,
+    ):
+        """The base, which nobody can delete until `opened` is closed, and the repository, tokenised for it."""
         plan = self.plan
         base = find_base(self._store, plan.base or plan.changed_since)
         repository = Repository(plan.root, plan.data_folder)
@@ -284,6 +290,7 @@ class Session:
             base = new_base(self._store, tokenizer, plan.options.seed, repository_name(plan.root))
         else:
             tokenizer = tokenizer_of(self._store, base)
+        opened.enter_context(self._store.in_use(base.id, self.run_id))
         if corpus is not None and corpus.has_tokens and corpus.tokenizer.digest == tokenizer.digest:
             return base, corpus
         repository.use_tokenizer(tokenizer)

@@ -203,7 +203,7 @@ def test_a_run_whose_base_has_another_vocabulary_is_refused(changed, repository,
 def test_a_base_that_was_deleted_is_named(repository, data_folder, tiny_base, cpu):
     session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
     stopped_at(session, 2)
-    CheckpointStore(data_folder / "checkpoints").delete(tiny_base.id)
+    CheckpointStore(data_folder / "checkpoints").delete(tiny_base.id, force=True)
     with pytest.raises(CheckpointError, match="no checkpoint"):
         resume_session(session.run_id, data_folder, lambda: cpu)
 

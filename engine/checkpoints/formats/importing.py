@@ -70,9 +70,12 @@ def _save(
     read = mbjs.read_mbjs if kind == "mbjs" else hugging_face.read_folder
     imported: Imported = read(path, tokenizer)
     source = _source_hash(path, imported, told("Reading"))
-    for known in store.list():
-        if known.options.get(SOURCE_HASH) == source and name in (None, known.name):
-            return known
+
+    def same(known: Manifest) -> bool:
+        return known.options.get(SOURCE_HASH) == source and name in (None, known.name)
+
+    if known := next(filter(same, store.list()), None):
+        return known
     facts = Facts(
         name=name or _name_from(path),
         mode="import",
@@ -85,6 +88,7 @@ def _save(
         parameters=imported.parameters,
         tokenizer=imported.tokenizer,
         precision=imported.precision,
+        same=same,
     )
 
 

@@ -6,9 +6,11 @@ rule would let go. Nothing here writes.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -22,10 +24,14 @@ from engine.checkpoints.store.manifest import (
     NewerSchemaError,
     read_manifest,
 )
+from engine.checkpoints.store.writing import is_held
 from engine.errors import CheckpointError
 from engine.safe_reading import read_plain
+from engine.tensor_file import TensorFile
 
 TRASH, WORK, LOCK = "trash", "work", "lock"
+RUNS = "runs"  # beside the store: where training saves the runs that are not finished
+USE = re.compile(r"([0-9a-f]{32})\.([0-9a-zA-Z]+)\.lock\Z")  # in `work`: a running run needs this checkpoint
 MAX_CHAIN = 64
 SHORTEST_PREFIX = 4
 
@@ -68,6 +74,7 @@ class Survey:
     checkpoints: dict[str, Manifest]
     unreadable: tuple[Unreadable, ...]
     in_trash: frozenset[str] = frozenset()  # ids
+    needed_by_runs: dict[str, set[str]] = field(default_factory=dict)  # ids, with the unfinished runs that need them
 
     @cached_property
     def _by_hash(self) -> dict[str, Manifest]:
@@ -119,7 +126,7 @@ class Survey:
         return [m for m in reversed(self.newest_first()) if m.id in found and m.id != manifest.id]
 
     def orphans_without(self, gone: Collection[str]) -> list[str]:
-        """Names of those that would lose their base if the checkpoints `gone` went; other copies of it count."""
+        """What would lose its base if the checkpoints `gone` went, by name; other copies of the base count."""
         left = Survey({id: m for id, m in self.checkpoints.items() if id not in gone}, ())
         lost = [
             m.name
@@ -127,7 +134,8 @@ class Survey:
             if m.base is not None and self.base_of(m.base) is not None and left.base_of(m.base) is None
         ]
         newer = [f"{u.id} (of a newer version)" for u in self.unreadable if u.base_id in gone]
-        return lost + newer
+        runs = [f"the unfinished run {run}" for id in gone for run in sorted(self.needed_by_runs.get(id, ()))]
+        return lost + newer + runs
 
 
 def survey(folder: Path) -> Survey:
@@ -147,7 +155,25 @@ def survey(folder: Path) -> Survey:
         except CheckpointError:
             if (folder / id).is_dir():  # else it was deleted meanwhile
                 _look_again(folder, id, checkpoints, unreadable)
-    return Survey(checkpoints, tuple(unreadable), frozenset(id for _, id in _trash_keys(folder)))
+    in_trash = frozenset(id for _, id in _trash_keys(folder))
+    return Survey(checkpoints, tuple(unreadable), in_trash, _needed_by_runs(folder))
+
+
+def _needed_by_runs(folder: Path) -> dict[str, set[str]]:
+    """Which checkpoints unfinished runs stand on: those saved beside the store, and those that run just now."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((folder.parent / RUNS).glob("*.safetensors")):
+        try:
+            with TensorFile(path) as file:
+                base = json.loads(file.metadata["about"])["base"]
+        except (CheckpointError, KeyError, TypeError, ValueError):
+            continue  # damaged: it cannot be resumed, so it needs nothing
+        if isinstance(base, str):
+            found.setdefault(base, set()).add(path.stem)
+    for path in (folder / WORK).glob("*.lock"):
+        if (use := USE.match(path.name)) and is_held(path):
+            found.setdefault(use[1], set()).add(use[2])
+    return found
 
 
 def _look_again(folder: Path, id: str, checkpoints: dict[str, Manifest], unreadable: list[Unreadable]) -> None:
@@ -228,8 +254,8 @@ def beyond(rule: Retention, store: Survey, run: str | None) -> list[Manifest]:
         scored = sorted((m for m in members if BEST_METRIC in m.metrics), key=lambda m: m.metrics[BEST_METRIC])
         kept = {m.id for m in (*members[: rule.newest], *scored[: rule.best])} | {m.id for m in members if m.pinned}
         going.update({m.id: m for m in members if m.id not in kept})
-    for other in store.unreadable:
-        going.pop(other.base_id, None)
+    for id in (*(other.base_id for other in store.unreadable), *store.needed_by_runs):
+        going.pop(id, None)
     while needed := _bases_among(going, store):
         for id in needed:
             del going[id]
@@ -237,10 +263,10 @@ def beyond(rule: Retention, store: Survey, run: str | None) -> list[Manifest]:
 
 
 def not_needed(items: Iterable[Trashed], store: Survey, trash: Iterable[Trashed]) -> list[Trashed]:
-    """Those items of the trash that this version knows and that nothing which stays is based on."""
+    """Those items of the trash that this version knows and that nothing needs: no checkpoint, no unfinished run."""
     going = {item.key: item for item in items if not item.newer}
     staying = [*store.checkpoints.values(), *(t.manifest for t in trash if t.key not in going and t.manifest)]
-    wanted_ids = {other.base_id for other in store.unreadable}
+    wanted_ids = {other.base_id for other in store.unreadable} | set(store.needed_by_runs)
     while True:
         left = Survey({m.id: m for m in staying}, ())
         wanted = {m.base.sha256 for m in staying if m.base is not None and left.base_of(m.base) is None}

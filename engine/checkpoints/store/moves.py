@@ -68,15 +68,33 @@ class StoreMoves:
                 remove_tree(self._disk, place)  # after a commit it is no longer there
                 remove_tree(self._disk, _lock_of(place))
 
-    def commit(self, writer: FolderWriter, manifest: Manifest, check: Callable[[], None]) -> None:
-        """Give a written folder its place in the store; `check` may still refuse, under the lock."""
+    def commit(self, writer: FolderWriter, manifest: Manifest, check: Callable[[], Manifest | None]) -> Manifest:
+        """Give a written folder its place in the store; gives what is in the store then.
+
+        Under the lock, `check` may still refuse, or name a checkpoint that makes this one superfluous.
+        """
         write_file(self._disk, writer.folder / MANIFEST_FILE, manifest.to_json())
         writer.flush()
         with self.locked():
-            check()
+            if (other := check()) is not None:
+                return other
             if (self.folder / manifest.id).exists():
-                raise CheckpointError(f"There is a checkpoint {manifest.id} already.")
+                raise CheckpointError(f"Checkpoint {manifest.id} already exists.")
             self.move(writer.folder, self.folder / manifest.id)
+            return manifest
+
+    @contextlib.contextmanager
+    def in_use(self, id: str, run: str) -> Iterator[None]:
+        """Mark a checkpoint as needed by a run, for as long as this lasts or the process lives."""
+        place = self.folder / WORK / f"{id}.{run}.lock"
+        with self.locked():
+            self.ensure(self.folder / WORK)
+            held = hold(self._disk, place)
+        try:
+            yield
+        finally:
+            os.close(held)
+            remove_tree(self._disk, place)
 
     def replace_manifest(self, new: Manifest) -> None:
         """Put a manifest in the place of the one that is there.  To be called with the lock held."""

@@ -16,6 +16,7 @@ import dataclasses
 import json
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,7 @@ from engine.safe_reading import MAX_NAME, MAX_NAME_BYTES
 __all__ = ["CheckpointStore", "DiskUse", "Facts", "Finding", "Manifest", "Retention", "Trashed", "Unreadable"]
 
 Resume = Mapping[str, bytes | Mapping[str, np.ndarray]]
+Same = Callable[[Manifest], bool]
 PLACEHOLDER = FileRecord("0" * 64, 0)
 
 
@@ -74,10 +76,12 @@ class CheckpointStore(StoreReader):
         precision: str = "float32",
         history: Iterable[dict[str, Any]] = (),
         resume: Resume | None = None,
+        same: Same | None = None,
     ) -> Manifest:
         """Write a full checkpoint.  Parameters, of any float type, are read a piece at a time.
 
         `tokenizer`: content or path of a tokenizer.json.  `resume`: files by name, as bytes or as tensors.
+        `same`: a checkpoint that is the same and was saved by somebody else meanwhile is given back instead.
         """
         shapes = config.parameter_shapes()
         present = set(parameters)
@@ -98,7 +102,7 @@ class CheckpointStore(StoreReader):
         def weights(writer: FolderWriter) -> None:
             writer.write_tensors(WEIGHTS_FILE, *content)
 
-        return self._write(draft, config, weights, tokenizer, history, resume)
+        return self._write(draft, config, weights, tokenizer, history, resume, same)
 
     def save_delta(
         self,
@@ -142,6 +146,10 @@ class CheckpointStore(StoreReader):
             manifest = dataclasses.replace(manifest, id=uuid.uuid4().hex)
         return self._copy(folder, manifest)
 
+    def in_use(self, which: str, run: str) -> AbstractContextManager[None]:
+        """Mark a checkpoint as needed by a run: it cannot be deleted until this is left or the process ends."""
+        return self._work.in_use(self.get(which).id, run)
+
     # ---- changing
 
     def rename(self, which: str, name: str) -> Manifest:
@@ -177,7 +185,7 @@ class CheckpointStore(StoreReader):
             )
 
     def delete(self, which: str, force: bool = False) -> Trashed:
-        """Move to the trash.  Refused while others depend on it, unless `force`."""
+        """Move to the trash.  Refused while other checkpoints or unfinished runs need it, unless `force`."""
         with in_words("The checkpoint cannot be deleted"), self._work.locked():
             found = self.survey()
             damaged = any(other.id == which and not other.newer for other in found.unreadable)
@@ -186,9 +194,9 @@ class CheckpointStore(StoreReader):
             lost = [] if force or manifest is None else found.orphans_without({id})
             if manifest is not None and lost:
                 raise CheckpointError(
-                    f"{manifest.name} is the base of {len(lost)} other checkpoint(s), which cannot be used without it: "
-                    f"{', '.join(lost[:5])}.",
-                    "Delete those first, or copy them whole (codecoil checkpoints whole), or delete it all the same.",
+                    f"{manifest.name} is needed by {', '.join(lost[:5])}"
+                    f"{f' and {len(lost) - 5} more' if len(lost) > 5 else ''}.",
+                    "Delete or finish those first, or make them independent (codecoil checkpoints full).",
                 )
             return self._to_trash(id, manifest)
 
@@ -208,7 +216,7 @@ class CheckpointStore(StoreReader):
             return item.manifest
 
     def empty_trash(self, which: Iterable[str] | None = None, force: bool = False) -> int:
-        """Delete for good, all or some; a base that others still need stays, unless `force`.  Gives the bytes freed."""
+        """Delete for good, all or some; what is still needed stays, unless `force`.  Gives the bytes freed."""
         gone: list[Path] = []
         with in_words("The trash cannot be emptied"), self._work.locked():
             items = self.trash() if which is None else [self._find_trashed(word) for word in which]
@@ -261,6 +269,7 @@ class CheckpointStore(StoreReader):
         tokenizer: bytes | Path | None,
         history: Iterable[dict[str, Any]],
         resume: Resume | None,
+        same: Same | None = None,
     ) -> Manifest:
         base = self.get(draft.base.id) if draft.base else None
         keys = {**config.to_hugging_face(), "dtype": "float32"}
@@ -280,7 +289,7 @@ class CheckpointStore(StoreReader):
                 else:
                     writer.write_tensors(f"{RESUME_FOLDER}/{name}", content)
             writer.write_file(CARD_FILE, model_card(draft, config, base).encode())
-            return self._commit(writer, dataclasses.replace(draft, files=dict(writer.records)), base)
+            return self._commit(writer, dataclasses.replace(draft, files=dict(writer.records)), base, same)
 
     def _copy(self, folder: Path, manifest: Manifest) -> Manifest:
         """A checkpoint with the files of `manifest`, copied from `folder` and compared with their hashes on the way."""
@@ -292,17 +301,19 @@ class CheckpointStore(StoreReader):
                     raise CheckpointError(f"{folder / name} is not what its manifest says.", "It is damaged.")
             return self._commit(writer, manifest)
 
-    def _commit(self, writer: FolderWriter, manifest: Manifest, base: Manifest | None = None) -> Manifest:
+    def _commit(
+        self, writer: FolderWriter, manifest: Manifest, base: Manifest | None = None, same: Same | None = None
+    ) -> Manifest:
         """Give a written folder its place in the store, if the base that it needs is still there."""
 
-        def check() -> None:
+        def check() -> Manifest | None:
             if base is not None and not self.has_base(BaseReference(base.id, base.weights_sha256)):
                 raise CheckpointError(
-                    f"The base of {manifest.name}, {base.name}, was deleted meanwhile.", "Restore it."
+                    f"The base of {manifest.name}, {base.name}, has been deleted.", "Restore it from the trash."
                 )
+            return None if same is None else next(filter(same, self.list()), None)
 
-        self._work.commit(writer, manifest, check)
-        return manifest
+        return self._work.commit(writer, manifest, check)
 
     def _change(self, which: str, change: Callable[[Manifest], Manifest]) -> Manifest:
         """Replace a manifest by a changed one."""

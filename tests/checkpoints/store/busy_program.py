@@ -13,8 +13,8 @@ from engine.errors import CheckpointError
 EXPECTED = (
     "There is no checkpoint",
     "means",
-    "is the base of",
-    "deleted meanwhile",
+    "is needed by",
+    "has been deleted",
     "is in the trash",
     "is not in the store",
     "cannot be read",

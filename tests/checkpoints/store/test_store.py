@@ -75,7 +75,7 @@ def test_a_base_that_others_need_cannot_be_deleted_without_being_told(store):
     save_wsla(store, "second", base="first", seed=2)
     assert names(store.dependants("base")) == ["first", "second"] and names(store.dependants("first")) == ["second"]
     assert store.dependants("second") == []
-    with pytest.raises(CheckpointError, match=r"base is the base of 1 other checkpoint\(s\).*: first"):
+    with pytest.raises(CheckpointError, match="base is needed by first"):
         store.delete("base")
     store.delete("base", force=True)
     with pytest.raises(CheckpointError, match="is in the trash: restore it"):
@@ -98,7 +98,7 @@ def test_another_copy_of_the_base_will_do(store):
     assert names(store.dependants("copy")) == ["adapted"]
     assert same(store.load_parameters("adapted"), wsla_change()) and store.verify("adapted") == []
     assert store.empty_trash() > 0
-    with pytest.raises(CheckpointError, match="is the base of"):
+    with pytest.raises(CheckpointError, match="needed by adapted"):
         store.delete("copy")
 
 
@@ -227,7 +227,7 @@ def test_a_base_that_goes_while_its_delta_is_written_is_noticed(store):
         store.delete(base.id)
         yield {"step": 1}
 
-    with pytest.raises(CheckpointError, match="was deleted meanwhile"):
+    with pytest.raises(CheckpointError, match="base of late"):
         store.save_delta(Facts("late", "wsla"), base="base", delta=_delta(), history=history())
     assert store.list() == [] and store.disk_use().leftovers == 0
 

@@ -192,7 +192,7 @@ def test_delete_undo_and_the_trash(desk, story, qtbot):
     choose(one, page, story, "tiny")
     one.press(page.buttons["delete"])  # others stand on it
     one.until(lambda: page.error_card.isVisible())
-    assert "is the base of" in page.error_card.cause.text() and "tiny" in names(page)
+    assert "needed by" in page.error_card.cause.text() and "tiny" in names(page)
     choose(one, page, story, "shelves #1")
     one.press(page.buttons["delete"])
     one.until(lambda: checkpoints.trash and not checkpoints.busy)
