@@ -18,21 +18,21 @@ class ChangesBanner(InlineMessage):
 
     def __init__(self) -> None:
         super().__init__(closable=False)
-        self.show_button = self.add_button("Show them", help_words="Lists the changed files")
+        self.show_button = self.add_button("Show files", help_words="Lists the changed files")
         self.later_button = self.add_button("Later", help_words="Asks again when more has changed")
         self.adapt_button = self.add_button(
-            "Adapt to changes", primary=True, help_words="A short run on what changed, with older code mixed in"
+            "Adapt to changes", primary=True, help_words="A short run on what changed, mixed with older code"
         )
         self.show_button.clicked.connect(self.files_wanted)
         self.later_button.clicked.connect(self.put_off)
         self.adapt_button.clicked.connect(self.adapt_wanted)
 
     def show_changes(self, changes: ChangesSince, can_adapt: bool, remembered: bool) -> None:
-        """What changed since the checkpoint, if anything did; `remembered`: suggestions know it from the memory."""
+        """What changed since the checkpoint, if anything; `remembered`: suggestions already use it from memory."""
         if not changes.any:
             self.put_away()
             return
-        self.say(changes_words(changes, remembered), "Your code moved on.", "accent")
+        self.say(changes_words(changes, remembered), "Your code has changed.", "accent")
         self.adapt_button.setEnabled(can_adapt)
 
 
@@ -42,6 +42,6 @@ def changes_words(changes: ChangesSince, remembered: bool = False) -> str:
     words = f"{counted(changes.files, 'file')}, {counted(changes.lines, 'line')}{since}."
     takes = f"takes about {about(changes.seconds)}" if changes.seconds else ""
     if remembered:
-        words += " Suggestions use them already, from memory. Adapting also teaches them to the model"
+        words += " Suggestions already use these changes from memory. Adapting also teaches them to the model"
         return f"{words} and {takes}." if takes else f"{words}."
     return f"{words} Adapting {takes}." if takes else words

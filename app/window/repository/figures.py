@@ -16,7 +16,7 @@ SECRETS = "secrets"
 
 
 class FigureCard(LayoutButton):
-    """One figure; pressing it shows what it counts."""
+    """One figure; a click lists what it counts."""
 
     def __init__(self, key: str, title: str, help_words: str) -> None:
         super().__init__("device")
@@ -30,7 +30,6 @@ class FigureCard(LayoutButton):
         tip(self, help_words)
 
     def say(self, number: str, remark: str, tone: str = "") -> None:
-        """New words."""
         self.figure.say(number, remark, tone)
         self.setAccessibleName(self.figure.accessibleName())
 
@@ -45,18 +44,16 @@ class Figures(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GAP)
-        self.learned = FigureCard(LEARNED, "To learn", "Files that Adapt teaches the model. Press to show them")
-        self.held_out = FigureCard(HELD_OUT, "Held out", "Files it is never taught, so that scores on them are honest")
+        self.learned = FigureCard(LEARNED, "To learn", "Files that the model is trained on. Click to list them")
+        self.held_out = FigureCard(HELD_OUT, "Held out", "Files kept out of training, so that scores are honest")
         self.left_out = FigureCard(LEFT_OUT, "Left out", "Files that are not learned, each with its reason")
-        self.secrets = FigureCard(
-            SECRETS, "Secrets", "Keys and passwords that were found; what they say is never learned"
-        )
+        self.secrets = FigureCard(SECRETS, "Secrets", "Keys and passwords found in the files; they are never learned")
         for card in (self.learned, self.held_out, self.left_out, self.secrets):
             card.clicked.connect(self.on_clicked)
             row.addWidget(card, 1)
 
     def show_corpus(self, corpus: CorpusView | None, policy: str) -> None:
-        """Other numbers; None: there are none yet."""
+        """The figures of `corpus`; None: nothing has been read yet."""
         if corpus is None:
             for card in (self.learned, self.held_out, self.left_out, self.secrets):
                 card.say(NOTHING, "")
@@ -71,9 +68,9 @@ class Figures(QWidget):
         self.left_out.say(counted(totals.left_out.files, "file"), why_left_out(corpus.by_reason))
         masked = sum(secret.masked for secret in corpus.secrets)
         if not corpus.secrets:
-            self.secrets.say("none", "looked for in every file")
+            self.secrets.say("none", "every file was searched")
         else:
-            words = "emptied before learning" if policy == "mask" else "their files are left out"
+            words = "masked, never learned" if policy == "mask" else "their files are left out"
             self.secrets.say(counted(masked, "line"), words, "warn" if masked else "")
 
     @Slot()
@@ -82,7 +79,7 @@ class Figures(QWidget):
 
 
 def why_left_out(reasons: Sequence[ReasonCount]) -> str:
-    """The reason of most of them, and how many others there are."""
+    """The most common reason, and how many others there are."""
     if not reasons:
         return "nothing"
     return reasons[0].words + (f", {counted(len(reasons) - 1, 'more reason')}" if len(reasons) > 1 else "")

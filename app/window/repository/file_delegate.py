@@ -1,4 +1,4 @@
-"""How a row of files is drawn: tick, mark, words and heat, in the colours of the theme.
+"""How a row of the list is drawn: tick, mark, words and heat, in the colours of the theme.
 
 A verdict is a mark and words, never a colour alone: a filled circle is learned, a diamond is held out, a ring is left
 out.  The loss is a number on a tint: the stronger the tint, the less the model knows the file.
@@ -25,15 +25,13 @@ TICK, GAP = 16, 8
 
 
 class FileDelegate(QStyledItemDelegate):
-    """Draws a row."""
-
     def __init__(self, view: FileView) -> None:
         super().__init__(view)
         self._view = view
         self._body, self._label, self._code = interface_font(BODY), interface_font(LABEL), code_font(LABEL)
         self._strong = code_font(LABEL)
         self._strong.setWeight(QFont.Weight.Bold)
-        self.range = (0.0, 1.0)  # losses that the heat goes from and to
+        self.range = (0.0, 1.0)  # the losses at both ends of the heat
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         return QSize(80, ROW)
@@ -86,7 +84,7 @@ class FileDelegate(QStyledItemDelegate):
         return tokens.mute if quiet else tokens.ink
 
     def _tick(self, painter: QPainter, rect: QRect, state: str, tokens: Tokens) -> QRect:
-        """The tick in front of a name; gives the room for the name."""
+        """Draw the tick in front of a name; the rectangle left for the name."""
         box = QRectF(self.tick_rect(rect)).adjusted(1.5, 1.5, -1.5, -1.5)
         on = state != LEAVE
         painter.setPen(QPen(QColor(tokens.accent if on else tokens.dim), 1.4))
@@ -104,7 +102,7 @@ class FileDelegate(QStyledItemDelegate):
 
     @staticmethod
     def _mark(painter: QPainter, cell: QRect, node: Node, state: str, tokens: Tokens) -> QRect:
-        """The shape in front of a verdict; gives the room for the words."""
+        """Draw the shape in front of a verdict; the rectangle left for the words."""
         if node.file is None:
             return cell.adjusted(16, 0, 0, 0)
         middle = QPointF(cell.left() + 4, cell.center().y() + 0.5)

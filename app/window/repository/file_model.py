@@ -1,4 +1,4 @@
-"""The tree of files for Qt: what each cell says.  How it looks is the view's business."""
+"""The tree of files for Qt: the text of each cell.  How it is drawn is the delegate's business."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from app.window.repository.file_tree import (
 
 HEADINGS = ("File", "Language", "Size", "Tokens", "Verdict", "Model's loss")
 TIPS = (
-    "Tick what is to be learned",
+    "Ticked files are learned",
     "",
     "",
-    "Pieces of text that the model reads",
-    "What is done with a file, and why",
-    "How badly {} guesses this file, which it has not learned from: the higher, the less it knows it",
+    "The pieces of text that the model reads, in files that are learned",
+    "Whether a file is learned, and why not",
+    "The held-out loss of {}: the higher, the less the model knows of the file",
 )
+KEPT = "No longer matches the filter. It stays in the list until you choose another filter."
 NUMBERS = (SIZE, TOKENS, LOSS)
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -38,7 +39,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class FileModel(QAbstractItemModel):
-    """The files of a tree.  `override_wanted` says what the user ticked."""
+    """The files of a tree.  `override_wanted` tells what the user ticked."""
 
     override_wanted = Signal(str, object)  # path, learn or not
 
@@ -53,7 +54,6 @@ class FileModel(QAbstractItemModel):
     # ---- what it shows
 
     def show_tree(self, tree: FileTree) -> None:
-        """Another tree."""
         self.beginResetModel()
         self.tree = tree
         self._sum_losses()
@@ -66,7 +66,7 @@ class FileModel(QAbstractItemModel):
         self.layoutChanged.emit()
 
     def forget_ticks(self) -> None:
-        """The files were read again: what was ticked shows in them."""
+        """The files were read again: their verdicts include what was ticked."""
         self._pending = {}
 
     def _sum_losses(self) -> None:
@@ -147,9 +147,10 @@ class FileModel(QAbstractItemModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if column in NUMBERS else LEFT
         if role == Qt.ItemDataRole.ToolTipRole:
-            return node.path if column == NAME else self.words(node, column) if column == VERDICT else None
+            words = node.path if column == NAME else self.words(node, column) if column == VERDICT else ""
+            return tip_words(words if node.fits else f"{words}\n{KEPT}".lstrip()) or None
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{HEADINGS[column]}: {self.words(node, column) or 'nothing'}"
+            return f"{HEADINGS[column]}: {self.words(node, column) or 'none'}"
         return None
 
     def setData(self, index: Index, value, role: int = Qt.ItemDataRole.EditRole) -> bool:
@@ -167,7 +168,7 @@ class FileModel(QAbstractItemModel):
         self.override_wanted.emit(node.path, learn)
 
     def words(self, node: Node, column: int) -> str:
-        """What a cell says."""
+        """The text of a cell."""
         if column == NAME:
             return node.name
         if column == LANGUAGE:

@@ -109,16 +109,18 @@ Node = FileNode | Folder
 
 
 def verdict_words(file: FileRow) -> str:
-    """What is done with a file and why."""
+    """Whether a file is learned, and why not."""
     if not file.learn:
         reason, detail = file.reason_words or file.reason, file.detail
         if not reason or reason.startswith("left out"):  # by you
             return reason or "left out"
         if file.reason == "duplicate" and detail:  # names the other file in the same words
             return f"left out: {detail}"
-        return f"left out: {reason}" + (f" ({detail})" if detail and detail != file.language else "")
-    masked = f", {counted(file.masked_lines, 'line')} emptied" if file.masked_lines else ""
-    words = f"held out{masked or ', to measure on'}" if file.held_out else f"learn{masked}"
+        if detail and detail != file.language:
+            return f"left out: {reason.removesuffix(' as another file')} ({detail})"
+        return f"left out: {reason}"
+    masked = f", {counted(file.masked_lines, 'line')} masked" if file.masked_lines else ""
+    words = f"held out{masked or ' for scoring'}" if file.held_out else f"learn{masked}"
     return f"{words}, chosen by you" if file.overridden else words
 
 

@@ -1,4 +1,4 @@
-"""The tree of files on its card: what is open and in sight, the keys, the mouse and the menu."""
+"""The list of files: what is open and in view, the keys, the mouse and the menu."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ from app.window.repository.file_tree import (
 )
 from app.window.repository.tree_builder import TreeBuilder, TreeWish
 
-WIDTHS = {LANGUAGE: 116, SIZE: 84, TOKENS: 92, LOSS: 108}  # NAME and VERDICT share the rest
+WIDTHS = {LANGUAGE: 116, SIZE: 84, TOKENS: 92, LOSS: 112}  # NAME and VERDICT share the rest
+TREE_SHARE, LIST_SHARE = 0.52, 0.7  # of that, for NAME
 NARROW = 860  # below this width, the size gives way
 INDENT = 18
 FEW = 400  # files that a filter may leave for all folders to be opened
 
 
 class FileView(QTreeView):
-    """Space or a click on the tick decides; the menu key, or the other mouse button, has the rest."""
+    """Space or a click on the tick decides; the context menu has the rest."""
 
-    override_wanted = Signal(str, object)  # path, True, False or None for "leave it to the rules"
+    override_wanted = Signal(str, object)  # path; True, False, or None to undo the user's choice
     reason_wanted = Signal(str)
     shown_changed = Signal(int)  # files that are shown
     help_keys = (("Learn a file or folder of the list, or leave it out", "Space"),)
@@ -51,7 +52,7 @@ class FileView(QTreeView):
         self.files.override_wanted.connect(self.on_override_wanted)
         self._delegate = FileDelegate(self)
         self._open: set[str] = set()  # folders that are open
-        self._is_new = True  # nobody has opened or closed any yet
+        self._is_new = True  # the user has not opened or closed any yet
         self._wish = TreeWish()
         self._order = (NAME, False)  # as the user chose it; by the loss only once there is one
         self._builder = TreeBuilder(self)
@@ -67,7 +68,7 @@ class FileView(QTreeView):
         steady_scroll_bar(self)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self.on_menu_wanted)
-        self.setAccessibleName("Files and what is done with them")
+        self.setAccessibleName("Files and their verdicts")
         header = SortHeader(self)
         header.setStretchLastSection(False)
         header.setSectionsMovable(False)
@@ -87,12 +88,12 @@ class FileView(QTreeView):
     # ---- what it shows
 
     def show_files(self, files: tuple[FileRow, ...]) -> None:
-        """Other files or verdicts; what is open, chosen and in sight stays."""
+        """Other files or verdicts; what is open, selected and in view stays."""
         self.files.forget_ticks()
         self._build(replace(self._wish, files=files))
 
     def show_losses(self, losses: dict[str, float], model: str) -> None:
-        """Losses by path, of the model with that name; the heat goes from the least to the greatest of them."""
+        """Losses by path, of the model with that name; the heat spans from the lowest to the highest."""
         self._delegate.range = (min(losses.values()), max(losses.values())) if losses else (0.0, 1.0)
         self.files.show_losses(losses, model)
         self._wish = replace(self._wish, losses=losses)
@@ -105,7 +106,7 @@ class FileView(QTreeView):
         self._build(replace(self._wish, accept=accept, kept=Kept()))
 
     def say_nothing(self, words: str) -> None:
-        """Why there is nothing to see; "" where there is."""
+        """Why the list is empty; "" where it is not."""
         self.nothing.setText(words)
         self.nothing.setVisible(bool(words))
 
@@ -116,7 +117,7 @@ class FileView(QTreeView):
         return f"{COLUMN_NAMES[column]} {'descending' if descending else 'ascending'}"
 
     def restore_order(self, order: str) -> None:
-        """Sort as `order` said; what is not understood changes nothing."""
+        """Sort as `order` says; one that is not understood changes nothing."""
         column, _, direction = order.partition(" ")
         if column in COLUMN_NAMES and direction in ("ascending", "descending"):
             self._order = (COLUMN_NAMES.index(column), direction == "descending")
@@ -133,11 +134,11 @@ class FileView(QTreeView):
         self._build(replace(self._wish, column=column, descending=descending))
 
     def forget_open(self) -> None:
-        """Another repository: open what there is room for."""
+        """Another repository: open as many folders as there is room for."""
         self._is_new = True
 
     def wait(self) -> None:
-        """Until a large tree is built; its signal comes with the next turn of the event loop."""
+        """Wait until a large tree is built; its signal arrives with the next turn of the event loop."""
         self._builder.wait()
 
     def _build(self, wish: TreeWish) -> None:
@@ -146,11 +147,12 @@ class FileView(QTreeView):
 
     @Slot(object)
     def on_built(self, tree: FileTree) -> None:
-        """Show a tree where the one before was: what is open, chosen and in sight stays."""
+        """Replace the tree; what is open, selected and in view stays."""
         current = self.files.node(self.currentIndex()).path if self.currentIndex().isValid() else ""
         scrolled = self.verticalScrollBar().value()
         self.setUpdatesEnabled(False)
         self.files.show_tree(tree)
+        self.fit_columns()
         if self._wish.accept is not None and tree.root.count <= FEW:
             self._quietly(self.expandAll)
         else:
@@ -163,7 +165,7 @@ class FileView(QTreeView):
         self.shown_changed.emit(tree.fitting)
 
     def _open_first(self) -> None:
-        """Open from the top as much as can be seen at once."""
+        """Open folders from the top down, as many as can be seen at once."""
         room = 2 * max(10, self.viewport().height() // ROW)
         self._open = set()
         waiting, shown = [self.files.tree.root], len(self.files.tree.root.children)
@@ -206,7 +208,7 @@ class FileView(QTreeView):
 
     @Slot(str, object)
     def on_override_wanted(self, path: str, learn: bool | None) -> None:
-        """Pass it on; the row stays where it is until another filter is chosen, so that it can be taken back."""
+        """Pass it on; the row stays until another filter is chosen, so that the choice can be undone in place."""
         node = self.files.tree.by_path.get(path)
         if self._wish.accept is not None and node is not None:
             self._wish = replace(self._wish, kept=self._wish.kept.with_node(node))
@@ -253,8 +255,8 @@ class FileView(QTreeView):
         menu.addSeparator()
         if node.file is not None and node.file.reason:
             reason = node.file.reason
-            menu.addAction("Show all left out for this reason", lambda: self.reason_wanted.emit(reason))
-        menu.addAction("Copy its path", lambda: QGuiApplication.clipboard().setText(node.path))
+            menu.addAction("Show all files left out for this reason", lambda: self.reason_wanted.emit(reason))
+        menu.addAction("Copy path", lambda: QGuiApplication.clipboard().setText(node.path))
         menu.addMenu(self.sort_menu)
         return menu
 
@@ -286,7 +288,7 @@ class FileView(QTreeView):
         self.nothing.setGeometry(self.viewport().rect())
 
     def fit_columns(self) -> None:
-        """Share the width out; the loss has a column once there is one."""
+        """Share out the width; the loss has a column once there is one, and a list of paths more room than a tree."""
         room = self.viewport().width()
         hidden = {LOSS} if not self.files.losses else set()
         if room < NARROW:
@@ -295,8 +297,9 @@ class FileView(QTreeView):
             self.setColumnHidden(column, column in hidden)
             self.setColumnWidth(column, width)
         rest = room - sum(width for column, width in WIDTHS.items() if column not in hidden)
-        self.setColumnWidth(NAME, rest * 11 // 20)
-        self.setColumnWidth(VERDICT, rest - rest * 11 // 20)
+        name = int(rest * (LIST_SHARE if self.files.tree.order[0] == LOSS else TREE_SHARE))
+        self.setColumnWidth(NAME, name)
+        self.setColumnWidth(VERDICT, rest - name)
 
     @Slot(object)
     def on_restyled(self, _tokens: Tokens) -> None:

@@ -1,4 +1,4 @@
-"""What is shown of the files: by verdict or reason, by language, by words in the path."""
+"""Which files are listed: by verdict or reason, by language, by words in the path."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FileFilter:
 
     @property
     def is_open(self) -> bool:
-        """Whether everything is shown."""
+        """Whether every file is listed."""
         return not (self.what or self.language or self.words)
 
     def accept(self) -> Callable[[FileRow], bool] | None:
@@ -64,7 +64,7 @@ class FileFilter:
 
 
 class FilterRow(QWidget):
-    """The controls; `changed` once the user has settled."""
+    """The controls; `changed` once the user has stopped typing or has chosen."""
 
     changed = Signal(object)  # FileFilter
 
@@ -78,7 +78,9 @@ class FilterRow(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         self.setMaximumWidth(640)
-        self.search = SearchField("Find in paths", "Find in paths", "Words that the path must have", self)
+        self.search = SearchField(
+            "Find in paths", "Find in paths", "Lists files with all of these words in their path", self
+        )
         self.search.setMinimumWidth(110)
         self.search.setMaximumWidth(300)
         self.what = Choice(name="Verdict or reason")
@@ -88,15 +90,15 @@ class FilterRow(QWidget):
             choice.setMinimumWidth(least)
             choice.setMaximumWidth(most)
             choice.chosen.connect(self.on_chosen)
-        tip(self.what, "Show only files with this verdict, or left out for this reason")
-        tip(self.language, "Show only files of this language")
+        tip(self.what, "Lists only files with this verdict, or left out for this reason")
+        tip(self.language, "Lists only files in this language")
         for widget, share in ((self.search, 3), (self.what, 2), (self.language, 1)):
             row.addWidget(widget, share)
         self.search.settled.connect(self.on_settled)
 
     @property
     def filter(self) -> FileFilter:
-        """What the controls say."""
+        """As the controls are set."""
         return FileFilter(self.what.value, self.language.value, self.search.words, self._paths)
 
     def show_choices(self, corpus: CorpusView, changes: ChangesSince) -> None:
@@ -117,7 +119,7 @@ class FilterRow(QWidget):
         if changes.any:
             choices.append((CHANGED, f"Changed  {changes.files:,}"))
         if self._has_masked:
-            choices.append((MASKED, "With emptied lines"))
+            choices.append((MASKED, "With masked lines"))
         if self._has_own:
             choices.append((BY_YOU, "Chosen by you"))
         choices += [(each.reason, f"{each.words}  {each.amount.files:,}") for each in corpus.by_reason]
@@ -127,10 +129,10 @@ class FilterRow(QWidget):
         languages = [(name or UNKNOWN, language_words(name)) for name in self._names]
         self.language.set_choices([("", "All languages"), *languages])
         if (self.what.value, self.language.value) != before:
-            self.on_settled()  # what was chosen is no longer among them: show what the controls say now
+            self.on_settled()  # what was chosen is no longer among them
 
     def choose(self, what: str = ALL, language: str = "") -> None:
-        """Set the controls as if the user had, words away."""
+        """Set the controls as if the user had, and clear the search."""
         self.what.set_value(what)
         self.language.set_value(language)
         self.search.clear()

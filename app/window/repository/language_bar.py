@@ -15,10 +15,11 @@ from app.values.repository import CorpusView
 from app.values.words import counted, language_words, thousands
 from app.window.parts import Card, LayoutButton, label, tip
 
-MOST = 6  # languages with a place of their own; the rest are one
+MOST = 6  # languages with an entry of their own
 OTHER = "other"
 LANGUAGE_OFF = "language_off"  # the reason's key
 SPACING = 4  # pixels between two entries
+FIGURE_SPACE = "\u2007"  # as wide as a digit
 
 
 def colour_of(language: str, tokens: Tokens) -> str:
@@ -64,7 +65,7 @@ class Bar(QWidget):
 
 
 class LegendEntry(LayoutButton):
-    """A language and its share; pressing it shows only its files."""
+    """A language and its share; a click lists only its files."""
 
     def __init__(self) -> None:
         super().__init__("legend")
@@ -81,10 +82,9 @@ class LegendEntry(LayoutButton):
         Theme.current().restyled.connect(self.on_restyled)
 
     def say(self, language: str, words: str, help_words: str) -> None:
-        """What it stands for."""
         self.language = language
         self._words.setText(words)
-        self.setAccessibleName(f"Show only {words}")
+        self.setAccessibleName(f"List only {words}")
         tip(self, help_words)
         self.on_restyled(Theme.current().tokens)
 
@@ -94,7 +94,7 @@ class LegendEntry(LayoutButton):
 
 
 class Legend(QWidget):
-    """The entries side by side; where the room is narrow the last ones give way: the menu beside them has them all."""
+    """The entries side by side, as many as there is room for: the menu beside them has them all."""
 
     def __init__(self, entries: list[LegendEntry]) -> None:
         super().__init__()
@@ -108,7 +108,7 @@ class Legend(QWidget):
         row.addStretch(1)
 
     def show_first(self, count: int) -> None:
-        """So many of them stand for something."""
+        """The first `count` entries are in use."""
         self._count = count
         self._fit()
 
@@ -161,7 +161,7 @@ class LanguageMenu(QMenu):
             if language in corpus.languages_off:
                 share = f"off, {counted(files[language], 'file')}" if files[language] else "off"
             else:
-                share = percent(shares.get(language, 0.0))
+                share = percent(shares.get(language, 0.0)).rjust(5, FIGURE_SPACE)
             action.setText(f"{language_words(language)}\t{share}")
             action.setChecked(language not in corpus.languages_off)
 
@@ -184,7 +184,7 @@ class LanguageMenu(QMenu):
 
 
 class LanguageBar(Card):
-    """`language_chosen` filters by one; `language_switched` learns or leaves one."""
+    """`language_chosen` lists only that language; `language_switched` learns it or leaves it out."""
 
     language_chosen = Signal(str)
     language_switched = Signal(str, object)
@@ -214,14 +214,14 @@ class LanguageBar(Card):
         self.column.addLayout(row)
 
     def show_corpus(self, corpus: CorpusView) -> None:
-        """The largest languages, and the rest as one."""
+        """The largest languages, and the others as one."""
         self.menu.show_corpus(corpus)
         shown, rest = corpus.by_language[:MOST], corpus.by_language[MOST:]
         shares = [(each.language, each.share) for each in shown]
         words = [f"{language_words(each.language)} {percent(each.share)}" for each in shown]
         for entry, each, line in zip(self.entries, shown, words, strict=False):
             tokens = f", {thousands(each.amount.tokens)} tokens" if each.amount.tokens else ""
-            entry.say(each.language, line, f"{counted(each.amount.files, 'file')}{tokens}. Click to show only these")
+            entry.say(each.language, line, f"{counted(each.amount.files, 'file')}{tokens}. Click to list only these")
             entry.setEnabled(True)
         if rest:
             shares.append((OTHER, sum(each.share for each in rest)))

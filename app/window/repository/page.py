@@ -1,4 +1,4 @@
-"""The page "Repository": puts its parts together and tells them what the RepositoryController says."""
+"""The page "Repository": puts its parts together and passes on what the RepositoryController reports."""
 
 from __future__ import annotations
 
@@ -36,13 +36,11 @@ FILES = "files"
 PATIENCE = 350  # milliseconds before reading shows its progress: most of it is over sooner
 TREE_HEIGHT = 260  # the least
 ORDER = "repository order"  # of the settings' places
-SCORING = (
-    "Measures how well the model guesses each held-out file, and colours the list by it: what it knows least stands out"
-)
-NOT_NOW = "A run has the device; files can be scored when it is over"
+SCORING = "Measures the model's loss on each held-out file and colours the list by it: what it knows least stands out"
+NOT_NOW = "A run is using the device; files can be scored when it is over"
 WATCHING = {
     "watching": "watching",
-    "looking": "looking for changes",
+    "looking": "checking for changes",
     "failed": "cannot be watched",
     "off": "not watched",
 }
@@ -82,7 +80,7 @@ class RepositoryPage(Page):
         self.heading = PageTitle("Repository")
         self.folder_button = PlainButton("Choose a folder", "Opens another repository", "Ctrl+O")
         self.again_button = IconButton("refresh", "Read the folder again", "F5")
-        self.cancel_button = PlainButton("Cancel", "Ends the reading; what was read is kept")
+        self.cancel_button = PlainButton("Cancel", "Stops reading; what has been read is kept")
         self.cancel_button.hide()
         self.heading.row.addWidget(self.cancel_button, 0, Qt.AlignmentFlag.AlignTop)
         self.heading.row.addWidget(self.again_button, 0, Qt.AlignmentFlag.AlignTop)
@@ -210,7 +208,7 @@ class RepositoryPage(Page):
         self.score_button.setVisible(key == FILES)
 
     def _show_filters(self) -> None:
-        """Where there are files to choose from."""
+        """Only with a list of files."""
         self.filters.setVisible(self.which.value == FILES and self._corpus is not None)
 
     @Slot(object)
@@ -279,26 +277,26 @@ class RepositoryPage(Page):
         elif self._corpus is not None and repository.phase == "ready":
             parts.append(f"read in {duration(self._corpus.seconds)}" if self._corpus.seconds else "read")
         if repository.losses and repository.phase == "ready":
-            parts.append(f"losses of {self._losses_of()}")
+            parts.append(f"scored with {self._losses_of()}")
         self.heading.say(" · ".join(filter(None, parts)))
 
     def _losses_of(self) -> str:
         """The name of the model that the files were scored with."""
         chosen = self.application.completion.choice(self._repository.losses_of)
-        return chosen.name if chosen is not None else "a model that is gone"
+        return chosen.name if chosen is not None else "a deleted model"
 
     @Slot(int)
     def on_shown_changed(self, shown: int) -> None:
         total = len(self._corpus.files) if self._corpus is not None else 0
         self.shown.setText("" if shown == total else f"{shown:,} of {total:,}")
-        why = "No file fits what is chosen above." if total else "There are no files in this folder."
+        why = "No file matches the filters above." if total else "There are no files in this folder."
         self.files.say_nothing(why if self._corpus is not None and not self.files.files.shown else "")
 
     @Slot()
     def on_progress(self, *_what) -> None:
         if self._repository.phase != "reading" or self._patience.isActive():
             return
-        if self._corpus is not None:  # there is a list to look at: nothing may push it down
+        if self._corpus is not None:  # nothing may push the list down
             self.cancel_button.show()
             self._say_where()
             return
@@ -342,7 +340,7 @@ class RepositoryPage(Page):
 
     @Slot()
     def on_score_clicked(self) -> None:
-        """Score; or, while that goes on, end it."""
+        """Start scoring, or cancel it."""
         if self._repository.scoring[1]:
             self._repository.cancel_scoring()
         else:

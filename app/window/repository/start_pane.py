@@ -1,4 +1,4 @@
-"""What the page shows while no repository is open: the first thing that a new user sees."""
+"""The page while no repository is open: the first thing that a new user sees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WIDTH = 520
 
 
 class RecentFolder(QWidget):
-    """One folder that was open before, and the way to forget it."""
+    """One folder that was open before, and a button that removes it from the list."""
 
     chosen = Signal(str)
     forgotten = Signal(str)
@@ -39,7 +39,7 @@ class RecentFolder(QWidget):
         self.button.setAccessibleName(f"Open {folder}")
         tip(self.button, folder)
         self.button.clicked.connect(self.on_chosen)
-        self.forget_button = IconButton("close", f"Take {path.name or folder} off this list", size=14)
+        self.forget_button = IconButton("close", f"Remove {path.name or folder} from this list", size=14)
         self.forget_button.clicked.connect(self.on_forgotten)
         row.addWidget(self.button, 1)
         row.addWidget(self.forget_button)
@@ -54,7 +54,7 @@ class RecentFolder(QWidget):
 
 
 class StartPane(EmptyState):
-    """Choose a folder, try the sample, or take one of the recent ones."""
+    """Choose a folder, try the sample, or reopen a recent one."""
 
     folder_wanted = Signal()
     sample_wanted = Signal()
@@ -65,12 +65,12 @@ class StartPane(EmptyState):
         super().__init__(
             "repository",
             "Teach a model your code",
-            "Choose a folder of source code. Codecoil reads it here, on this machine, and teaches a small model to "
+            "Choose a folder of source code. Codecoil reads it on this machine and teaches a small model to "
             "complete code the way you write it. Nothing is uploaded, and nothing in the folder is changed.",
         )
         self.folder_button = self.add_button("Choose a folder", primary=True, keys="Ctrl+O")
         self.folder_button.clicked.connect(self.folder_wanted)
-        self.sample_button = self.add_button("Try the sample project", help_words="Opens a small project to play with")
+        self.sample_button = self.add_button("Try the sample project", help_words="Opens a small project to explore")
         self.sample_button.clicked.connect(self.sample_wanted)
         self.sample_button.setVisible(has_sample)
         drop = label("or drop a folder anywhere on this window", "label")
@@ -86,7 +86,7 @@ class StartPane(EmptyState):
         self._folders: list[str] = []
 
     def show_recent(self, folders: list[str]) -> None:
-        """The folders that were open before."""
+        """List the folders that were open before, the latest first."""
         folders = folders[:SHOWN]
         self._list.setVisible(bool(folders))
         if folders == self._folders:
@@ -98,7 +98,7 @@ class StartPane(EmptyState):
             old.deleteLater()
         self.recent = [RecentFolder(folder) for folder in folders]
         if folders:
-            self._rows.addWidget(label("Open again", "label"))
+            self._rows.addWidget(label("Recent", "label"))
         for row in self.recent:
             row.chosen.connect(self.recent_chosen)
             row.forgotten.connect(self.recent_forgotten)

@@ -1,4 +1,4 @@
-"""Builds trees of files: small ones at once, large ones beside the window's thread, which may not stand still."""
+"""Builds trees of files: small ones at once, large ones in another thread, so that the window never freezes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AT_ONCE = 3000  # files that take no longer than a few frames
 
 @dataclass(frozen=True)
 class TreeWish:
-    """Which tree: the files, those of them that are shown, and their order; by the loss only where there is one."""
+    """Which tree: the files, which of them are listed, and their order."""
 
     files: tuple[FileRow, ...] = ()
     accept: Callable[[FileRow], bool] | None = None
@@ -29,7 +29,7 @@ class TreeWish:
 
 
 class _Job(QRunnable):
-    """One tree, built in the pool's thread and handed over by a queued signal."""
+    """Builds one tree in the pool's thread and hands it over by a queued signal."""
 
     def __init__(self, wish: TreeWish, number: int, done) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class _Job(QRunnable):
 
 
 class TreeBuilder(QObject):
-    """The newest wish wins; `built` comes in the window's thread."""
+    """The newest request wins; `built` arrives in the window's thread."""
 
     built = Signal(object)  # FileTree
     _done = Signal(int, object)
@@ -53,16 +53,15 @@ class TreeBuilder(QObject):
         self._done.connect(self.on_done, Qt.ConnectionType.QueuedConnection)
 
     def build(self, wish: TreeWish) -> None:
-        """Have a tree built."""
         self._number += 1
-        self._pool.clear()  # wishes that nobody waits for any more
+        self._pool.clear()  # requests that are out of date
         if len(wish.files) <= AT_ONCE:
             self.built.emit(wish.build())
         else:
             self._pool.start(_Job(wish, self._number, self._done))
 
     def wait(self) -> None:
-        """Until the tree that is being built is done."""
+        """Wait until the tree that is being built is done."""
         self._pool.waitForDone()
 
     @Slot(int, object)

@@ -94,8 +94,8 @@ def test_no_filter_is_no_test():
     ("path", "words"),
     [
         ("README.md", "learn"),
-        ("orbit/api/handlers/beam.py", "held out, to measure on"),
-        ("orbit/api/handlers/slot.py", "learn, 2 lines emptied"),
+        ("orbit/api/handlers/beam.py", "held out for scoring"),
+        ("orbit/api/handlers/slot.py", "learn, 2 lines masked"),
         ("orbit/old.py", "left out: nearly alike (94 % like orbit/pass.py)"),
         ("orbit/pass.py", "learn, chosen by you"),
         ("vendor/", "left out: somebody else's code"),
@@ -107,7 +107,7 @@ def test_a_verdict_says_what_is_done_and_why(path, words):
 
 def test_a_verdict_of_several_parts_is_short():
     file = replace(rows()[2], masked_lines=1)
-    assert verdict_words(file) == "held out, 1 line emptied"
+    assert verdict_words(file) == "held out, 1 line masked"
 
 
 @pytest.mark.parametrize(
