@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Builds the program as one folder that needs no Python, and tries it:  python3 packaging/build.py [--out FOLDER]
+"""Builds the program as one folder that needs no Python, and tests it:  python3 packaging/build.py [--out FOLDER]
 
     --out FOLDER   where the folder (on macOS the bundle) goes; default: dist
     --no-checks    build only
-    --only-checks  try what was built before
+    --only-checks  test an earlier build
 
-The environment for building is made in build/environment, apart from .venv: what is not installed there cannot get
-into the program by accident.  What is built is for this kind of system; a Linux build runs where the C library is as
-new as here or newer, so it is best built on an old one.  The libraries of the system that Qt's windows need go into the
-program too: one that is missing here is installed if you are root, otherwise named.  Standard library only.
+The build environment is build/environment, separate from .venv: what is not installed there cannot get into the program
+by accident.  A build is for this kind of system; on Linux it needs a C library at least as new as this one, so build on
+an old system.  The system libraries that Qt's windows need are included: one that is missing here is installed if you
+are root, otherwise named.  Standard library only.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> int:
         report_size(built_folder(out))
         need_libraries_inside(built_folder(out))
         if not arguments.no_checks:
-            try_elsewhere(built_folder(out))
+            test_elsewhere(built_folder(out))
     except (CheckFailed, subprocess.CalledProcessError) as problem:
         print(f"Failed: {problem}", file=sys.stderr)
         return 1
@@ -59,12 +59,12 @@ def main() -> int:
 
 
 def built_folder(out: Path) -> Path:
-    """What is handed on as a whole."""
+    """What is distributed."""
     return out / f"{facts.NAME}.app" if MACOS else out / facts.COMMAND
 
 
 def executable(folder: Path, desktop: bool = False) -> Path:
-    """The program in it; on Windows the desktop has one of its own."""
+    """The executable in it; on Windows the desktop has its own."""
     if MACOS:
         return folder / "Contents" / "MacOS" / facts.COMMAND
     return folder / (f"{facts.COMMAND}{'-desktop' if desktop else ''}.exe" if WINDOWS else facts.COMMAND)
@@ -74,12 +74,12 @@ def executable(folder: Path, desktop: bool = False) -> Path:
 
 
 def build(out: Path) -> None:
-    """The environment, the icons, PyInstaller, and what lies beside the program."""
+    """The environment, the icons, PyInstaller, and the files next to the program."""
     need_libraries_here()
     python = make_environment()
     icons = BUILD / "icons"
     run(python, HERE / "icons.py", icons)
-    say("Building with PyInstaller (some minutes)…")
+    say("Building with PyInstaller (a few minutes)…")
     run(
         *(python, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"),
         *("--distpath", out, "--workpath", BUILD / "pyinstaller", HERE / "codecoil.spec"),
@@ -89,14 +89,14 @@ def build(out: Path) -> None:
     notes = folder / "Contents" / "Resources" if MACOS else folder
     shutil.copy(ROOT / "LICENSE", notes / "LICENSE.txt")
     run(python, HERE / "licences.py", notes / licences.FOLDER, notes)
-    if MACOS:  # PyInstaller sealed the bundle before these files were in it
+    if MACOS:  # PyInstaller signed the bundle before these files were added
         run("codesign", "--force", "--deep", "--sign", "-", folder)
     if not WINDOWS and not MACOS:
         place_desktop_files(folder, icons)
 
 
 def need_libraries_here() -> None:
-    """What Qt's windows are linked against: PyInstaller leaves out what it does not find, and only warns."""
+    """The libraries that Qt's windows are linked against: PyInstaller only warns about those it does not find."""
     missing = missing_for_windows()
     if missing and library_installing.install(missing):
         missing = missing_for_windows()
@@ -109,12 +109,12 @@ def missing_for_windows() -> list[system.Library]:
 
 
 def make_environment() -> Path:
-    """A virtual environment with the program's libraries and the tools for building; gives its Python."""
+    """A virtual environment with the program's libraries and the build tools; returns its Python."""
     python = ENVIRONMENT / ("Scripts/python.exe" if WINDOWS else "bin/python")
     if not python.exists():
-        say("Making an environment for building in build/environment…")
+        say("Creating the build environment in build/environment…")
         venv.create(ENVIRONMENT, clear=True, with_pip=True)
-    say("Installing the program's libraries and the tools for building…")
+    say("Installing the program's libraries and the build tools…")
     pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     run(*pip, "pip>=25.1")  # the first to know --group
     run(*pip, "--upgrade", ROOT, "--group", f"{ROOT / 'pyproject.toml'}:build")
@@ -122,7 +122,7 @@ def make_environment() -> Path:
 
 
 def place_desktop_files(folder: Path, icons: Path) -> None:
-    """Menu entry, description and icons in the folders that desktops know, and the script that puts them there."""
+    """Menu entry, description and icons in their standard folders, and the script that installs them."""
     share = folder / "share"
     shutil.rmtree(share, ignore_errors=True)
     for source, target in (
@@ -138,19 +138,19 @@ def place_desktop_files(folder: Path, icons: Path) -> None:
     shutil.copy(HERE / "linux" / "add-to-menu.sh", folder / "add-to-menu.sh")
 
 
-# ---- trying
+# ---- testing
 
 
 def report_size(folder: Path) -> None:
-    """How much it takes on disk; too much is a failure."""
+    """Print the size on disk; fails if it is too large."""
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     say(f"{size / 1e6:.0f} MB on disk (at most {MOST_BYTES / 1e6:.0f})")
     if size > MOST_BYTES:
-        raise CheckFailed("it is larger than it may be")
+        raise CheckFailed(f"the build has {size / 1e6:.0f} MB, more than the limit of {MOST_BYTES / 1e6:.0f}")
 
 
 def need_libraries_inside(folder: Path) -> None:
-    """On Linux, whether a window could open on a machine that has only a screen: offscreen nothing would tell."""
+    """On Linux, whether a window could open on a bare system with a screen: the offscreen checks would not notice."""
     if not sys.platform.startswith("linux"):
         return
     sys.path.append(str(HERE / "frozen"))
@@ -158,21 +158,21 @@ def need_libraries_inside(folder: Path) -> None:
 
     brought = [each.file for each in system.LIBRARIES if not contents.of_the_system(each.file)]
     if missing := [file for file in brought if not (folder / "_internal" / file).exists()]:
-        raise CheckFailed(f"it does not bring {', '.join(missing)}: on a screen it might open no window")
+        raise CheckFailed(f"it lacks {', '.join(missing)}: it might open no window on a screen")
 
 
-def try_elsewhere(folder: Path) -> None:
-    """All checks on a copy in another place: nothing may depend on where it was built."""
+def test_elsewhere(folder: Path) -> None:
+    """Run all checks on a copy elsewhere: nothing may depend on where it was built."""
     with tempfile.TemporaryDirectory(prefix="codecoil-built-") as place:
         began = time.monotonic()
         copy = Path(place) / folder.name
         shutil.copytree(folder, copy, symlinks=True)
         hidden = hiding(ROOT)
-        tree = "no source tree" if hidden else "the source tree still there (it cannot be hidden on this system)"
-        say(f"Trying a copy in {copy} with an empty environment and {tree}:")
+        tree = "no source tree" if hidden else "the source tree visible (it cannot be hidden on this system)"
+        say(f"Testing a copy in {copy} with an empty environment and {tree}:")
         console, desktop = str(executable(copy)), str(executable(copy, desktop=True))
         check(Program((*hidden, console), (*hidden, desktop), facts.VERSION))
-        say(f"Everything holds ({time.monotonic() - began:.0f} s).")
+        say(f"All checks passed ({time.monotonic() - began:.0f} s).")
 
 
 def run(*command: str | Path, **variables: str) -> None:

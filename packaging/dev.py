@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Sets the project up in .venv and runs it:  python3 packaging/dev.py run|test|setup [arguments]
+"""Sets up the project in .venv and runs it:  python3 packaging/dev.py run|test|setup [arguments]
 
     run    open the program; without a screen, take a tour of it offscreen and save pictures
     test   ruff, import-linter, then pytest with the arguments given
     setup  only set up
 
-Calling it again costs next to nothing: a stamp in .venv says what it was set up for.  The stamp reads "unfinished"
-while a set-up runs, so that one that was interrupted is done again from the start.  Standard library only, and no
-syntax newer than Python 3.8: an old Python must get as far as the message that it is too old.
+Later calls take next to no time: a stamp in .venv says what it was set up for.  The stamp reads "unfinished" during a
+set-up, so that an interrupted one starts over.  Standard library only, and no syntax newer than Python 3.8: an old
+Python must get as far as the message that it is too old.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def program(name: str) -> Path:
 
 
 def version_message(version: tuple[int, ...], newer: str | None = None) -> str:
-    """What to tell somebody whose Python is too old; empty where it is not."""
+    """What to do if this Python is too old; "" if it is not."""
     if tuple(version[:2]) >= LEAST_PYTHON:
         return ""
     wanted, found = (".".join(str(part) for part in v) for v in (LEAST_PYTHON, version[:3]))
@@ -71,21 +71,21 @@ def check_python() -> None:
 def essential(missing: list[system.Library], command: str) -> list[system.Library]:
     """Those that `command` cannot do without.
 
-    The program has a CPU device and computes in one thread at a time; the tests want Vulkan and Numba's own threads,
-    but no screen.
+    The program has a CPU device and computes in one thread at a time; the tests need Vulkan and Numba's threads, but
+    no screen.
     """
     purposes = {system.BASE, system.VENV}
     if command == "test":
         purposes |= {system.VULKAN, system.THREADS}
     elif command == "run" and has_screen():
         screens = system.screen_kinds()
-        if screens <= {library.purpose for library in missing}:  # one kind of screen that works is enough
+        if screens <= {library.purpose for library in missing}:  # one working kind of screen is enough
             purposes |= screens
     return [library for library in missing if library.purpose in purposes]
 
 
 def check_system(command: str, keep: bool, fresh: bool) -> None:
-    """Install or name missing libraries.  Where the set-up is done, what this command can do without is left alone."""
+    """Install or name missing libraries.  Once set up, only those that this command needs matter."""
 
     def find() -> list[system.Library]:
         importlib.invalidate_caches()
@@ -99,7 +99,7 @@ def check_system(command: str, keep: bool, fresh: bool) -> None:
     if missing:
         say(system.advice(missing, system.package_manager()))
     if essential(missing, command):
-        stop("Codecoil cannot go on without them." if len(missing) > 1 else "Codecoil cannot go on without it.")
+        stop("Codecoil needs them." if len(missing) > 1 else "Codecoil needs it.")
 
 
 def has_screen() -> bool:
@@ -112,12 +112,12 @@ def has_screen() -> bool:
 
 
 def place() -> str:
-    """What a virtual environment cannot outlive: another Python, or another folder (its scripts name it in full)."""
+    """What a virtual environment depends on: the Python, and its folder (its scripts contain the path)."""
     return f"python {sys.version_info[0]}.{sys.version_info[1]} in {ROOT}"
 
 
 def stamp_text() -> str:
-    """Where, and a hash of what, the environment was set up for."""
+    """Where the environment is, and a hash of what it was set up for."""
     parts = (ROOT / "pyproject.toml").read_bytes(), str(SETUP_VERSION).encode()
     return f"{place()}\n{hashlib.sha256(b'|'.join(parts)).hexdigest()}\n"
 
@@ -137,7 +137,7 @@ def python_works() -> bool:
 
 
 def usable() -> bool:
-    """Whether .venv may be kept: made here, not interrupted, not broken.  One with no stamp, made by hand, may."""
+    """Whether .venv can be kept: made here, complete and working.  One without a stamp was made by hand and counts."""
     stamp = read_stamp()
     return (stamp is None or stamp.startswith(f"{place()}\n")) and python_works()
 
@@ -147,17 +147,17 @@ def make_environment() -> None:
     if VENV.is_symlink() or VENV.is_file():
         VENV.unlink()
     elif VENV.exists():
-        program("python").unlink(missing_ok=True)  # first: half a folder must not be taken for one that works
+        program("python").unlink(missing_ok=True)  # first: half a folder must not pass for a working one
         shutil.rmtree(VENV)
     VENV.mkdir()
     STAMP.write_text(UNFINISHED, encoding="utf-8")
-    base = getattr(sys, "_base_executable", None) or sys.executable  # not a Python inside the folder just deleted
+    base = getattr(sys, "_base_executable", None) or sys.executable  # not the one in the deleted folder
     if run_quietly([base, "-m", "venv", VENV]):
         stop("The virtual environment could not be created; the output above says why.")
 
 
 def install_project() -> None:
-    stamp = stamp_text()  # before installing: a pyproject.toml edited meanwhile counts as a change
+    stamp = stamp_text()  # before installing: an edit to pyproject.toml meanwhile counts as a change
     STAMP.write_text(UNFINISHED, encoding="utf-8")
     pip = [program("python"), "-m", "pip", "install", "--disable-pip-version-check"]
     for phase, what in (
@@ -199,7 +199,7 @@ def run(arguments: list[str]) -> int:
 
 
 def test(arguments: list[str]) -> int:
-    """Every check, so that one run tells everything; the exit code of the first failure.  pytest has the last word."""
+    """Run every check, even after a failure; returns the exit code of the first one.  pytest's summary comes last."""
     environment = {"QT_QPA_PLATFORM": "offscreen", **os.environ}
     checks = {
         "ruff check": [program("ruff"), "check"],

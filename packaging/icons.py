@@ -1,11 +1,11 @@
-"""Draws the program's icon from icon.svg in the forms that desktops want:  python packaging/icons.py FOLDER
+"""Renders the program's icon from icon.svg in the formats that desktops need:  python packaging/icons.py FOLDER
 
     codecoil.ico     Windows
     codecoil.icns    macOS
-    NxN/codecoil.png and scalable/codecoil.svg, for the folder of icons that a Linux desktop looks in
+    NxN/codecoil.png and scalable/codecoil.svg, for the icon folder of a Linux desktop
 
-Both containers hold plain PNG pictures; their headers are written here, so that each can be made on any system.
-Needs Qt, so it runs in an environment that has the program's libraries.
+Both containers hold plain PNGs; their headers are written here, so that each can be made on any system.  Needs Qt, so
+it runs in an environment with the program's libraries.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 DRAWING = Path(__file__).with_name("icon.svg")
 ICO_SIZES = (16, 20, 24, 32, 40, 48, 64, 128, 256)
-ICNS_SIZES = {  # by the type that macOS knows the picture as; two types of one size are for screens of two densities
+ICNS_SIZES = {  # by macOS type; two types of the same size are for two screen densities
     b"icp4": 16,
     b"icp5": 32,
     b"ic11": 32,
@@ -52,7 +52,7 @@ def picture(size: int) -> bytes:
 
 
 def ico(pictures: dict[int, bytes]) -> bytes:
-    """A Windows icon: a directory of 16 bytes a picture, then the pictures.  256 is written as 0."""
+    """A Windows icon: a directory with 16 bytes per picture, then the pictures.  256 is written as 0."""
     offset = 6 + 16 * len(pictures)
     directory = struct.pack("<HHH", 0, 1, len(pictures))
     for size, png in pictures.items():

@@ -1,8 +1,8 @@
-"""Gathers the licences of everything that a frozen build holds:  python packaging/licences.py FOLDER BUILT
+"""Collects the licences of everything in a frozen build:  python packaging/licences.py FOLDER BUILT
 
-Writes into FOLDER the licence files of Python, of each library of this environment and of the system's packages that
-shared libraries in BUILT were taken from, and a table of all of them.  A library that is installed here but was left
-out of the program is listed all the same: too much is no fault.
+Writes to FOLDER the licence files of Python, of each library in this environment and of the system packages that the
+shared libraries in BUILT come from, with a table of all of them.  A library that is installed here but not in the
+program is listed as well: too many do no harm.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IS_LICENCE = re.compile(r"(licen[cs]e|copying|notice|authors)", re.IGNORECASE)
 
 
 def gather(folder: Path, built: Path) -> list[str]:
-    """Copy the files; the lines of the table."""
+    """Copy the files; returns the lines of the table."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     of_python = (Path(place, "LICENSE.txt") for place in (sys.base_prefix, sysconfig.get_path("stdlib")))
@@ -36,7 +36,7 @@ def gather(folder: Path, built: Path) -> list[str]:
         if package.name.lower() not in TOOLS:
             copy(licence_files(package), folder / f"{package.name}-{package.version}")
             lines.append(f"{package.name} {package.version}: {licence_of(package)}")
-    lines += ["", "Shared libraries that are no part of these, with the package of the system they were taken from:"]
+    lines += ["", "Other shared libraries, with the system package that they come from:"]
     for name in system_libraries(built):
         package = system_package(name)
         words = Path("/usr/share/doc", package.split(":")[0], "copyright")
@@ -53,13 +53,13 @@ def copy(files: list[Path], folder: Path) -> None:
 
 
 def licence_files(package: importlib.metadata.Distribution) -> list[Path]:
-    """Files of a package's own record that are called like a licence."""
+    """Files in a package's record whose name looks like a licence."""
     found = [file for file in package.files or () if ".dist-info" in str(file) and IS_LICENCE.search(file.name)]
     return sorted(path for path in (Path(str(package.locate_file(file))) for file in found) if path.is_file())
 
 
 def licence_of(package: importlib.metadata.Distribution) -> str:
-    """In a word or a line: as the package has it now, as it had to be written before, or from its classifiers."""
+    """One line: the licence expression, the older licence field, or the classifiers."""
     about = package.metadata
     named = about.get("License-Expression") or (about.get("License") or "").strip().split("\n")[0]
     classifiers = [line.split(" :: ")[-1] for line in about.get_all("Classifier") or () if line.startswith("License")]
@@ -67,12 +67,12 @@ def licence_of(package: importlib.metadata.Distribution) -> str:
 
 
 def system_libraries(built: Path) -> list[str]:
-    """Shared libraries beside the program that belong to no Python package: those at the top of its folder."""
+    """Shared libraries that belong to no Python package: those at the top of the program's folder."""
     return sorted(path.name for path in built.glob("_internal/lib*.so*") if not path.is_symlink())
 
 
 def system_package(name: str) -> str:
-    """The Debian package that a shared library of this name belongs to; empty where there is no telling."""
+    """The Debian package that contains a shared library of this name; "" if unknown."""
     if shutil.which("dpkg-query") is None:
         return ""
     found = subprocess.run(["dpkg-query", "--search", f"*/{name}"], capture_output=True, text=True, check=False)
@@ -82,4 +82,4 @@ def system_package(name: str) -> str:
 if __name__ == "__main__":
     target = Path(sys.argv[1])
     table = gather(target, Path(sys.argv[2]))
-    (target / TABLE).write_text("\n".join(["What this program is made of", "", *table, ""]), encoding="utf-8")
+    (target / TABLE).write_text("\n".join(["What this program contains", "", *table, ""]), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Who the program is, told in the forms that Windows, macOS and Linux want.  Standard library only."""
+"""Name, version and description of the program, as Windows, macOS and Linux need them.  Standard library only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NAME = "Codecoil"
 COMMAND = "codecoil"
 IDENTIFIER = "org.codecoil.Codecoil"  # of the macOS bundle and of the AppStream component
-OLDEST_MACOS = "12.0"  # what Qt 6 asks for
+OLDEST_MACOS = "12.0"  # required by Qt 6
 
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 VERSION: str = _PROJECT["version"]

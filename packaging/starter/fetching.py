@@ -1,11 +1,11 @@
-"""Packages from the registries, by the ordinary clients, unpacked and with the licence that they state themselves.
+"""Downloads packages with the registries' ordinary clients, unpacks them and records their stated licences.
 
-    work/downloads/<registry>/<name>-<version>/   what pip or npm brought
+    work/downloads/<registry>/<name>-<version>/   what pip or npm downloaded
     work/packages/<role>/<name>-<version>/        its source files
     work/licences/<registry>-<name>-<version>.json
 
-What is there already is not fetched again. pip asks a source distribution for its metadata, for which it runs the
-package's build backend; that happens in an environment of its own in the work folder.
+What is there already is not downloaded again. To get the metadata of a source distribution pip runs the package's build
+backend; that happens in a separate environment in the work folder.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from starter.package_lists import NPM, PYTHON, TRAIN, Package, is_permissive
 MOST_AT_ONCE = 4
 PATIENCE = 180.0  # seconds for one package
 LARGEST_FILE = 1 << 20
-# Of a package to train on, so that many small ones count as much as a few huge ones; files are drawn by their path.
+# Per training package, so that many small ones count as much as a few huge ones; files are sampled by path.
 MOST_BYTES_A_SUFFIX = 500_000
 MOST_BYTES_STANDARD_LIBRARY = 8_000_000
 BACKENDS = (
@@ -42,7 +42,7 @@ BACKENDS = (
     "setuptools_scm", "cython", "maturin", "expandvars", "pbr", "uv-build", "versioneer", "setuptools-rust", "cffi",
     "pkgconfig", "scikit-build-core", "meson-python", "incremental",
 )  # fmt: skip
-# Of an npm package with its sources only these are read: beside them lies the same code, compiled.
+# Of an npm package with sources only these are read: next to them is the same code, compiled.
 SOURCE_FOLDERS = frozenset({"src", "test", "tests", "examples", "example", "scripts", "bin", "deps"})
 COMPILED_FOLDERS = frozenset(
     {"dist", "cjs", "esm", "umd", "build", "_cjs", "_esm", "es6", "es5", "commonjs", "bundles"}
@@ -54,12 +54,12 @@ STANDARD_LIBRARY_SKIPPED = frozenset(
 
 
 class FetchError(CodecoilError):
-    """A package cannot be fetched, or may not be used."""
+    """A package cannot be downloaded, or must not be used."""
 
 
 @dataclass(frozen=True)
 class Licence:
-    """What a package says of itself."""
+    """The licence that a package states."""
 
     registry: str
     name: str
@@ -70,7 +70,7 @@ class Licence:
 
 
 def fetch(work: Path, packages: Iterable[Package], say: Callable[[str], None]) -> list[Licence]:
-    """Bring every package that is not there yet; returns the licences of all, or raises with all that failed."""
+    """Download every missing package; returns the licences of all, or raises an error that names all failures."""
     packages = list(packages)
     missing = [package for package in packages if not _licence_path(work, package).is_file()]
     if any(package.registry == PYTHON for package in missing):
@@ -98,7 +98,7 @@ def package_folder(work: Path, package: Package) -> Path:
 
 
 def standard_library(work: Path) -> Licence:
-    """The running interpreter's own library, as one more package to train on."""
+    """The running interpreter's standard library, as one more training package."""
     version = ".".join(map(str, sys.version_info[:3]))
     target = work / "packages" / TRAIN / f"python-{version}"
     if not target.is_dir():
@@ -110,7 +110,7 @@ def standard_library(work: Path) -> Licence:
             for path in sorted(source.rglob("*.py"))
             if not STANDARD_LIBRARY_SKIPPED & set(path.relative_to(source).parts)
         }
-        for name in _drawn(sizes, MOST_BYTES_STANDARD_LIBRARY):
+        for name in _sampled(sizes, MOST_BYTES_STANDARD_LIBRARY):
             (partial / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / name, partial / name)
         os.replace(partial, target)
@@ -157,7 +157,7 @@ def _bring(work: Path, package: Package) -> Licence:
     if not is_permissive(licence.licence):
         shutil.rmtree(partial)
         raise FetchError(
-            f"{package.name} {package.version}: its licence is {licence.licence!r}.", "Take it off the list."
+            f"{package.name} {package.version}: its licence is {licence.licence!r}.", "Remove it from the list."
         )
     shutil.rmtree(target, ignore_errors=True)
     os.replace(partial, target)
@@ -168,7 +168,7 @@ def _bring(work: Path, package: Package) -> Licence:
 
 
 def _download(work: Path, package: Package) -> Path:
-    """The archive: a source distribution where there is one, otherwise a wheel, or what `npm pack` gives."""
+    """The archive: a source distribution if there is one, otherwise a wheel, or what `npm pack` creates."""
     folder = work / "downloads" / package.registry / package.folder
     folder.mkdir(parents=True, exist_ok=True)
     found = [path for path in folder.iterdir() if path.name.endswith((".tar.gz", ".tgz", ".zip", ".whl"))]
@@ -182,16 +182,16 @@ def _download(work: Path, package: Package) -> Path:
         source = [*download, "--no-binary", ":all:", "--no-build-isolation", pinned]
         try:
             _run(source, folder, pinned, PATIENCE)
-        except FetchError:  # no source distribution, or one that needs more than its metadata to be looked at
+        except FetchError:  # no source distribution, or one whose metadata cannot be built
             _run([*download, "--only-binary", ":all:", pinned], folder, pinned, PATIENCE)
     found = [path for path in folder.iterdir() if path.is_file()]
     if len(found) != 1:
-        raise FetchError(f"{pinned}: the client left {len(found)} files.")
+        raise FetchError(f"{pinned}: the client left {len(found)} files instead of one.")
     return found[0]
 
 
 def _unpack(archive: Path, target: Path, package: Package) -> None:
-    """Regular files of at most 1 MiB, under the archive's own top folder; nothing can land outside of `target`."""
+    """Unpack regular files of at most 1 MiB below the archive's top folder; nothing can land outside `target`."""
     with _opened(archive) as (sizes, read):
         inside = {name: _inner(name, archive) for name in sizes}
         has_source = package.registry == NPM and any(inner.parts[:1] == ("src",) for inner in inside.values())
@@ -205,15 +205,15 @@ def _unpack(archive: Path, target: Path, package: Package) -> None:
             and (package.registry != NPM or _is_source(inner, has_source))
         }
         if package.role == TRAIN:
-            wanted = _drawn(wanted, MOST_BYTES_A_SUFFIX)
-        for name in wanted:  # in the archive's order: going back in it means unpacking it from its beginning
+            wanted = _sampled(wanted, MOST_BYTES_A_SUFFIX)
+        for name in wanted:  # in the archive's order: seeking back would decompress it from the start
             path = target / inside[name]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(read(name))
 
 
-def _drawn(sizes: dict[str, int], most: int) -> dict[str, int]:
-    """For each suffix as many files as `most` bytes hold, drawn by a hash of their path; in the order they came in."""
+def _sampled(sizes: dict[str, int], most: int) -> dict[str, int]:
+    """For each suffix as many files as fit in `most` bytes, sampled by a hash of their path; in the given order."""
     room: dict[str, int] = {}
     kept = set()
     for name in sorted(sizes, key=lambda name: blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()):
@@ -231,14 +231,14 @@ def _is_source(inner: PurePosixPath, has_source: bool) -> bool:
 
 
 def _inner(name: str, archive: Path) -> PurePosixPath:
-    """The path without the folder that source archives put around everything; a wheel has none."""
+    """The path without the top folder of a source archive; a wheel has none."""
     path = PurePosixPath(name)
     return path if archive.suffix == ".whl" else PurePosixPath(*path.parts[1:])
 
 
 @contextmanager
 def _opened(archive: Path) -> Iterator[tuple[dict[str, int], Callable[[str], bytes]]]:
-    """The regular files of an archive with their sizes, and what reads one."""
+    """The regular files of an archive with their sizes, and a function that reads one."""
     if archive.suffix in (".whl", ".zip"):
         with zipfile.ZipFile(archive) as file:
             yield {info.filename: info.file_size for info in file.infolist() if not info.is_dir()}, file.read

@@ -1,7 +1,7 @@
-"""Which packages the starter model is made of: the pinned lists, what each may be used for, and under which licences.
+"""The packages of the starter model: the pinned lists, what each is used for, and which licences are accepted.
 
-The lists are disjoint on purpose. What is trained on, what the loss is watched on while training, what the adaptation's
-settings are tuned on and what is reported in the end are four different sets of packages.
+The lists are disjoint on purpose: training, watching the loss during training, tuning the settings of adaptation and
+the reported figures use four different sets of packages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RESTRICTED = re.compile(
 
 @dataclass(frozen=True)
 class Package:
-    """A package of a registry, pinned, and what it is for."""
+    """A pinned package of a registry, and what it is used for."""
 
     registry: str
     name: str
@@ -39,12 +39,12 @@ class Package:
 
     @property
     def folder(self) -> str:
-        """Its name on disk, without the marks that a path cannot hold."""
+        """Its name on disk, without characters that a path cannot contain."""
         return f"{self.name.strip('@').replace('/', '-')}-{self.version}"
 
 
 def read_lists(path: Path = LISTS) -> list[Package]:
-    """All packages, checked: every one pinned, and in one list only."""
+    """All packages; each must be pinned and in one list only."""
     lists = tomllib.loads(path.read_text(encoding="utf-8"))
     packages = []
     for role, registries in lists.items():
@@ -68,5 +68,5 @@ def read_lists(path: Path = LISTS) -> list[Package]:
 
 
 def is_permissive(licence: str) -> bool:
-    """Whether the words of a package's own metadata name a permissive licence and no other one."""
+    """Whether a package's own metadata names permissive licences only."""
     return bool(PERMISSIVE.search(licence)) and not RESTRICTED.search(licence)

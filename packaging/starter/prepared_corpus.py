@@ -1,12 +1,12 @@
-"""From fetched packages to what the starter is trained on: read by our own corpus, cleaned, balanced, and frozen.
+"""From downloaded packages to the training data of the starter: read by our own corpus, cleaned, balanced, frozen.
 
     work/corpus/tokens.u16        the tokens of all documents, one after the other
-    work/corpus/documents.jsonl   a line for each: path, digest, tokens, language, package, whether it is only watched
+    work/corpus/documents.jsonl   one line each: path, digest, tokens, language, package, whether it is only watched
     work/corpus/tokenizer.json
-    work/corpus/summary.json      how much of what
+    work/corpus/summary.json      tokens by language and package
 
-It is frozen because a run over many hours must find the same documents after every interruption, whatever happens to
-the code that read them. A document's path is the one inside its package, as it will be in a user's own repository.
+It is frozen because a run of many hours must find the same documents after every interruption, even if the code that
+read them changes. A document's path is the one inside its package, as in a user's own repository.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from engine.errors import CorpusError
 from starter.package_lists import EVALUATION, TRAIN, TUNING, WATCH
 
 VOCABULARY = 8192
-TOKENIZER_CHARACTERS = 20 << 20  # more does not change the words
-# What the model need not spend itself on: data, prose and mark-up.
+TOKENIZER_CHARACTERS = 20 << 20  # more does not change the vocabulary
+# Data, prose and markup: not worth the capacity of a small model.
 LANGUAGES_OFF = frozenset({
     "asciidoc", "css", "csv", "diff", "dtd", "edn", "fortran", "geojson", "gettext", "graphql", "html", "ini",
     "json", "jsonl", "jupyter", "less", "m4", "mdx", "myst", "pem", "perl", "php", "plist", "po", "pofile", "pot",
     "properties", "proto", "protobuf", "rst", "sass", "scss", "svg", "tex", "text", "tsv", "webmanifest", "xml",
     "xsd",
 })  # fmt: skip
-# Tokens at most, for each token of Python: the rest is for breadth.
+# At most this many tokens per token of Python, for breadth.
 SHARE_OF_PYTHON = {
     "javascript": 0.16, "typescript": 0.12, "tsx": 0.02, "c": 0.07, "c++": 0.07, "cython": 0.02, "rust": 0.05,
     "markdown": 0.02, "yaml": 0.01, "shell": 0.02, "toml": 0.01,
 }  # fmt: skip
 SHARE_OF_OTHERS = 0.01
-LARGEST_PACKAGE = 1_200_000  # tokens of one package, so that none sets the tone
+LARGEST_PACKAGE = 1_200_000  # tokens of one package, so that none dominates
 LEAST_TOKENS = 16
-MOST_TOKENS = 8000  # of one file: the rest of a long one is more of the same
-TABLE_SHARE = 0.35  # digits among the characters: such a file is a table
+MOST_TOKENS = 8000  # of one file: the rest of a long file is more of the same
+TABLE_SHARE = 0.35  # share of digits above which a file is a table
 RESTRICTED_WORDS = re.compile(r"General\s+(?:#\s*|\*\s*)?Public\s+License|Mozilla\s+Public\s+License", re.IGNORECASE)
 HEADER_CHARACTERS = 3000
-LONG_LINE, ALIKE = 24, 0.5  # lines of so many characters; the share of them that makes a file a copy
+LONG_LINE, ALIKE = 24, 0.5  # characters of a long line; share of known long lines that makes a file a copy
 FILES = ("tokens.u16", "documents.jsonl", "tokenizer.json", "summary.json")
 
 
@@ -81,12 +81,12 @@ class _Candidate:
 
 
 class PreparedCorpus:
-    """The frozen corpus.  Fulfils `DocumentSource`; the tokens stay on disk, mapped."""
+    """The frozen corpus.  Implements `DocumentSource`; the tokens stay on disk, memory-mapped."""
 
     def __init__(self, folder: Path) -> None:
         missing = [name for name in FILES if not (folder / name).is_file()]
         if missing:
-            raise CorpusError(f"{folder} lacks {', '.join(missing)}.", "Prepare the corpus first.")
+            raise CorpusError(f"{folder} is missing {', '.join(missing)}.", "Prepare the corpus first.")
         self.tokenizer = Tokenizer.load(folder / "tokenizer.json")
         lines = (folder / "documents.jsonl").read_text("utf-8").splitlines()
         self.kept = [Kept(**json.loads(line)) for line in lines]
@@ -112,14 +112,14 @@ class PreparedCorpus:
 
 
 def prepare(work: Path, say: Callable[[str], None]) -> PreparedCorpus:
-    """Read, clean, balance and freeze the packages under `work/packages`; what is frozen already is only opened."""
+    """Read, clean, balance and freeze the packages in `work/packages`; an existing frozen corpus is only opened."""
     target = work / "corpus"
     if target.is_dir():
         return PreparedCorpus(target)
     settings = ScanSettings(languages_off=LANGUAGES_OFF)
     train = Repository(work / "packages" / TRAIN, work / "scan", settings=settings)
     train.list_files()
-    say(f"{len(train.learned_files()):,} files of the packages to train on are left after filtering")
+    say(f"{len(train.learned_files()):,} files of the training packages are left after filtering")
     tokenizer = _tokenizer(work, train, say)
     foreign = _long_lines(_texts(work / "packages" / role) for role in (WATCH, TUNING, EVALUATION))
     say(f"{len(foreign):,} long lines of other packages are known")
@@ -146,7 +146,7 @@ def _candidates(repository: Repository, tokenizer: Tokenizer) -> Iterator[_Candi
 
 
 def shortened(tokens: np.ndarray, tokenizer: Tokenizer) -> np.ndarray:
-    """At most MOST_TOKENS from the beginning, up to the end of a line if there is one in the last quarter."""
+    """The first MOST_TOKENS at most, up to the end of a line if there is one in the last quarter."""
     if len(tokens) <= MOST_TOKENS:
         return tokens
     for place in range(MOST_TOKENS, MOST_TOKENS * 3 // 4, -1):
@@ -156,14 +156,14 @@ def shortened(tokens: np.ndarray, tokenizer: Tokenizer) -> np.ndarray:
 
 
 def _selected(candidates: Iterable[_Candidate], foreign: set[bytes], say: Callable[[str], None]) -> list[_Candidate]:
-    """What is trained on: no copies of other packages' files, no tables, no package and no language too large."""
+    """The training set: no copies of other lists' files, no tables, no package or language beyond its share."""
     reasons: Counter[str] = Counter()
     by_package: Counter[str] = Counter()
     by_language: dict[str, list[_Candidate]] = {}
     for each in sorted(candidates, key=lambda each: blake2b(each.path.encode(), digest_size=8).digest()):
         reason = _unfit(each, foreign)
         if not reason and by_package[each.package] + len(each.tokens) > LARGEST_PACKAGE:
-            reason = "the package has its share"
+            reason = "package is full"
         if reason:
             reasons[reason] += len(each.tokens)
             continue
@@ -175,7 +175,7 @@ def _selected(candidates: Iterable[_Candidate], foreign: set[bytes], say: Callab
         room = python if language == "python" else int(python * SHARE_OF_PYTHON.get(language, SHARE_OF_OTHERS))
         for each in group:
             if room < len(each.tokens):
-                reasons[f"{language} has its share"] += len(each.tokens)
+                reasons[f"{language} is full"] += len(each.tokens)
                 continue
             room -= len(each.tokens)
             kept.append(each)
@@ -185,21 +185,21 @@ def _selected(candidates: Iterable[_Candidate], foreign: set[bytes], say: Callab
 
 
 def _unfit(each: _Candidate, foreign: set[bytes]) -> str:
-    """Why a document is not trained on; "" if it is."""
+    """Why a document is left out of training; "" if it is not."""
     if len(each.tokens) < LEAST_TOKENS:
         return "too short"
     if RESTRICTED_WORDS.search(each.text[:HEADER_CHARACTERS]):
-        return "another licence in its header"
+        return "restricted licence in its header"
     if sum(map(str.isdigit, each.text)) > TABLE_SHARE * len(each.text):
         return "a table of numbers"
     lines = _long_lines([[each.text]])
     if lines and len(lines & foreign) > ALIKE * len(lines):
-        return "like a file of another list"
+        return "copy of a file in another list"
     return ""
 
 
 def _long_lines(groups: Iterable[Iterable[str]]) -> set[bytes]:
-    """Digests of all lines long enough to tell where they come from."""
+    """Digests of all lines long enough to be recognised."""
     return {
         blake2b(line.encode("utf-8", "replace"), digest_size=8).digest()
         for texts in groups
@@ -261,6 +261,6 @@ def _freeze(
     }
     (partial / "summary.json").write_text(json.dumps(summary, indent=1), "utf-8")
     os.replace(partial, target)
-    counts = f"{summary['learned_tokens']:,} tokens of {len(learned):,} files to learn"
+    counts = f"{summary['learned_tokens']:,} tokens of {len(learned):,} files to train on"
     say(f"{counts}, {summary['watched_tokens']:,} to watch")
     return PreparedCorpus(target)

@@ -58,5 +58,5 @@ def test_a_program_that_could_open_no_window_does_not_pass(build, tmp_path):
     (inside / "libX11.so.6").unlink()  # the graphics driver's: taken from the user's machine
     build.need_libraries_inside(tmp_path)
     (inside / "libxcb-cursor.so.0").unlink()
-    with pytest.raises(build.CheckFailed, match=r"does not bring libxcb-cursor\.so\.0:"):
+    with pytest.raises(build.CheckFailed, match=r"libxcb-cursor\.so\.0"):
         build.need_libraries_inside(tmp_path)

@@ -52,7 +52,7 @@ class AboutPane(PageColumn):
         names = QVBoxLayout()
         names.setSpacing(2)
         names.addWidget(label("Codecoil", "title"))
-        names.addWidget(label("Teaches a small code model your repository, on your own machine."))
+        names.addWidget(label("Adapts a small code model to your repository, on your own machine."))
         self.copy_button = PlainButton("Copy versions", "For a report")
         self.copy_button.clicked.connect(self.on_copy_clicked)
         top.addWidget(self._mark)
