@@ -12,7 +12,6 @@ import pytest
 HOLDERS = (
     "engine.devices.cpu.device",
     "engine.devices.single_kernel",
-    "engine.devices.webgpu.variants",
     "engine.generate.completer",
     "engine.scorecard",
     "engine.session",

@@ -2,8 +2,7 @@
 
 import pytest
 from tint import compile_errors, create_pipeline_errors
-
-from engine.devices.webgpu.variants import all_variants
+from variants import all_variants
 
 REVERSE = """
 override size: u32 = 64u;

@@ -1,6 +1,6 @@
 """The CPU device: every laptop has one, and every other device is checked against it.
 
-    plan ──device._bind──▶ calls with many rows: a function each, on views    products, layers, scan, loss, updates
+    plan ──device._bind──▶ calls with many rows: a function each, on views    products, layers, scan, updates
                        └─▶ calls with few rows: one table, replayed whole     replay ─▶ few_products, few_rows
 
 A training step is a few hundred calls that each keep all cores busy: NumPy's BLAS does the products, functions compiled
@@ -9,10 +9,10 @@ bound into a table of addresses, and all cores go through it together.
 
     device         buffers, which function a kernel name means, a plan bound to arrays
     products       the three matrix products, by BLAS
-    layers         embedding, norm, MLP, convolution     scan          the selective scan
+    layers         embedding, norm, MLP, convolution, loss
+    scan           the selective scan
     attention      with all its rows                     few_attention of a few rows against a cache
-    loss           cross-entropy                         updates       sums, norms, AdamW, fills, casts
-    decode         weights in 8 bits, and back           compile       how all of these are compiled
+    updates        sums, norms, AdamW, fills, casts      compile       how all of these are compiled
     replay         programs of few rows                  program_table its rows: where operands are, how they are cut up
     few_products   products of a few rows                few_rows      everything else on a few rows
     task_sharing   who takes which task, without sleep   memory        numbers by address

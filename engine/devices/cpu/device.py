@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
-from engine.devices.cpu import attention, decode, layers, loss, scan, updates
+from engine.devices.cpu import attention, layers, scan, updates
 from engine.devices.cpu.products import Products
 from engine.devices.cpu.replay import Crew, Replay, is_replayed
 from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Executable, Limits
@@ -28,7 +28,7 @@ that one ends the process when two threads come at once."""
 
 def _find(name: str) -> Callable:
     """The function of that name that one of the kernel modules defines (not: imports)."""
-    for module in (layers, attention, scan, loss, updates, decode):
+    for module in (layers, attention, scan, updates):
         function = getattr(module, name, None)
         if function is not None and function.__module__ == module.__name__:
             return function

@@ -13,8 +13,7 @@ that dynamic offsets choose from. A run writes inputs and encodes the same pass 
     executable   a plan bound to buffers, and its replay
     pipelines    pipelines and layouts, found again by what they were made of
     launch       what a dispatch is, as a value          launches/   a function for each kernel that gives dispatches
-    shaders      the text of a shader                    variants    every shader as the launches use it, for compilers
-    autotune     the fastest matrix product here, measured once and kept
+    shaders      the text of a shader                    autotune    the fastest matrix product, measured once
 
 One thread owns the device. An invalid submit ends the process in wgpu-native: so sizes are checked here, before it.
 """

@@ -12,14 +12,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from engine.atomic_file import replace_file
 from engine.devices.webgpu.launch import Launch
-from engine.devices.webgpu.launches.matmul import LAYOUTS, VARIANTS, sample_launches, sample_product, shape_class
+from engine.devices.webgpu.launches.matmul import LAYOUTS, VARIANTS, sample_product, shape_class
 from engine.devices.webgpu.shaders import shader_source
 
 Measure = Callable[[list[Launch]], float]
@@ -88,7 +87,7 @@ def _seconds(measure: Measure, launches: list[Launch]) -> float:
 
 def cache_name(adapter: str, driver: str, wgpu_version: str) -> str:
     """The file's name: another adapter, driver, wgpu or shader text is another file."""
-    shaders = sorted({launch.shader for launch in sample_launches()})
+    shaders = sorted({sample_product("nt", 64, 64, 64, variant, pad).shader for variant in VARIANTS for pad in (0, 1)})
     identity = json.dumps([adapter, driver, wgpu_version, [shader_source(shader) for shader in shaders]])
     return f"matmul_variants_{hashlib.sha256(identity.encode()).hexdigest()[:16]}.json"
 
@@ -105,9 +104,6 @@ def read_variants(path: Path) -> dict[str, str] | None:
 
 
 def write_variants(path: Path, variants: dict[str, str]) -> None:
-    """Writes the file whole or not at all: two programs may start at once."""
+    """Not kept where the folder cannot be written to."""
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8") as file:
-            json.dump(variants, file, indent=1, sort_keys=True)
-        os.replace(file.name, path)
+        replace_file(path, json.dumps(variants, indent=1, sort_keys=True), durable=False)

@@ -12,9 +12,11 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from engine.errors import InputError
 from engine.graph.tensor import View
 
 MAX_GROUPS = 65_535  # workgroups a dimension, portable
+Views = tuple[View | None, ...]
 PARAMETER_BYTES = 256  # one slot of the parameter arena: the alignment of a dynamic offset
 
 
@@ -33,14 +35,14 @@ class Launch:
     """
 
     shader: str
-    bindings: tuple[View | None, ...]
+    bindings: Views
     parameters: bytes
     groups: tuple[int, int, int]
     constants: dict[str, float] = field(default_factory=dict)
     header: dict[str, int] = field(default_factory=dict)
 
 
-LaunchFunction = Callable[[tuple[View | None, ...], dict[str, float], AdapterTraits], list[Launch]]
+LaunchFunction = Callable[[Views, dict[str, float], AdapterTraits], list[Launch]]
 
 
 def pack(*values: float | int | bool) -> bytes:
@@ -60,3 +62,15 @@ def flat_grid(groups: int) -> tuple[int, int, int]:
 
 def ceil_div(a: int, b: int) -> int:
     return -(-a // b)
+
+
+def start(view: View | None) -> int:
+    """The first element of a view in its tensor; 0 for an absent operand."""
+    return 0 if view is None else view.offset
+
+
+def whole(view: View | None) -> int:
+    """The same, for a shader that takes it for granted that rows follow one another without a gap."""
+    if view is not None and not view.contiguous:
+        raise InputError(f"{view!r} has gaps between its rows.", "Copy it into a tensor of its own.")
+    return start(view)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from engine.devices.webgpu.launch import AdapterTraits, Launch, ceil_div, flat_grid, pack
-from engine.devices.webgpu.launches.operands import Views, whole
+from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, whole
 from engine.errors import InputError
 
 ELEMENTS = 1024  # of a workgroup: 256 lanes, four each

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.devices.webgpu.launch import AdapterTraits, Launch, ceil_div, flat_grid, pack
+from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, start, whole
 from engine.devices.webgpu.launches.matmul import FEW_ROWS, Product, product_launch
-from engine.devices.webgpu.launches.operands import Views, start, whole
 from engine.errors import InputError
 from engine.graph.kernels import FEW_TOKENS, TOP
 from engine.graph.tensor import View

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from engine.devices.webgpu.launch import AdapterTraits, Launch, ceil_div, flat_grid, pack
-from engine.devices.webgpu.launches.operands import Views, start, whole
+from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, start, whole
 
 ELEMENTS = 1024  # of a workgroup: 256 lanes, four each
 

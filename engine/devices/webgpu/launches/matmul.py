@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.devices.webgpu.launch import AdapterTraits, Launch, LaunchFunction, ceil_div, flat_grid, pack
-from engine.devices.webgpu.launches.operands import Views, start
+from engine.devices.webgpu.launch import AdapterTraits, Launch, LaunchFunction, Views, ceil_div, flat_grid, pack, start
 from engine.graph.tensor import Tensor, View
 
 LAYOUTS = ("nt", "nn", "tn")
@@ -181,7 +180,7 @@ LAUNCHES: dict[str, LaunchFunction] = {f"matmul_{layout}": _launcher(layout) for
 
 
 def sample_product(layout: str, m: int, n: int, k: int, variant: str, pad: int = 0, software: bool = False) -> Launch:
-    """A product of unplaced tensors by a given variant: for tuning and for compile tests; `pad` widens the rows."""
+    """A product of unplaced tensors by a given variant: for tuning; `pad` widens the rows."""
     a_shape = (k, m) if layout == "tn" else (m, k)
     b_shape = (n, k) if layout == "nt" else (k, n)
     a = Tensor("a", (a_shape[0], a_shape[1] + pad)).columns(0, a_shape[1])
@@ -190,14 +189,3 @@ def sample_product(layout: str, m: int, n: int, k: int, variant: str, pad: int =
     return product_launch(
         variant, Product.of(layout, a, b, c), (a, b, c, None, None), {"alpha": 1.0, "accumulate": 0}, software
     )
-
-
-def sample_launches() -> Iterator[Launch]:
-    """Every pair of shader and constants that a product can need."""
-    for software in (False, True):
-        yield sample_product("nt", 4, 128, 128, "rows", software=software)
-    for layout in LAYOUTS:
-        for variant in VARIANTS:
-            yield sample_product(layout, 128, 128, 128, variant)
-            if variant in TILES:
-                yield sample_product(layout, 128, 128, 128, variant, pad=1)

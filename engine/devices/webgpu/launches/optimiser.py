@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from engine.devices.webgpu.launch import AdapterTraits, Launch, ceil_div, flat_grid, pack
-from engine.devices.webgpu.launches.operands import Views, start, whole
+from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, start, whole
 from engine.graph.kernels import Scalars, Statistics
 
 # Slots that lib/adamw_change.wgsl reads, put in front of it by name.

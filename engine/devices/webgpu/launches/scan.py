@@ -12,8 +12,7 @@ The backward has `wide` (160) and `lanes` (330).
 
 from __future__ import annotations
 
-from engine.devices.webgpu.launch import AdapterTraits, Launch, ceil_div, flat_grid, pack
-from engine.devices.webgpu.launches.operands import Views, start, whole
+from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, start, whole
 from engine.errors import InputError
 from engine.graph.kernels import STATE_INTERVAL
 

@@ -41,7 +41,7 @@ def all_variants() -> list[ShaderVariant]:
 
 
 def _sample_launches() -> Iterator[Launch]:
-    yield from matmul.sample_launches()
+    yield from _products()
     for n in STATE_SIZES:
         for k in TAPS:
             for name, kernel in KERNELS.items():
@@ -61,6 +61,17 @@ def _sample_launches() -> Iterator[Launch]:
         for variant in ("lanes", "wide"):
             views = _sample_operands("selective_scan_backward", n, 4)
             yield from selective_scan_backward(views, numbers, AdapterTraits(), variant)
+
+
+def _products() -> Iterator[Launch]:
+    """Every pair of shader and constants that a matrix product can need."""
+    for software in (False, True):
+        yield matmul.sample_product("nt", 4, 128, 128, "rows", software=software)
+    for layout in matmul.LAYOUTS:
+        for variant in matmul.VARIANTS:
+            yield matmul.sample_product(layout, 128, 128, 128, variant)
+            if variant in matmul.TILES:
+                yield matmul.sample_product(layout, 128, 128, 128, variant, pad=1)
 
 
 def _sample_operands(
