@@ -103,7 +103,7 @@ class Session:
             else:
                 self._notes = [large_file_note(self.corpus.learned_documents)]
             self._opened = opened.pop_all()
-        self._saved_at, self._saved_step = time.monotonic(), saved.state.numbers["step"] if saved else -1
+        self._saved_at, self._saved_step = time.monotonic(), saved.state.numbers.step if saved else -1
 
     @property
     def history(self) -> tuple[dict[str, Any], ...]:
@@ -193,7 +193,7 @@ class Session:
         """The first evaluation makes a run worth resuming; after that the time decides."""
         if self._writer.busy or not self.trainer.between_steps:
             return
-        first = self._saved_step < 0 and any(line["event"] == "evaluation" for line in self._history.lines)
+        first = self._saved_step < 0 and self.trainer.evaluated
         moved = self.trainer.step != self._saved_step
         if first or (moved and time.monotonic() - self._saved_at >= SAVE_SECONDS):
             self._save_in_background(required=first)

@@ -1,7 +1,7 @@
-"""What a trainer trains with: a training step of the right size, and the weights and moments that it moves.
+"""A training step that fits into memory, with the weights and moments that it changes.
 
-The batch is cut so that it fits under the memory ceiling, and cut smaller where memory runs short on the way: moments
-and weights stay as they are, so nothing but the time of a step changes.
+The batch is split so that it fits under the memory ceiling, and split further when memory runs short during the run:
+weights and moments stay as they are, so only the time of a step changes.
 """
 
 from __future__ import annotations
@@ -10,26 +10,27 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from engine.devices import Device
 from engine.errors import InputError, MemoryCeilingError
-from engine.graph.tensor import Kind
+from engine.graph.tensor import Kind, Slab
 from engine.model.model import Model
 from engine.model.step import AdamW, StepResult, TrainingStep
+from engine.model.trained import TrainedSet
 from engine.train.evaluation import TokenBatch
 from engine.train.memory_fitting import Fit, fitting, smaller
-from engine.train.moments import moment_sizes, read_moments, write_moments
 from engine.train.options import TrainingOptions
 
 OUT_OF_MEMORY = (MemoryCeilingError, MemoryError)
 
 
 class FittedStep:
-    """Gradients, moments and working memory for training `model` by `options`; `close` gives them back."""
+    """Gradients, moments and working memory for training `model` by `options`; `close` frees them."""
 
     def __init__(self, model: Model, options: TrainingOptions, token_ids: np.ndarray | None = None) -> None:
         """`token_ids`: the tokens whose embedding rows mode "vocabulary" trains."""
         self.model, self._options, self._token_ids = model, options, token_ids
         self._layers = model.config.num_hidden_layers
-        self._moments: dict[str, np.ndarray] = {}  # while there is no training step that holds them
+        self._moments: dict[str, np.ndarray] = {}  # while no training step holds them
         self.fit = fitting(options, self._layers, self.estimate, self._room())
         self._step: TrainingStep | None = None
         try:
@@ -40,11 +41,11 @@ class FittedStep:
     @property
     def step(self) -> TrainingStep:
         if self._step is None:
-            raise InputError("The trainer is closed.", "Make a new one.")
+            raise InputError("The trainer is closed.", "Create a new one.")
         return self._step
 
     def run(self, batch: TokenBatch, optimiser: AdamW, number: int, insight: bool) -> Callable[[], StepResult]:
-        """Enqueue step `number`; the function given back waits for its result."""
+        """Enqueue step `number`; the function returned waits for its result."""
         return self.step.run(batch.tokens, optimiser, number, batch.counted, insight)
 
     @property
@@ -58,7 +59,7 @@ class FittedStep:
         return self.step.trained.read(self.model)
 
     def write_weights(self, arrays: dict[str, np.ndarray]) -> None:
-        """Put back what `read_weights` gave."""
+        """The inverse of `read_weights`."""
         self.step.trained.write(self.model, arrays)
 
     def read_moments(self) -> dict[str, np.ndarray]:
@@ -66,7 +67,7 @@ class FittedStep:
         return self._moments or read_moments(self.model.device, self.step.trained)
 
     def write_moments(self, moments: dict[str, np.ndarray]) -> None:
-        """Put back what `read_moments` gave."""
+        """The inverse of `read_moments`."""
         write_moments(self.model.device, self.step.trained, moments)
 
     def moment_names(self) -> list[str]:
@@ -75,27 +76,27 @@ class FittedStep:
     # ---- memory
 
     def estimate(self, fit: Fit) -> dict[Kind, int]:
-        """Bytes by kind that training would hold, cut like this, the weights counted in."""
+        """Bytes by kind that training would hold with this split, including the weights."""
         o = self._options
         more = {"token_ids": self._token_ids, "recompute": fit.recompute}
         return self.model.estimate(o.mode, fit.micro_batch, o.sequence_length, fit.micro_batches, **more)
 
     def shrink(self, error: BaseException) -> str:
-        """An allocation failed: cut the batch smaller, or recompute more.  Gives that in words, or raises."""
+        """An allocation failed: split the batch further, or recompute more.  Returns a note for people, or raises."""
         for fit in self._smaller_ones():
             try:
                 self._replace(fit)
             except OUT_OF_MEMORY:
                 continue
-            again = f", and {fit.recompute} layers are computed twice" if fit.recompute else ""
+            again = f", and {fit.recompute} layers are recomputed" if fit.recompute else ""
             return (
-                f"Memory ran short: the batch is now computed in {fit.micro_batches} parts{again}. "
-                "That is slower; what is learned is the same."
+                f"Memory ran short: each batch is now computed in {fit.micro_batches} parts{again}. "
+                "This is slower; the result is the same."
             )
         raise _in_words(error) from error
 
-    def cut_as(self, micro_batch: int, recompute: int) -> None:
-        """Cut the batch as an earlier process did, if that fits: the same parts give the same bits."""
+    def split_as(self, micro_batch: int, recompute: int) -> None:
+        """Split the batch as an earlier process did, if that fits: the same parts give the same bits."""
         size = max(1, min(micro_batch, self._options.batch_size))
         fit = Fit(size, self._options.batch_size // size, min(recompute, self._layers))
         if fit == self.fit or self._options.batch_size % size:
@@ -104,13 +105,12 @@ class FittedStep:
             self._replace(fit)
 
     def close(self) -> None:
-        """Give the memory back."""
         if self._step is not None:
             self._step.close()
             self._step = None
 
     def _replace(self, fit: Fit) -> None:
-        """Another way to cut the batch, with the moments as they are."""
+        """Split the batch differently, keeping the moments."""
         self._moments = self.read_moments()
         self.close()
         self._step = self._new_step(fit)
@@ -118,7 +118,7 @@ class FittedStep:
         self.fit, self._moments = fit, {}
 
     def _first_smaller_step(self, error: BaseException) -> None:
-        """Less memory was to be had than the ceiling allows: begin with the largest part that does fit."""
+        """The system has less memory than the ceiling allows: start with the largest part that fits."""
         for fit in self._smaller_ones():
             try:
                 self._step, self.fit = self._new_step(fit), fit
@@ -138,12 +138,12 @@ class FittedStep:
         return self.model.training_step(o.mode, fit.micro_batch, o.sequence_length, fit.micro_batches, **more)
 
     def _room(self) -> int:
-        """Bytes that training may take, the weights counted in."""
+        """Bytes that training may take, including the weights."""
         ledger = self.model.device.ledger
         return ledger.ceiling - ledger.total + self._weight_bytes()
 
     def _own_bytes(self) -> int:
-        """What the present training step holds besides the weights."""
+        """What the present training step holds in addition to the weights."""
         return sum(self.estimate(self.fit).values()) - self._weight_bytes()
 
     def _weight_bytes(self) -> int:
@@ -151,10 +151,53 @@ class FittedStep:
 
 
 def _in_words(error: BaseException) -> MemoryCeilingError:
-    """What to tell where even the smallest part does not fit."""
+    """The error for people, when even the smallest part does not fit."""
     if isinstance(error, MemoryCeilingError):
         return MemoryCeilingError(error.message, error.remedy)
     return MemoryCeilingError(
-        "The system has not enough memory for this run, not even for one window at a time.",
-        "Close other programs, or choose a smaller model, shorter windows or another mode.",
+        "There is not enough memory for this run, even with one window at a time.",
+        "Close other programs, or choose a smaller model, a shorter sequence length or another mode.",
     )
+
+
+# ---- AdamW's moments by parameter name: a run can be resumed on a device that lays its memory out differently
+
+
+def read_moments(device: Device, trained: TrainedSet) -> dict[str, np.ndarray]:
+    """Both moments of everything trained, as vectors: "first.<name>" and "second.<name>"."""
+    parts: dict[str, list[np.ndarray]] = {}
+    for order, gradients, moments in _slabs(trained):
+        flat = device.read(moments.flat())
+        for tensor in gradients.tensors:
+            start = tensor.offset // 4
+            parts.setdefault(f"{order}.{tensor.name}", []).append(flat[start : start + tensor.size])
+    return {name: blocks[0].copy() if len(blocks) == 1 else np.concatenate(blocks) for name, blocks in parts.items()}
+
+
+def write_moments(device: Device, trained: TrainedSet, moments: dict[str, np.ndarray]) -> None:
+    """The inverse of `read_moments`, on this device or another."""
+    taken = dict.fromkeys(moments, 0)
+    for order, gradients, slab in _slabs(trained):
+        flat = np.zeros(slab.nbytes // 4, np.float32)
+        for tensor in gradients.tensors:
+            name, start = f"{order}.{tensor.name}", tensor.offset // 4
+            flat[start : start + tensor.size] = moments[name][taken[name] : taken[name] + tensor.size]
+            taken[name] += tensor.size
+        device.write(slab.flat(), flat)
+
+
+def moment_sizes(trained: TrainedSet) -> dict[str, int]:
+    """How long each vector of `read_moments` is."""
+    sizes: dict[str, int] = {}
+    for order, gradients, _ in _slabs(trained):
+        for tensor in gradients.tensors:
+            name = f"{order}.{tensor.name}"
+            sizes[name] = sizes.get(name, 0) + tensor.size
+    return sizes
+
+
+def _slabs(trained: TrainedSet) -> Iterator[tuple[str, Slab, Slab]]:
+    """Which moment, the gradients that give the layout, and the slab, which is laid out like its gradient's."""
+    for order, slabs in (("first", trained.first_slabs), ("second", trained.second_slabs)):
+        for gradients, slab in zip(trained.gradient_slabs, slabs, strict=True):
+            yield order, gradients, slab

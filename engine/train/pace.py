@@ -1,6 +1,6 @@
-"""How fast a run goes and how long it still takes, evaluations included.
+"""How fast a run is and how long it will still take, including evaluations.
 
-Seconds are those of work: a pause counts for nothing. Nothing here looks at a clock, so that a test can play one.
+Seconds are those of work: pauses do not count. Nothing here reads a clock, so that a test can supply the times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ AVERAGED_EVALUATIONS = 3
 
 
 class Pace:
-    """The seconds of the last steps and evaluations.  `worked` is all of them, and what lies between."""
+    """The seconds of the last steps and evaluations.  `worked`: all work so far, including what lies between them."""
 
     def __init__(self, options: TrainingOptions) -> None:
         self._options = options
@@ -24,7 +24,7 @@ class Pace:
         self.worked = 0.0
 
     def note_step(self, seconds: float) -> None:
-        """The first step of a process also prepares kernels: it stands for the others only until they are there."""
+        """The first step of a process also prepares kernels, so it counts only until there is another."""
         if len(self._steps) == 1 and self._first:
             self._steps.clear()
             self._first = False
@@ -33,14 +33,20 @@ class Pace:
     def note_evaluation(self, seconds: float) -> None:
         self._evaluations.append(seconds)
 
+    def restore(self, worked: float, evaluation_seconds: float) -> None:
+        """Continue from what an earlier process measured; its steps may have been on another machine."""
+        self.worked = worked
+        if evaluation_seconds:
+            self.note_evaluation(evaluation_seconds)
+
     @property
     def step_seconds(self) -> float:
-        """Of one step, on average over the last ones."""
+        """Average of the last steps."""
         return sum(self._steps) / len(self._steps) if self._steps else 0.0
 
     @property
     def evaluation_seconds(self) -> float:
-        """Of one evaluation, on average over the last ones."""
+        """Average of the last evaluations."""
         return sum(self._evaluations) / len(self._evaluations) if self._evaluations else 0.0
 
     @property
@@ -50,7 +56,7 @@ class Pace:
 
     @property
     def time_share(self) -> float:
-        """The part of the run's minutes that is over, the last evaluation counted in; 0 without such a limit."""
+        """The part of the run's minutes that is over, including the final evaluation; 0 without a time limit."""
         limit = self._options.minutes * 60
         return min(1.0, (self.worked + self.evaluation_seconds) / limit) if limit else 0.0
 
@@ -60,7 +66,7 @@ class Pace:
         return min(1.0, max(by_steps, self.time_share))
 
     def seconds_left(self, step: int) -> float:
-        """What the steps after `step` and the evaluations from it on take, or the time limit leaves."""
+        """For the steps after `step` and the evaluations from there on, or what the time limit leaves."""
         o, left = self._options, []
         if o.steps:
             left.append((o.steps - step) * self.step_seconds + o.evaluations_from(step) * self.evaluation_seconds)

@@ -23,7 +23,7 @@ from safetensors import SafetensorError, safe_open
 from engine.atomic_file import replacing, sweep
 from engine.errors import CheckpointError, ConfigError
 from engine.train.options import TrainingOptions
-from engine.train.trainer_state import TrainerState
+from engine.train.trainer_state import RunNumbers, TrainerState
 
 VERSION = "2"
 SUFFIX = ".safetensors"
@@ -79,7 +79,7 @@ def save_run(folder: Path, saved: SavedRun) -> None:
             "base": saved.base,
             "options": asdict(saved.options),
             "cursor": saved.cursor,
-            "numbers": saved.state.numbers,
+            "numbers": saved.state.numbers.to_json(),
             "more": saved.more,
         }
     )
@@ -146,7 +146,7 @@ def load_run(folder: Path, run: str) -> SavedRun:
             about["base"],
             TrainingOptions(**about["options"]),
             about["cursor"],
-            TrainerState(arrays, about["numbers"]),
+            TrainerState(arrays, RunNumbers.from_json(about["numbers"])),
             about["more"],
             tuple(json.loads(line) for line in lines),
         )

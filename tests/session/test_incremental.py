@@ -111,7 +111,7 @@ def test_files_that_are_predicted_well_are_skipped(repository, data_folder, lear
     options = OPTIONS.changed(steps=4)
     session = Session(SessionPlan(repository, data_folder, options, learned.id), cpu)
     losses = file_losses(session.model, corpus, [familiar, new], 32)
-    held_out = session.trainer.held_out_loss()
+    held_out = next(event for event in session.run() if isinstance(event, EvaluationEvent)).held_out_loss
     session.close()
     between = (losses[familiar.path] + losses[new.path]) / 2 / held_out
     plan = SessionPlan(

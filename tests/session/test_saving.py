@@ -13,9 +13,10 @@ from engine.errors import CheckpointError, MemoryCeilingError
 from engine.model.step import TrainingStep
 from engine.session import Session, SessionPlan, interrupted_runs, resume_session
 from engine.session import session as session_module
+from engine.train.evaluation import Measured
 from engine.train.events import CheckpointEvent, EvaluationEvent, FinishedEvent, NoteEvent, StepEvent
 from engine.train.saved_run import SavedRun, load_run, save_run
-from engine.train.trainer_state import TrainerState
+from engine.train.trainer_state import RunNumbers, TrainerState
 from tests.session.small_repository import OPTIONS
 
 
@@ -175,8 +176,8 @@ def test_a_run_that_was_killed_goes_on_with_the_same_losses_and_history(
         session._writer.wait()
     session.close()
     saved = load_run(data_folder / "runs", session.run_id)
-    assert saved.state.numbers["step"] in (3, 4)
-    first = [event for event in first if getattr(event, "step", 0) <= saved.state.numbers["step"]]
+    assert saved.state.numbers.step in (3, 4)
+    first = [event for event in first if getattr(event, "step", 0) <= saved.state.numbers.step]
     second = ran(resume_session(session.run_id, data_folder, lambda: cpu))
     found, expected = dict.fromkeys(numbers(first + second)), dict.fromkeys(numbers(whole))
     assert sorted(found) == sorted(expected)
@@ -289,7 +290,7 @@ def small_run():
         "ids": np.arange(4, dtype=np.int32),
         "none": np.zeros((0, 3), np.float32),
     }
-    state = TrainerState(arrays, {"step": 3, "health": {"told": []}})
+    state = TrainerState(arrays, RunNumbers(step=3, best_measured=(Measured((1.5,), (4,)),), health={"told": []}))
     history = ({"event": "step", "loss": 1.5},)
     return SavedRun("abc123", "/somewhere", "f" * 32, OPTIONS, {"epoch": 1}, state, {"timeline": 2}, history)
 

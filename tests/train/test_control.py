@@ -63,7 +63,7 @@ def test_a_stop_in_an_evaluation_judges_by_the_part_that_was_measured(cpu, monke
         events += list(trainer.run())
         last = of(events, EvaluationEvent)[-1]
         assert last.partial and last.step == 12 and isinstance(events[-1], FinishedEvent)
-        begin = trainer._best_measured[0]
+        begin = trainer._numbers.best_measured[0]
         expected = begin.loss + (sum(first) - sum(begin.sums[:2])) / sum(begin.counts[:2])
         assert last.held_out_loss == pytest.approx(expected, rel=1e-6)
         assert events[-1].held_out_after == pytest.approx(min(expected, events[-1].held_out_before))

@@ -158,9 +158,7 @@ def test_a_batch_that_cannot_be_cut_further_says_so_and_keeps_its_state(cpu, mon
         with pytest.raises(MemoryCeilingError, match="at all"):
             list(trainer.run())
         state = trainer.state()
-        assert state.numbers["step"] == 3 and any(
-            array.any() for name, array in state.arrays.items() if "moment" in name
-        )
+        assert state.numbers.step == 3 and any(array.any() for name, array in state.arrays.items() if "moment" in name)
         trainer.close()
 
 

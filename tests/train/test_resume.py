@@ -1,15 +1,17 @@
 """A run that is interrupted and goes on gives the same as one that never was."""
 
 import json
+import math
 from itertools import count
 
 import numpy as np
 import pytest
 
 from engine.errors import InputError
+from engine.train.evaluation import Measured
 from engine.train.events import EvaluationEvent, StepEvent
 from engine.train.trainer import Trainer
-from engine.train.trainer_state import TrainerState
+from engine.train.trainer_state import RunNumbers, TrainerState
 from tests.model.tiny import open_model
 from tests.train.test_trainer import OPTIONS, tokens
 
@@ -37,6 +39,21 @@ def test_resumed_equals_uninterrupted_on_webgpu(webgpu):
     check_resumed("vocabulary", 5, webgpu)
 
 
+def through_json(numbers: RunNumbers) -> RunNumbers:
+    return RunNumbers.from_json(json.loads(json.dumps(numbers.to_json())))
+
+
+def test_numbers_come_back_from_json_as_they_were():
+    """Also those that JSON has no number for; what another version wrote is refused by name."""
+    numbers = RunNumbers(
+        step=3, held_out_before=1.5, best_measured=(Measured((1.5, 2.5), (4, 5)),), health={"told": []}
+    )
+    assert through_json(numbers) == numbers and numbers.changed_best == math.inf
+    for odd in ({**numbers.to_json(), "pace": 1}, {k: v for k, v in numbers.to_json().items() if k != "elapsed"}):
+        with pytest.raises(ValueError, match=r"pace|elapsed"):
+            RunNumbers.from_json(odd)
+
+
 def check_resumed(mode, cut, device):
     options = OPTIONS.changed(mode=mode, rank=2, insight_interval=4, recompute=1)
     with open_model(device) as model:
@@ -50,7 +67,7 @@ def check_resumed(mode, cut, device):
         while trainer.step < cut:
             first += trainer.advance()
         state = trainer.state()
-        state = TrainerState({k: v.copy() for k, v in state.arrays.items()}, json.loads(json.dumps(state.numbers)))
+        state = TrainerState({k: v.copy() for k, v in state.arrays.items()}, through_json(state.numbers))
         trainer.close()
     with open_model(device) as model:
         trainer = Trainer(model, batches(model, cut), [tokens(model, 99)], options, token_ids=IDS)
@@ -68,7 +85,7 @@ def test_a_state_of_another_mode_is_refused_by_name(cpu):
         state = trainer.state()
         trainer.close()
         trainer = Trainer(model, batches(model, 0), [tokens(model)], OPTIONS)
-        with pytest.raises(InputError, match="does not fit"):
+        with pytest.raises(InputError, match="does not match"):
             trainer.restore(state)
         trainer.close()
 
@@ -86,8 +103,8 @@ def test_what_was_saved_goes_on_with_the_same_parts_and_the_same_best(changed, c
         events = []
         while trainer.step < step:
             events += trainer.advance()
-            if trainer.step == 3 and trainer._bench.fit.micro_batches == 1:
-                trainer._bench.cut_as(1, 2)
+            if trainer.step == 3 and trainer._fitted.fit.micro_batches == 1:
+                trainer._fitted.split_as(1, 2)
         return events
 
     with open_model(cpu) as model:
@@ -101,9 +118,9 @@ def test_what_was_saved_goes_on_with_the_same_parts_and_the_same_best(changed, c
         trainer.close()
     with open_model(cpu) as model:
         trainer = trainer_of(model, 5)
-        trainer.restore(TrainerState(state.arrays, json.loads(json.dumps(state.numbers))))
-        assert (trainer._bench.fit.micro_batches, trainer._bench.fit.recompute) == (2, 2)
-        assert trainer._health.state() == state.numbers["health"] and len(state.numbers["health"]["norms"]) == 5
+        trainer.restore(TrainerState(state.arrays, through_json(state.numbers)))
+        assert (trainer._fitted.fit.micro_batches, trainer._fitted.fit.recompute) == (2, 2)
+        assert trainer._health.state() == state.numbers.health and len(state.numbers.health["norms"]) == 5
         second = list(trainer.run())
         trainer.close()
     assert sorted(numbers_of(first + second)) == sorted(numbers_of(whole))

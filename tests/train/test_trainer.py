@@ -8,6 +8,7 @@ import pytest
 
 from engine.errors import InputError
 from engine.model.step import StepResult
+from engine.train.evaluation import Evaluation
 from engine.train.events import EvaluationEvent, FinishedEvent, NoteEvent, PlanEvent, StepEvent
 from engine.train.fitted_step import FittedStep
 from engine.train.options import TrainingOptions
@@ -32,12 +33,20 @@ def tokens(model, seed: int = 0, rows: int = BATCH, length: int = LENGTH) -> Tok
 
 
 def trained(model, options, train_on=0, measure_on=0):
-    """All events of a run that repeats one batch, and the trainer."""
+    """All events of a run that repeats one batch."""
     trainer = Trainer(model, lambda: tokens(model, train_on), [tokens(model, measure_on)], options)
     try:
-        return list(trainer.run()), trainer
+        return list(trainer.run())
     finally:
         trainer.close()
+
+
+def loss_of(model, measure_on=0):
+    """The held-out loss of the weights as they are now."""
+    evaluation = Evaluation(model, [[tokens(model, measure_on)]])
+    while not evaluation.advance():
+        pass
+    return evaluation.measured[0].loss
 
 
 def of(events, kind):
@@ -46,20 +55,20 @@ def of(events, kind):
 
 def test_a_run_plans_evaluates_before_and_regularly_and_ends_with_the_best(device):
     with open_model(device) as model:
-        events, trainer = trained(model, OPTIONS)
+        events = trained(model, OPTIONS)
         assert isinstance(events[0], PlanEvent)
         assert [e.step for e in of(events, EvaluationEvent)] == [0, 3, 6, 9, 12]
         assert [e.step for e in of(events, StepEvent)] == list(range(1, 13))
         finished = events[-1]
         assert isinstance(finished, FinishedEvent) and finished.reason == "all steps done"
         assert finished.held_out_after < finished.held_out_before and not finished.rolled_back
-        assert trainer.held_out_loss() == pytest.approx(finished.held_out_after, rel=1e-5)
+        assert loss_of(model) == pytest.approx(finished.held_out_after, rel=1e-5)
 
 
 def test_training_that_makes_held_out_code_worse_ends_with_the_starting_weights(device):
     with open_model(device) as model:
         before = {name: model.parameters[name] for name in model.parameters}
-        events, _ = trained(model, OPTIONS.changed(learning_rate=0.5, warm_up=0), train_on=1, measure_on=2)
+        events = trained(model, OPTIONS.changed(learning_rate=0.5, warm_up=0), train_on=1, measure_on=2)
         assert events[-1].rolled_back and events[-1].best_step == 0
         assert any("starting weights" in note.text for note in of(events, NoteEvent))
         for name, array in before.items():
@@ -70,7 +79,7 @@ def test_training_that_makes_held_out_code_worse_ends_with_the_starting_weights(
 def test_a_mode_changes_only_what_it_trains(mode, cpu):
     with open_model(cpu) as model:
         before = {name: model.parameters[name] for name in model.parameters}
-        events, _ = trained(model, OPTIONS.changed(mode=mode, rank=2))
+        events = trained(model, OPTIONS.changed(mode=mode, rank=2))
         assert not events[-1].rolled_back
         rows = slice(model.config.time_step_rank, None)
         for name, array in before.items():
@@ -84,7 +93,7 @@ def test_a_mode_changes_only_what_it_trains(mode, cpu):
 def test_early_stopping_says_so(cpu):
     with open_model(cpu) as model:
         options = OPTIONS.changed(patience=1, learning_rate=0.5, warm_up=0)
-        events, _ = trained(model, options, train_on=1, measure_on=2)
+        events = trained(model, options, train_on=1, measure_on=2)
         assert events[-1].reason == "no longer improving" and events[-1].step < options.steps
         assert any("over-fitting" in note.text for note in of(events, NoteEvent))
 
@@ -122,7 +131,7 @@ def skipping(monkeypatch, *numbers):
 def test_each_step_that_is_skipped_halves_the_rate_and_one_that_is_not_begins_the_count_anew(cpu, monkeypatch):
     skipping(monkeypatch, 2, 3, 5, 6)
     with open_model(cpu) as model:
-        events, _ = trained(model, OPTIONS.changed(schedule="constant", warm_up=0))
+        events = trained(model, OPTIONS.changed(schedule="constant", warm_up=0))
     shares = [step.learning_rate / OPTIONS.learning_rate for step in of(events, StepEvent)]
     assert shares == [1, 1, 1 / 2, 1 / 4, 1 / 4, 1 / 8] + [1 / 16] * 6
     assert [note.step for note in of(events, NoteEvent) if note.cause == "not finite"] == [2, 3, 5, 6]
@@ -132,9 +141,9 @@ def test_each_step_that_is_skipped_halves_the_rate_and_one_that_is_not_begins_th
 def test_three_skipped_steps_in_a_row_end_with_the_best_weights_before_them(cpu, monkeypatch):
     skipping(monkeypatch, 4, 5, 6)
     with open_model(cpu) as model:
-        events, trainer = trained(model, OPTIONS)
+        events = trained(model, OPTIONS)
         assert events[-1].step == 6 and events[-1].best_step == 3 and "not finite" in events[-1].reason
-        assert trainer.held_out_loss() == of(events, EvaluationEvent)[1].held_out_loss < events[-1].held_out_before
+        assert loss_of(model) == of(events, EvaluationEvent)[1].held_out_loss < events[-1].held_out_before
 
 
 def test_held_out_loss_that_is_not_finite_is_never_the_best(cpu, monkeypatch):
@@ -180,7 +189,7 @@ def test_a_low_ceiling_makes_the_micro_batch_smaller_instead_of_failing(cpu):
         smaller = sum(model.estimate("full", 2, LENGTH, 4).values())
         assert smaller < whole
         cpu.ledger.ceiling = smaller + 100_000  # and some for the evaluation
-        events, _ = trained_with(model, options)
+        events = trained_with(model, options)
         assert 1 < events[0].micro_batches <= 4
         assert isinstance(events[-1], FinishedEvent)
 
@@ -188,7 +197,7 @@ def test_a_low_ceiling_makes_the_micro_batch_smaller_instead_of_failing(cpu):
 def trained_with(model, options):
     trainer = Trainer(model, lambda: tokens(model, rows=options.batch_size), [tokens(model)], options)
     try:
-        return list(trainer.run()), trainer
+        return list(trainer.run())
     finally:
         trainer.close()
 
