@@ -22,7 +22,8 @@ from engine.session import session as session_module
 from engine.train.saved_run import load_run
 from tests.session.small_repository import OPTIONS, save_base, write_file
 
-LONGEST = 0.4  # seconds that a run is left alone
+EARLY_SHARE = 0.3  # of the kills, at any moment before the first loss; the others after some losses
+MOST_LOSSES = 12  # that a run is given before it is killed
 PLAN_OPTIONS = OPTIONS.changed(steps=30, evaluations=10, mode="vocabulary", rank=2)
 
 
@@ -59,6 +60,29 @@ def fork(folder: Path, log: Path) -> int:
     return child
 
 
+def killed(child: int, log: Path, draw: random.Random) -> bool:
+    """Kill a child at a random point of its work, which does not depend on the machine; False if it ended before."""
+    before = written(log)
+    if draw.random() < EARLY_SHARE:
+        time.sleep(draw.uniform(0.0, Preparing.seconds))
+    else:
+        wanted, began = before + draw.randrange(2, MOST_LOSSES), time.monotonic()
+        while written(log) < wanted and not os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if written(log) == before:
+                Preparing.seconds = time.monotonic() - began
+            time.sleep(0.0005)
+        time.sleep(draw.uniform(0.0, 0.01))  # somewhere in what comes after that loss
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+class Preparing:
+    """How long the last child took until its first loss."""
+
+    seconds = 0.2
+
+
 def look(data: Path, verified: set[str]) -> list[str]:
     """What is wrong with the state that a killed run left; a checkpoint that was whole once stays so."""
     store = CheckpointStore(data / "checkpoints")
@@ -73,6 +97,11 @@ def look(data: Path, verified: set[str]) -> list[str]:
         else:
             load_run(data / "runs", info.run)
     return wrong
+
+
+def written(log: Path) -> int:
+    """Whole lines of a log."""
+    return log.read_bytes().count(b"\n") if log.exists() else 0
 
 
 def lines_of(log: Path) -> list[list]:
@@ -95,11 +124,7 @@ def main(folder: Path, seed: int, kills: int) -> None:
     draw, done, resumed, wrong, verified = random.Random(seed), 0, 0, [], set()
     while done < kills and not wrong:
         resumed += bool(interrupted_runs(data / "runs"))
-        child = fork(folder, log)
-        time.sleep(draw.uniform(0.0, LONGEST))
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        done += os.WIFSIGNALED(status)
+        done += killed(fork(folder, log), log, draw)
         wrong = look(data, verified)
     if not wrong:
         os.waitpid(fork(folder, log), 0)  # one that is left alone ends as if nothing had been

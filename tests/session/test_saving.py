@@ -1,5 +1,6 @@
 """What a run writes on its way: progress in the background, snapshots for the timeline, and words where that fails."""
 
+import math
 import os
 import threading
 from dataclasses import replace
@@ -42,18 +43,17 @@ def always(monkeypatch):
 def test_progress_is_written_by_another_thread_and_at_the_first_evaluation(
     repository, data_folder, tiny_base, cpu, monkeypatch
 ):
+    writers, plain = [], session_module.save_run
+
+    def save(*arguments):
+        writers.append(threading.current_thread())
+        plain(*arguments)
+
+    monkeypatch.setattr(session_module, "SAVE_SECONDS", math.inf)
+    monkeypatch.setattr(session_module, "save_run", save)
     session = Session(SessionPlan(repository, data_folder, OPTIONS, tiny_base.id), cpu)
-    writers = []
-    plain = session_module.save_run
-    session_module.save_run = lambda *arguments: (
-        (writers.append(threading.current_thread()), plain(*arguments))[0] and None
-    )
-    try:
-        while not session.trainer.step:
-            session.advance()
-        session._writer.wait()
-    finally:
-        session_module.save_run = plain
+    while not session.trainer.step:
+        session.advance()
     assert len(writers) == 1 and writers[0] is not threading.main_thread()
     (info,) = interrupted_runs(data_folder / "runs")
     assert (info.run, info.step, info.steps, info.mode) == (session.run_id, 0, 6, "full")

@@ -1,7 +1,6 @@
 """Pause, stop and rest: at once, also in the middle of an evaluation, and nothing is lost by it."""
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -82,7 +81,7 @@ def test_a_stop_before_anything_was_measured_ends_at_step_0(cpu):
         assert all(np.array_equal(model.parameters[name], array) for name, array in before.items())
 
 
-def test_a_rest_is_left_for_a_stop(cpu):
+def test_a_rest_is_left_for_a_stop(cpu, monkeypatch):
     """At a duty cycle of 10 % a slow step rests for long; a stop does not wait for that."""
     with open_model(cpu) as model:
         trainer = trainer_of(model, OPTIONS.changed(duty_cycle=0.1, evaluations=1))
@@ -90,10 +89,17 @@ def test_a_rest_is_left_for_a_stop(cpu):
             trainer.advance()
         assert trainer._rest > 0
         trainer._rest = 3600.0
-        waiting = threading.Thread(target=lambda: (time.sleep(0.02), trainer.stop()))
-        waiting.start()
+        resting, wait = threading.Event(), trainer._wake.wait
+
+        def rest(seconds):
+            resting.set()
+            return wait(seconds)
+
+        monkeypatch.setattr(trainer._wake, "wait", rest)
+        stopping = threading.Thread(target=lambda: (resting.wait(), trainer.stop()))
+        stopping.start()
         events = list(trainer.run())
-        waiting.join()
+        stopping.join()
         trainer.close()
         assert events[-1].reason == "stopped" and events[-1].step == 1
 
