@@ -11,7 +11,7 @@ from app.command_line.held_out import held_out_loss
 
 def merge_checkpoints(store, arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """The JSON and the lines of what was found and saved."""
-    from engine.checkpoints.combining.comparison_side import side_of
+    from engine.checkpoints.combining.sides import side_of
 
     first, second = store.get(arguments.first), store.get(arguments.second)
     sides = side_of(store, first.id), side_of(store, second.id)
@@ -25,7 +25,11 @@ def merge_checkpoints(store, arguments: argparse.Namespace) -> tuple[dict[str, A
     }
     if arguments.dry_run:
         return content, merge_lines(None, blend, losses, bool(trials), "Nothing was saved.")
-    child, new = _saved(store, first, second, parameters, blend, losses["child"], arguments.out_name)
+    from engine.checkpoints.combining.merge import save_merge
+
+    known = {one.id for one in store.list()}
+    child = save_merge(store, first.id, second.id, parameters, arguments.out_name or "", losses["child"])
+    new = child.id not in known
     content["child"] = as_json(child)
     return content, merge_lines(child, blend, losses, bool(trials), "Saved" if new else "Was saved before")
 
@@ -65,22 +69,3 @@ def _weight(text: str) -> float:
         return float(text)
     except ValueError as error:
         raise CheckpointError(f"{text!r} is no weight.", 'Give a number from 0 to 1, or "loss".') from error
-
-
-def _saved(store, first, second, parameters, blend, loss: float | None, name: str | None):
-    """The child in the store, and whether it is new: the same merge under the same name is saved once."""
-    from engine.checkpoints.store.manifest import Facts
-
-    options = {"blend": {"layers": list(blend.layers), "outside": blend.outside}}
-    name = name or f"{first.name[:50]} + {second.name[:50]}"
-    parents = (first.id, second.id)
-    for known in store.list():
-        if (known.name, known.parents, known.mode, known.options) == (name, parents, "merge", options):
-            return known, False
-    facts = Facts(
-        name=name, mode="merge", parents=parents, options=options, metrics={} if loss is None else {LOSS: loss}
-    )
-    child = store.save(
-        facts, config=store.config(first.id), parameters=parameters, tokenizer=store.tokenizer_path(first.id)
-    )
-    return child, True

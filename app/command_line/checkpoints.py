@@ -161,7 +161,7 @@ def _verify(store, arguments: argparse.Namespace) -> int:
 
 def _compare(store, arguments: argparse.Namespace) -> int:
     from engine.checkpoints.combining.compare import compare
-    from engine.checkpoints.combining.comparison_side import side_of
+    from engine.checkpoints.combining.sides import side_of
 
     found = compare(side_of(store, arguments.first), side_of(store, arguments.second))
     measures = ("cosine", "relative_l2", "largest_change", "changed_share")

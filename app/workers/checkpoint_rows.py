@@ -28,6 +28,11 @@ def shown_name(manifest) -> str:
     return BUILT_IN if _is_built_in(manifest) else manifest.name
 
 
+def merge_name(store, first: str, second: str) -> str:
+    """What a merge is called if nobody names it."""
+    return " + ".join(shown_name(store.get(id))[:50] for id in (first, second))
+
+
 def _is_built_in(manifest) -> bool:
     return manifest.mode == "import" and manifest.name == STARTER
 
@@ -178,7 +183,7 @@ class _Counted(Mapping):
 def comparison_of(store, first: str, second: str, told: Callable[[int, int], None]) -> ComparisonView:
     """How far two are apart; `told` how many of how many tensors were looked at."""
     from engine.checkpoints.combining.compare import MEASURES, compare
-    from engine.checkpoints.combining.comparison_side import side_of
+    from engine.checkpoints.combining.sides import side_of
 
     names = {each.id: shown_name(each) for each in store.list()}
     side = side_of(store, first)

@@ -188,13 +188,14 @@ class FilesWorker(QObject):
     # ---- changing
 
     def _merge(self, first: str, second: str, weight: float, name: str, loss: float | None) -> MergeView:
-        from engine.checkpoints.combining.comparison_side import side_of
-        from engine.checkpoints.combining.merge import merge
+        from engine.checkpoints.combining.merge import merge, save_merge
+        from engine.checkpoints.combining.sides import side_of
 
         self.progressed.emit(0, 0, "Merging")
         sides = side_of(self._store, first), side_of(self._store, second)
         with self._writing("Merging", 4 * sides[0].config.parameter_count):
-            child = save_merge(self._store, first, second, merge(*sides, weight), weight, name, loss)
+            name = name or checkpoint_rows.merge_name(self._store, first, second)
+            child = save_merge(self._store, first, second, merge(*sides, weight), name, loss)
         self._list()
         return MergeView(first, second, weight, child.id, child.name, child_loss=loss)
 
@@ -296,23 +297,6 @@ class FilesWorker(QObject):
     def _look(self) -> None:
         if self._flag.is_raised():
             raise Cancelled
-
-
-def save_merge(store, first: str, second: str, parameters, weight: float, name: str, loss: float | None):
-    """A blend as a checkpoint with two parents."""
-    from engine.checkpoints.store.manifest import Facts
-
-    a, b = store.get(first), store.get(second)
-    blend = parameters.blend
-    facts = Facts(
-        name=name or " + ".join(checkpoint_rows.shown_name(each)[:50] for each in (a, b)),
-        mode="merge",
-        parents=(a.id, b.id),
-        options={"blend": {"layers": list(blend.layers), "outside": blend.outside}, "weight": weight},
-        metrics={} if loss is None else {checkpoint_rows.LOSS: loss},
-        data={key: a.data[key] for key in ("root",) if key in a.data},
-    )
-    return store.save(facts, config=store.config(a.id), parameters=parameters, tokenizer=store.tokenizer_path(a.id))
 
 
 def resumable_run(info) -> ResumableRun:

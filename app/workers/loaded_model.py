@@ -91,13 +91,13 @@ def load_one(store, device, id: str) -> LoadedModel:
 
 def load_blend(store, device, first: str, second: str) -> LoadedModel:
     """The first, with all that the second has otherwise kept beside it."""
-    from engine.checkpoints.combining.comparable import refuse_unlike
+    from engine.checkpoints.combining.sides import refuse_unlike
 
     loaded = load_one(store, device, first)
     try:
         a, b = _Side.of(store, first), _Side.of(store, second)
         if first != STARTER and second != STARTER:
-            from engine.checkpoints.combining.comparison_side import side_of
+            from engine.checkpoints.combining.sides import side_of
 
             refuse_unlike(side_of(store, first), side_of(store, second), "blended")
         loaded._sides = _differing(a, b)

@@ -23,7 +23,6 @@ from app.workers import checkpoint_rows
 from app.workers.cancellation import CancelledTickets, Flag
 from app.workers.completing import CompletionWorker
 from app.workers.failures import Cancelled, failure_from
-from app.workers.files import save_merge
 from app.workers.open_device import OpenDevice
 from engine.errors import CodecoilError, CorpusError
 
@@ -201,16 +200,19 @@ class MeasuringWorker(QObject):
         self.answered.emit("try_blend", MergeView(first, second, weight, "", "", *losses))
 
     def _merge(self, first: str, second: str, weight: float, name: str, repository: str) -> None:
+        from engine.checkpoints.combining.merge import save_merge
+
         result = self._blended(first, second, weight, repository)
         store = self._workbench.store
-        child = save_merge(store, first, second, result.parameters, weight, name, result.child_loss)
+        name = name or checkpoint_rows.merge_name(store, first, second)
+        child = save_merge(store, first, second, result.parameters, name, result.child_loss)
         losses = (result.first_loss, result.second_loss, result.child_loss)
         self.store_changed.emit()
         self.answered.emit("merge", MergeView(first, second, weight, child.id, child.name, *losses))
 
     def _blended(self, first: str, second: str, weight: float, repository: str):
-        from engine.checkpoints.combining.comparison_side import side_of
         from engine.checkpoints.combining.merge import merge, try_blend
+        from engine.checkpoints.combining.sides import side_of
 
         store = self._workbench.store
         sides = side_of(store, first), side_of(store, second)

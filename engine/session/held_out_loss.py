@@ -50,8 +50,7 @@ class HeldOutLoss:
         self._model = Model(store.config(checkpoint), device)
 
     def __call__(self, parameters: Mapping[str, np.ndarray]) -> float:
-        for name, array in parameters.items():
-            self._model.parameters[name] = array
+        self._model.parameters.fill(parameters)
         evaluation = Evaluation(self._model, [self._windows])
         while not evaluation.advance():
             if self._cancelled():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from app.command_line import FAILED, REFUSED, main
+from app.command_line.model_choice import newest_for
 from engine.checkpoints.store.delta import make_delta
 from engine.checkpoints.store.manifest import Facts
 from engine.checkpoints.store.store import CheckpointStore
@@ -146,6 +147,17 @@ def test_merge_without_measuring(ask, say, store, filled):
     store.save(Facts(name="stranger", mode="base"), config=CONFIG, parameters=stranger)
     assert "not trained from the same weights" in say("merge", "first", "stranger", code=REFUSED)
     assert "has to measure" in say("merge", "first", "second", "--search", "4", code=REFUSED)
+
+
+def test_a_merge_is_found_by_the_folder_that_its_parents_learned(ask, store, filled, tmp_path):
+    parts = {"config": CONFIG, "parameters": store.load_parameters("base"), "tokenizer": store.tokenizer_path("base")}
+    for name in ("here", "there"):
+        facts = Facts(name=name, mode="full", parents=(filled["base"],), data={"root": str(tmp_path / name)})
+        store.save(facts, **parts)
+    assert ask("merge", "here", "there")["child"]["data"] == {"root": str(tmp_path / "here")}
+    assert ask("merge", "first", "there")["child"]["data"] == {"root": str(tmp_path / "there")}
+    newest = newest_for(store.list(), tmp_path / "here" / "file.py")
+    assert newest.parents == (store.get("here").id, store.get("there").id)
 
 
 def test_merge_with_losses_measured(ask, say, store, filled, tmp_path):

@@ -18,9 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.checkpoints.combining.comparable import Side, refuse_unlike
 from engine.checkpoints.combining.compare import layer_and_kind
+from engine.checkpoints.combining.sides import Side, refuse_unlike
+from engine.checkpoints.store.manifest import BEST_METRIC, Facts, Manifest
 from engine.checkpoints.store.spans import by_rows
+from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
 from engine.option_info import number_problem
@@ -178,6 +180,34 @@ def search_blend(
         if measured.best is before:
             step = max(step * SHRINK, LEAST_STEP)
     return measured.result(measured.best)
+
+
+def save_merge(
+    store: CheckpointStore, first: str, second: str, child: BlendedParameters, name: str = "", loss: float | None = None
+) -> Manifest:
+    """The child as a checkpoint with two parents; the same merge under the same name is saved once.
+
+    It belongs to the folder that its parents learned, so that it is found there like them. `loss`: its held-out loss,
+    if it was measured.
+    """
+    parents = store.get(first), store.get(second)
+    roots = [parent.data["root"] for parent in parents if "root" in parent.data]
+    facts = Facts(
+        name=name or " + ".join(parent.name[:50] for parent in parents),
+        mode="merge",
+        parents=tuple(parent.id for parent in parents),
+        options={"blend": {"layers": list(child.blend.layers), "outside": child.blend.outside}},
+        metrics={} if loss is None else {BEST_METRIC: loss},
+        data={"root": roots[0]} if roots else {},
+    )
+
+    def same(known: Manifest) -> bool:
+        return all(getattr(known, key) == getattr(facts, key) for key in ("name", "mode", "parents", "options"))
+
+    if known := next(filter(same, store.list()), None):
+        return known
+    id = parents[0].id
+    return store.save(facts, config=store.config(id), parameters=child, tokenizer=store.tokenizer_path(id), same=same)
 
 
 def _moved(blend: Blend, random: np.random.Generator, step: float) -> Blend:

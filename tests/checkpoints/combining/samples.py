@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from engine.checkpoints.combining.comparable import Side
+from engine.checkpoints.combining.sides import Side
 from engine.model.config import ModelConfig
 from engine.model.initialise import initial_parameters
 

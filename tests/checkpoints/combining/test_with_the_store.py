@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from engine.checkpoints.combining.compare import compare
-from engine.checkpoints.combining.comparison_side import side_of
 from engine.checkpoints.combining.merge import merge
 from engine.checkpoints.combining.packed_models import PRECISIONS, pack_model
+from engine.checkpoints.combining.sides import side_of
 from engine.checkpoints.store.delta import make_delta
 from engine.checkpoints.store.manifest import Facts
 from engine.checkpoints.store.store import CheckpointStore
