@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.window.settings.kernel_table import VERDICT
+from app.window.settings.kernel_table import PASSED, VERDICT
 from engine.graph.kernels import KERNELS
 
 
@@ -16,7 +16,7 @@ def test_the_window_checks_the_cpu_device(open_window, qtbot):
     qtbot.waitUntil(lambda: not desktop.controller.busy, timeout=120000)
     assert desktop.controller.checks["cpu"].wrong == ()
     table = pane.kernels.table
-    assert [table.index(row, VERDICT).data() for row in range(table.rowCount())] == ["✓ ok"] * len(KERNELS)
+    assert [table.index(row, VERDICT).data() for row in range(table.rowCount())] == [PASSED] * len(KERNELS)
 
 
 def test_selftest_prints_a_line_for_every_kernel(run_program, capsys):

@@ -6,22 +6,22 @@
     Card             a surface: `Card("Loss")` has a heading row (`heading.say("raw · smoothed")`) and a `column`
     rule             a 1 px line between two parts of a card
     steady_scroll_bar
-                     a scroll bar whose room is kept, with a handle only where there is something to scroll
+                     a scroll bar that always takes its room, with a handle only when it is needed
     SectionTitle     a heading inside a card with a quiet remark (`say`)
     label            any other words, by role: text, label, body, heading, strong, title, figure, unit, badge, kernel
     set_tone         good, warn or bad for a label, badge, dot or progress bar; a word or a sign goes with it
-    ElidedLabel      one line that shortens itself (`set_words`, `words`); `middle=True` for paths
-    FigureLabel      label, large number with numerals of one width, remark: `say("642", "of 1,000")`
+    ElidedLabel      one line that elides itself (`set_words`, `words`); `middle=True` for paths
+    FigureLabel      label, large number with tabular numerals, remark: `say("642", "of 1,000")`
     dot              8 px, with a tone
-    PrimaryButton    the one action of a page; PlainButton for the others; LinkButton for words in a sentence
+    PrimaryButton    the one main action of a page; PlainButton for the others; LinkButton inside a sentence
     IconButton       an icon of resources/icons with an accessible name
     LayoutButton     a button whose face is a layout (mode cards, device cards): `role="device"` is a card to choose
     Chip             name, value, chevron; `say(value)`, `setMenu(menu)`
     Segmented        a row of words, one chosen: `chosen(key)`, `value`, `set_value(key)`
     WholeNumber, Number, Choice, Line, Switch
-                     fields: `changed`/`chosen` only when the user did it, `set_value` tells nobody
-    SearchField      words to find something by, with Ctrl+F; `settled`, `words`
-    FieldRow         name, help, control, and `complain(words)` for why a value cannot be taken
+                     fields: `changed`/`chosen` only when the user did it, never from `set_value`
+    SearchField      words to search for, reached with Ctrl+F; `settled`, `words`
+    FieldRow         name, help, control, and `complain(words)` for why a value is refused
     ProgressLine     `show_progress(done, total, words)`, `put_away()`, signal `cancelled`
     InlineMessage    `say(words, heading, kind)`, `add_button(words)`, `put_away()`; hidden until it says something
     ErrorCard        `show_failure(failure, action="Try again")`, `action_wanted`, `dismissed`, `put_away()`
@@ -35,8 +35,8 @@
 Where they are: surfaces, labels, buttons, fields, progress, messages, error_card, empty_state, file_dialog, sorting,
 key_splitter, tool_tips.
 
-What paints by itself listens to `Theme.current().restyled` (Tokens).  Whoever makes a window, a dialog or a menu of its
-own gives it the look with `Theme.current().dress` once everything is in it.  No part knows a controller.
+What paints itself listens to `Theme.current().restyled` (Tokens).  Whoever makes a window, a dialog or a menu gives it
+the look with `Theme.current().dress` once everything is in it.  No part knows a controller.
 """
 
 from app.window.parts.buttons import (

@@ -1,4 +1,4 @@
-"""Buttons: the primary one, plain ones, those that hold a layout, chips that open a menu, and a row to choose from."""
+"""Buttons: primary, plain, links, icons, buttons with a layout, chips that open a menu, and a row to choose from."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from app.window.parts.tool_tips import tip
 
 
 def keyboard_focus(root: QWidget) -> None:
-    """Buttons below `root` take the focus from the keyboard only: a ring where nobody tabbed to is noise."""
+    """Buttons below `root` take the focus from the keyboard only: a focus ring after a click is noise."""
     for button in root.findChildren(QAbstractButton):
         if button.focusPolicy() != Qt.FocusPolicy.NoFocus:
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
 
 class PlainButton(QPushButton):
-    """A button for what can be done besides.  Words as a verb; `keys` are shown in the tool tip."""
+    """A secondary action.  The words are a verb; `keys` are shown in the tool tip."""
 
     role = ""
 
@@ -52,13 +52,13 @@ class PrimaryButton(PlainButton):
 
 
 class LinkButton(PlainButton):
-    """Words in a sentence that can be pressed."""
+    """A link in a sentence."""
 
     role = "link"
 
 
 class IconButton(QToolButton):
-    """An icon with a name for those who cannot see it and a tool tip for those who can."""
+    """An icon with an accessible name and a tool tip."""
 
     def __init__(self, name: str, words: str, keys: str = "", size: int = 16) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class IconButton(QToolButton):
 
 
 class LayoutButton(QPushButton):
-    """A button whose face is a layout of labels.  As large as its layout wants, also when lines wrap."""
+    """A button whose face is a layout of labels, as large as that layout, also when lines wrap."""
 
     def __init__(self, role: str) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class LayoutButton(QPushButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def pass_clicks(self) -> None:
-        """Let the labels on the face hand the mouse to the button."""
+        """Make the labels on the face transparent to the mouse."""
         for child in self.findChildren(QLabel):
             child.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
 
@@ -104,7 +104,7 @@ class LayoutButton(QPushButton):
 
 
 class Chip(LayoutButton):
-    """A quiet name, its value in ink, and a chevron: opens the menu that it is given with `setMenu`."""
+    """A name, its value and a chevron; opens the menu given with `setMenu`."""
 
     def __init__(self, name: str, value: str = "", longest: int = 260) -> None:
         super().__init__("chip")
@@ -126,7 +126,7 @@ class Chip(LayoutButton):
         self.on_restyled(theme.tokens)
 
     def say(self, value: str, help_words: str = "") -> None:
-        """A new value; the tool tip has it whole."""
+        """Set the value; the tool tip has it in full."""
         self.value.set_words(value)
         self.setAccessibleName(f"{self.name}: {value}")
         tip(self, help_words or value)
@@ -141,12 +141,12 @@ class Chip(LayoutButton):
 
 
 class Segmented(QFrame):
-    """A row of words of which one is chosen.  Left and Right move, as in a group of radio buttons."""
+    """A row of words of which one is chosen.  Left and Right move the choice, as with radio buttons."""
 
     chosen = Signal(str)  # the key, only when the user chose
 
     def __init__(self, choices: Sequence[tuple[str, str] | tuple[str, str, str]], name: str = "") -> None:
-        """`choices`: key, words and, if there is something to say, a tool tip."""
+        """`choices`: key, words and, optionally, a tool tip."""
         super().__init__()
         self.setProperty("role", "segmented")
         self.setAccessibleName(name)
@@ -170,11 +170,11 @@ class Segmented(QFrame):
 
     @property
     def value(self) -> str:
-        """The key of the chosen one; an empty string before there is one."""
+        """The key of the chosen one, or ""."""
         return next((key for key, button in self.buttons.items() if button.isChecked()), "")
 
     def set_value(self, key: str) -> None:
-        """Choose without telling anybody."""
+        """Choose without emitting `chosen`."""
         if key in self.buttons:
             self.buttons[key].setChecked(True)
 

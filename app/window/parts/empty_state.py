@@ -1,4 +1,4 @@
-"""What a page shows when there is nothing to show yet: what it is for, and the one or two things to do about it."""
+"""What a page shows while it is empty: what it is for, and the one or two things to do about it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDTH = 460
 
 
 class EmptyState(QWidget):
-    """An icon, a heading, a sentence and its buttons, in the middle of the room there is."""
+    """An icon, a heading, a sentence and buttons, centred."""
 
     def __init__(self, icon_name: str, heading: str, words: str) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class EmptyState(QWidget):
         column.addLayout(row)
         column.addSpacing(8)
         column.addLayout(self.buttons)
-        self.below = QVBoxLayout()  # for a quiet line or a list under the buttons
+        self.below = QVBoxLayout()  # for a line or a list under the buttons
         self.below.setSpacing(6)
         column.addSpacing(8)
         column.addLayout(self.below)
@@ -61,7 +61,7 @@ class EmptyState(QWidget):
         return button
 
     def say(self, heading: str, words: str) -> None:
-        """Other words for another reason of being empty."""
+        """Other words, for another reason."""
         self.heading.setText(heading)
         self.words.setText(words)
 

@@ -1,4 +1,4 @@
-"""One card for anything that went wrong: the cause, what to do about it, and the details folded away."""
+"""One card for every error: the cause, what to do about it, and the details folded away."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ DETAILS_HEIGHT = 150
 
 
 class ErrorCard(QFrame):
-    """Hidden until something fails; the user puts it away.
+    """Hidden until something fails; stays until it is dismissed.
 
-    `action` is the words of a button that mends it, where there is one ("Use the CPU", "Try again"); pressing it says
-    `action_wanted` and leaves the rest to the page.
+    `action` is the text of a button that may fix it ("Use the CPU", "Try again"); a click emits `action_wanted`.
     """
 
     action_wanted = Signal()
@@ -78,7 +77,7 @@ class ErrorCard(QFrame):
         column.addWidget(self.details)
 
     def show_failure(self, failure: Failure, action: str = "", action_help: str = "") -> None:
-        """Fill the card and bring it up."""
+        """Fill the card and show it."""
         self.failure = failure
         self.cause.setText(failure.cause)
         self.remedy.setText(failure.remedy)
@@ -96,7 +95,7 @@ class ErrorCard(QFrame):
         self.show()
 
     def put_away(self) -> None:
-        """Hide the card; what it said no longer holds."""
+        """Hide the card: the error is over."""
         self.failure = None
         self.hide()
 

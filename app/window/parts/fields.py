@@ -1,8 +1,8 @@
 """Fields of a form: a number, a choice, a switch, a line of text, words to search for; and the row around a field,
 with its name, help and error.
 
-A field says `changed` only when the user changed it.  Whether a value is good is not the field's business: the row's
-owner hands it to a controller and shows the words that come back with `FieldRow.complain`.
+A field emits `changed` only when the user changed it.  It does not judge values: the owner of the row passes them to a
+controller and shows the answer with `FieldRow.complain`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class FieldRow(QWidget):
             tip(self.name, tool_tip)
 
     def complain(self, words: str) -> None:
-        """Say under the field why its value cannot be taken; an empty string says that it can."""
+        """Say below the field why its value is refused; "" clears that."""
         self.error.setText(f"✕ {words}" if words else "")
         self.error.setVisible(bool(words))
         set_style(self.control, "state", "wrong" if words else "")
@@ -89,7 +89,7 @@ class WholeNumber(QSpinBox):
         self.valueChanged.connect(self.on_value_changed)
 
     def set_value(self, value: int) -> None:
-        """Show a value without telling anybody."""
+        """Show a value without emitting `changed`."""
         _quietly(self, value)
 
     @Slot(int)
@@ -117,7 +117,7 @@ class Number(QDoubleSpinBox):
         self.valueChanged.connect(self.on_value_changed)
 
     def set_value(self, value: float) -> None:
-        """Show a value without telling anybody."""
+        """Show a value without emitting `changed`."""
         _quietly(self, value)
 
     @Slot(float)
@@ -143,7 +143,7 @@ def _quietly(box: QSpinBox | QDoubleSpinBox, value: float) -> None:
 
 
 def _wheel(widget: QWidget, handle, event: QWheelEvent) -> None:
-    """Scrolling a page may not change what happens to be under the mouse."""
+    """Scrolling a page must not change a field that happens to be under the mouse."""
     if widget.hasFocus():
         handle(event)
     else:
@@ -151,7 +151,7 @@ def _wheel(widget: QWidget, handle, event: QWheelEvent) -> None:
 
 
 class Choice(QComboBox):
-    """One of several, by key.  `chosen` tells the key, only when the user chose."""
+    """One of several, by key.  `chosen` is emitted only when the user chose."""
 
     chosen = Signal(str)
 
@@ -179,7 +179,7 @@ class Choice(QComboBox):
         return self.currentData() or ""
 
     def set_value(self, key: str) -> None:
-        """Choose without telling anybody."""
+        """Choose without emitting `chosen`."""
         self.setCurrentIndex(max(0, self.findData(key)))
 
     @Slot(int)
@@ -202,7 +202,7 @@ class Choice(QComboBox):
 
 
 class Line(QLineEdit):
-    """A line of text.  `changed` comes when Enter is pressed or the focus leaves, if the words are others."""
+    """A line of text.  `changed` is emitted on Enter or when the focus leaves, if the text differs."""
 
     changed = Signal(str)
 
@@ -215,7 +215,7 @@ class Line(QLineEdit):
         self.editingFinished.connect(self.on_editing_finished)
 
     def set_value(self, words: str) -> None:
-        """Show words without telling anybody."""
+        """Show text without emitting `changed`."""
         self._last = words
         self.setText(words)
 
@@ -227,7 +227,7 @@ class Line(QLineEdit):
 
 
 class SearchField(QLineEdit):
-    """`settled` once the user has stopped typing; setting the text from outside tells nobody."""
+    """Words to search for; Ctrl+F leads here from anywhere on the page.  `settled` once the user has stopped typing."""
 
     settled = Signal()
 
@@ -270,7 +270,7 @@ class SearchField(QLineEdit):
 
 
 class Switch(QAbstractButton):
-    """On or off.  The knob's place says it, and a screen reader hears it; colour only goes with it."""
+    """On or off: shown by the place of the knob, not by colour alone."""
 
     changed = Signal(bool)  # only when the user pressed it
 
@@ -284,7 +284,7 @@ class Switch(QAbstractButton):
         self.clicked.connect(self.on_clicked)
 
     def set_value(self, on: bool) -> None:
-        """Show a state without telling anybody."""
+        """Show a state without emitting `changed`."""
         self.setChecked(on)
 
     @Slot(bool)

@@ -1,4 +1,4 @@
-"""A splitter that can be moved without a mouse: its handle takes the focus, and the arrows move it."""
+"""A splitter that can be moved without a mouse: Tab reaches its handle, and the arrow keys move it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QSplitter, QSplitterHandle
 from app.theme import Theme
 
 STEP = 24  # pixels
-WIDE = 4  # of the sign that the handle has the focus
-MOVE = "Move the border between the two halves, once Tab has reached it"
+WIDE = 4  # pixels of the focus mark
+MOVE = "Move the divider, once Tab has reached it"
 
 
 class KeyHandle(QSplitterHandle):
@@ -21,9 +21,9 @@ class KeyHandle(QSplitterHandle):
         self._is_upright = splitter.orientation() == Qt.Orientation.Horizontal
         self.help_keys = ((MOVE, "←, →" if self._is_upright else "↑, ↓"),)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setAccessibleName("Border between the two halves")
+        self.setAccessibleName("Divider")
         arrows = "left and right" if self._is_upright else "up and down"
-        self.setAccessibleDescription(f"The {arrows} arrows move it.")
+        self.setAccessibleDescription(f"Move it with the {arrows} arrow keys.")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         back, on = (Qt.Key.Key_Left, Qt.Key.Key_Right) if self._is_upright else (Qt.Key.Key_Up, Qt.Key.Key_Down)

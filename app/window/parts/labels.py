@@ -1,4 +1,4 @@
-"""Words on a page: labels by role, titles, figures with numerals of one width, and a line that shortens itself."""
+"""Text on a page: labels by role, titles, figures with tabular numerals, and a line that elides itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NOTHING = "–"
 
 
 def label(text: str = "", role: str = "text", tone: str = "", wrap: bool = False) -> QLabel:
-    """A label; `role` and `tone` are those of the stylesheet.  Plain text: a driver's name is never read as markup."""
+    """A label; `role` and `tone` are those of the stylesheet.  Plain text: a driver's name is no markup."""
     result = QLabel(text)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setProperty("role", role)
@@ -33,14 +33,14 @@ def set_style(widget: QWidget, name: str, value: str) -> None:
 
 
 def dot(tone: str = "") -> QLabel:
-    """An 8 px dot; a word stands beside it always."""
+    """An 8 px dot; there is always a word beside it."""
     result = label("", "dot", tone)
     result.setFixedSize(8, 8)
     return result
 
 
 class PageTitle(QWidget):
-    """The name of a page, one line under it that says where things stand, and room on the right for a control."""
+    """The name of a page, a line below it for the current state, and room for controls on the right."""
 
     def __init__(self, title: str, subtitle: str = "") -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class PageTitle(QWidget):
         column.setSpacing(4)
         self.title = label(title, "title")
         self.subtitle = label(subtitle, "text", wrap=True)
-        self.subtitle.setMinimumHeight(18)  # a line's height also while there is nothing to say
+        self.subtitle.setMinimumHeight(18)  # a line's height also while it is empty
         column.addWidget(self.title)
         column.addWidget(self.subtitle)
         self.row.addLayout(column, 1)
@@ -63,7 +63,7 @@ class PageTitle(QWidget):
 
 
 class SectionTitle(QWidget):
-    """The heading inside a card, a quiet remark on the right, and room for a control after it."""
+    """The heading of a card, a remark on the right, and room for controls after it."""
 
     def __init__(self, title: str, remark: str = "") -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class FigureLabel(QWidget):
         column.addStretch(1)
 
     def say(self, number: str = NOTHING, remark: str = "", tone: str = "") -> None:
-        """New words; `tone` colours the remark (good, warn, bad)."""
+        """Set number and remark; `tone` colours the remark (good, warn, bad)."""
         self.number.setText(number)
         self.setAccessibleName(f"{self.heading.text()}: {number} {remark}".rstrip())
         set_tone(self.remark, tone)
@@ -135,9 +135,9 @@ class FigureLabel(QWidget):
 
 
 class ElidedLabel(QLabel):
-    """One line that takes the room it is given and ends in "…" where that is too little; the tool tip has it whole.
+    """One line that is elided where there is too little room; the tool tip has it in full.
 
-    `middle` takes the letters out of the middle: for paths, whose end says most.
+    `middle` elides in the middle: for paths, whose end says most.
     """
 
     def __init__(self, words: str = "", role: str = "text", middle: bool = False) -> None:
@@ -153,11 +153,10 @@ class ElidedLabel(QLabel):
 
     @property
     def words(self) -> str:
-        """All of it, also what is not shown."""
+        """The full text."""
         return self._words
 
     def set_words(self, words: str) -> None:
-        """New words."""
         self._words = words
         self.setAccessibleName(words)
         self.updateGeometry()

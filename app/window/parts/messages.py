@@ -1,4 +1,4 @@
-"""Messages in the page itself, where a dialog would stand in the way: one line, and what can be done about it."""
+"""Messages in the page itself, where a dialog would be in the way: one line, and what can be done about it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIGNS = {"plain": "info", "accent": "info", "warn": "warning", "error": "warning
 
 
 class InlineMessage(QFrame):
-    """Hidden until it says something.  The sign and the words carry the meaning, the border's colour goes with them."""
+    """Hidden until it says something.  Icon and text carry the meaning; the colour of the border only adds to it."""
 
     dismissed = Signal()
 
@@ -32,7 +32,7 @@ class InlineMessage(QFrame):
         self.row.addWidget(self._sign)
         self.row.addWidget(self.heading)
         self.row.addWidget(self.words, 1)
-        self.close_button = IconButton("close", "Put this message away")
+        self.close_button = IconButton("close", "Dismiss")
         self.close_button.clicked.connect(self.on_close_clicked)
         self.row.addWidget(self.close_button)
         self.close_button.setVisible(closable)
@@ -59,7 +59,7 @@ class InlineMessage(QFrame):
         self.show()
 
     def put_away(self) -> None:
-        """Hide it; what it said no longer holds."""
+        """Hide it: it no longer holds."""
         self.hide()
 
     @Slot()

@@ -1,4 +1,4 @@
-"""Progress: what is being done, how far it is, and the way to end it."""
+"""Progress: what is being done, how far it has got, and a button to cancel it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.window.parts.labels import ElidedLabel, label
 
 
 class ProgressLine(QWidget):
-    """Words and a count above a bar, Cancel beside it.  Hidden until something runs."""
+    """Words and a count above a bar, and Cancel.  Hidden until something runs."""
 
     cancelled = Signal()
 
@@ -37,7 +37,7 @@ class ProgressLine(QWidget):
         self.hide()
 
     def show_progress(self, done: int, total: int, words: str, cancellable: bool = True) -> None:
-        """How far it is; a `total` of 0 says that nobody knows how much there is."""
+        """How far it has got; a `total` of 0 means that it is not known."""
         self.words.set_words(words)
         self.bar.setRange(0, max(0, total))
         self.bar.setValue(min(done, total))
@@ -49,7 +49,6 @@ class ProgressLine(QWidget):
             self.show()
 
     def put_away(self) -> None:
-        """It is over."""
         self.hide()
 
     @Slot()

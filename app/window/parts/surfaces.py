@@ -50,7 +50,7 @@ def rule() -> QFrame:
 
 
 def steady_scroll_bar(view: QAbstractScrollArea) -> None:
-    """A scroll bar that is always there, so that columns keep their width; its handle only where there is more."""
+    """A scroll bar that always takes its room, so that columns keep their width; a handle only when it is needed."""
     view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
     bar = view.verticalScrollBar()
     bar.rangeChanged.connect(lambda low, high: bar.setEnabled(high > low))
@@ -58,7 +58,7 @@ def steady_scroll_bar(view: QAbstractScrollArea) -> None:
 
 
 class PageColumn(QScrollArea):
-    """What a page puts its cards into (`column`): scrolls up and down where the window is too low, never sideways."""
+    """The column that a page puts its cards into; scrolls vertically where the window is too low, never sideways."""
 
     edge = EDGE  # right of the cards; a scroll bar stands in it
 
@@ -79,7 +79,7 @@ class PageColumn(QScrollArea):
 
     @Slot(int, int)
     def on_range_changed(self, _low: int, high: int) -> None:
-        """Cards keep their right edge when the scroll bar comes and goes."""
+        """Keep the right edge of the cards when the scroll bar appears or disappears."""
         margins = self.column.contentsMargins()
         margins.setRight(self.edge - (BAR if high > 0 else 0))
         self.column.setContentsMargins(margins)

@@ -1,4 +1,4 @@
-"""Tool tips: plain words, wrapped at a readable width, with the keys that do the same."""
+"""Tool tips: plain text, wrapped at a readable width, with the keys that do the same."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ WIDE = 60  # characters; longer words are wrapped
 
 
 def tip_words(words: str, keys: str = "") -> str:
-    """The tool tip for `words`; what looks like markup in them is shown as it is."""
+    """The tool tip for `words`; what looks like markup is shown as it is."""
     shown = f"{words} ({QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)})" if keys else words
     if max(map(len, shown.splitlines()), default=0) <= WIDE:
         return shown if "<" not in shown else f"<span>{_escaped(shown)}</span>"
-    # Qt wraps only what it takes for rich text, and minds the width of tables only.
+    # Qt wraps rich text only, and respects a width only on tables.
     return f'<table width="340"><tr><td>{_escaped(shown)}</td></tr></table>'
 
 

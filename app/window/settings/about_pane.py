@@ -1,4 +1,4 @@
-"""About: the versions of what runs, where the state is kept, and whose fonts these are."""
+"""About: versions, the data folder, and the licences of the fonts."""
 
 from __future__ import annotations
 
@@ -28,19 +28,17 @@ LIBRARIES = (
 
 
 def versions(folder: Path) -> list[tuple[str, str]]:
-    """Name and version of everything that matters for a report."""
+    """Name and version of everything that matters for a bug report."""
     rows = [("Codecoil", VERSION), ("Python", platform.python_version()), ("Qt", qVersion())]
     for name, distribution in LIBRARIES:
         try:
             rows.append((name, metadata.version(distribution)))
         except metadata.PackageNotFoundError:
             rows.append((name, "unknown"))
-    return [*rows, ("System", platform.platform(terse=True)), ("State is kept in", str(folder))]
+    return [*rows, ("System", platform.platform(terse=True)), ("Data folder", str(folder))]
 
 
 class AboutPane(PageColumn):
-    """One card."""
-
     def __init__(self, application: Application) -> None:
         super().__init__()
         self.column.setContentsMargins(20, 0, 20, 18)
@@ -53,7 +51,7 @@ class AboutPane(PageColumn):
         names.setSpacing(2)
         names.addWidget(label("Codecoil", "title"))
         names.addWidget(label("Adapts a small code model to your repository, on your own machine."))
-        self.copy_button = PlainButton("Copy versions", "For a report")
+        self.copy_button = PlainButton("Copy versions", "For a bug report")
         self.copy_button.clicked.connect(self.on_copy_clicked)
         top.addWidget(self._mark)
         top.addLayout(names, 1)
@@ -71,7 +69,7 @@ class AboutPane(PageColumn):
             grid.addWidget(words, i, 1)
         card.column.addLayout(grid)
         card.column.addWidget(rule())
-        offline = "No account, no telemetry, no upload: Codecoil opens no network connection by itself."
+        offline = "No account, no telemetry, no upload: Codecoil never opens a network connection on its own."
         fonts = "Set in Inter and JetBrains Mono, both under the SIL Open Font License 1.1."
         for words in (offline, fonts):
             card.column.addWidget(label(words, "label", wrap=True))

@@ -1,4 +1,4 @@
-"""The check of the device in use: the button that starts it, figures while it runs, one line on how it ended."""
+"""The check of the device in use: the button that starts it, figures while it runs, one line for the result."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ TICK = 100  # milliseconds between two readings of the clock
 
 
 class CheckCard(QFrame):
-    """Runs on whatever device is in use."""
-
     def __init__(self, controller: EngineController) -> None:
         super().__init__()
         self.setProperty("card", "plain")
@@ -44,13 +42,13 @@ class CheckCard(QFrame):
         row.setSpacing(24)
         self.kernels = FigureLabel("Kernels checked", 112)
         self.wrong = FigureLabel("Wrong", 56)
-        self.closest = FigureLabel("Largest share of its limit", 170, "kernel", 190)
+        self.closest = FigureLabel("Closest to its limit", 170, "kernel", 190)
         self.elapsed = FigureLabel("Time", 64)
         for figure in (self.kernels, self.wrong, self.elapsed, self.closest):
             row.addWidget(figure)
         row.addStretch(1)
         self.cancel_button = QPushButton("Cancel")
-        self.cancel_button.setToolTip("Ends the check after the kernel it is at")
+        self.cancel_button.setToolTip("Stops the check after the current kernel")
         self.cancel_button.setAccessibleName("Cancel the check")
         self.cancel_button.clicked.connect(self._controller.cancel)
         self.check_button = QPushButton("Check this device")
@@ -84,7 +82,7 @@ class CheckCard(QFrame):
         self.cancel_button.setEnabled(phase == "checking")
         self.check_button.setVisible(not running)
         self.check_button.setEnabled(phase == "ready" and self._controller.in_use is not None)
-        if had_focus:  # the one that was pressed is gone; without this the focus would jump to some other control
+        if had_focus:  # the button that was pressed is hidden: the focus would jump to some other control
             (self.cancel_button if running else self.check_button).setFocus()
         if not running and self._controller.in_use is not None:
             self._show_last()
@@ -121,14 +119,14 @@ class CheckCard(QFrame):
     # ---- what is shown
 
     def _show_last(self) -> None:
-        """The last check of the device in use, or that there was none."""
+        """Show the last check of the device in use, or that there was none."""
         last = self._controller.checks.get(self._controller.in_use.name)
         self._total = len(self._controller.found.kernels)
         self._done = list(last.checks) if last else []
         self._show_figures(last.seconds if last else None)
         if last is None:
             self._say(
-                f"Runs all {self._total} kernels, the small programs that a model is computed with, on "
+                f"Runs all {self._total} kernels, the small programs that compute a model, on "
                 f"{self._controller.in_use.name} {self._against()}."
             )
         elif last.wrong:
@@ -136,12 +134,12 @@ class CheckCard(QFrame):
             self._say(f"✕ {len(last.wrong)} of {len(last.checks)} kernels give wrong numbers: {names}.", "bad")
         elif last.cancelled:
             count = f"{len(last.checks)} of {self._total} kernels"
-            self._say(f"Cancelled after {count}. Those were within their limits.", "warn")
+            self._say(f"Cancelled after {count}, all within their limits.", "warn")
         else:
             self._say(f"✓ All {len(last.checks)} kernels are within their limits.", "good")
 
     def _against(self) -> str:
-        """What a check compares with; the CPU device is what the others are compared with."""
+        """What a check compares with: the CPU device, and for that one a reference."""
         other = "a float64 reference" if self._controller.in_use.kind == "cpu" else "the CPU device"
         return f"and compares every number with {other}"
 

@@ -1,4 +1,4 @@
-"""The devices of this machine as cards: what each one is, which one is in use, and what its last check said."""
+"""The devices of this machine as cards: what each is, which one is in use, and the result of its last check."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GAP = 14
 
 
 class DeviceCard(LayoutButton):
-    """One device.  Pressing it puts the device to use."""
+    """One device; a click uses it."""
 
     def __init__(self, info) -> None:
         super().__init__("device")
@@ -50,19 +50,19 @@ class DeviceCard(LayoutButton):
         self.show_automatic(False)
 
     def show_in_use(self, in_use: bool) -> None:
-        """Mark the card; the word goes with the border."""
+        """Mark the card, by a word and a border."""
         self.setChecked(in_use)
         self._badge.setVisible(in_use)
 
     def show_automatic(self, is_automatic: bool) -> None:
-        """Mark the card that is taken where the user leaves it to Codecoil."""
+        """Mark the device that Codecoil chooses automatically."""
         self._automatic.setVisible(is_automatic)
-        automatically = ", taken automatically" if is_automatic else ""
+        automatically = ", the automatic choice" if is_automatic else ""
         what = f"Use {self.info.description}, {self.info.backend}, {kind_words(self.info.kind)}"
         self.setAccessibleName(what + automatically)
 
     def show_check(self, check: CheckEnded | None) -> None:
-        """What the last check of this device said."""
+        """The result of the last check of this device."""
         if check is None:
             words, tone = "not checked yet", ""
         elif check.wrong:
@@ -77,7 +77,7 @@ class DeviceCard(LayoutButton):
 
 
 class DeviceCards(QWidget):
-    """All cards, in as many columns as fit."""
+    """All cards, in as many columns as there is room for."""
 
     def __init__(self, controller: EngineController) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class DeviceCards(QWidget):
 
     @Slot()
     def on_devices_changed(self) -> None:
-        """Other devices, other cards."""
+        """A card for each device."""
         for old in self.cards:
             self._group.removeButton(old)
             self._grid.removeWidget(old)
@@ -137,7 +137,7 @@ class DeviceCards(QWidget):
 
 
 def tool_tip(info) -> str:
-    """Everything that is known of a device."""
+    """Everything that is known about a device."""
     lines = [f"{info.name}: {info.description}"]
     if info.driver:
         lines.append(f"driver: {info.driver}")

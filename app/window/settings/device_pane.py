@@ -1,4 +1,4 @@
-"""Where Codecoil can compute, which device it uses and why, the race between them, and a check of their numbers."""
+"""Where Codecoil can compute, which device it uses and why, the race between devices, and a check of their numbers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ TABLE_HEIGHT = 230  # the least; it takes all the height that is left
 
 
 class DevicePane(PageColumn):
-    """Scrolls when the window is too low for all of it."""
-
     def __init__(self, application: Application) -> None:
         super().__init__()
         self._controller = controller = application.engine
@@ -28,7 +26,7 @@ class DevicePane(PageColumn):
         row = QHBoxLayout()
         row.setSpacing(10)
         self.subtitle = label("Looking for devices…", "text", wrap=True)
-        self.look_button = PlainButton("Look again", "Lists the devices anew, after a driver was installed, say")
+        self.look_button = PlainButton("Find devices", "Looks for devices again, for example after installing a driver")
         self.look_button.clicked.connect(controller.look_again)
         self.automatic = Switch("Choose the device automatically")
         self.automatic.changed.connect(self.on_automatic_switched)
@@ -74,7 +72,7 @@ class DevicePane(PageColumn):
             starting = controller.phase == "starting"
             self.subtitle.setText("Looking for devices…" if starting else "No device is available.")
             return
-        tip(self.automatic, f"Takes {controller.automatic.name}: {controller.automatic_reason}")
+        tip(self.automatic, f"Chooses {controller.automatic.name}: {controller.automatic_reason}")
         self.subtitle.setText(f"Codecoil computes on {controller.in_use.name}, {controller.reason}.")
         if not controller.busy:
             last = controller.checks.get(controller.in_use.name)
@@ -110,7 +108,7 @@ class DevicePane(PageColumn):
 
     @Slot(bool)
     def on_automatic_switched(self, on: bool) -> None:
-        """Off: the device in use stays, whatever a race says."""
+        """Off: the device in use stays, whatever the result of a race."""
         self._controller.choose(AUTOMATIC if on else self._controller.in_use.name)
 
     @Slot()
@@ -121,12 +119,12 @@ class DevicePane(PageColumn):
     def _show_failure(self, failure: Failure) -> None:
         found, in_use = self._controller.found, self._controller.in_use
         offer_cpu = found is not None and found.device("cpu") is not None and in_use.name != "cpu"
-        self.error_card.show_failure(failure, "Use the CPU" if offer_cpu else "", "Puts the CPU device to use")
+        self.error_card.show_failure(failure, "Use the CPU" if offer_cpu else "", "Switches to the CPU device")
         self.ensureWidgetVisible(self.error_card)
 
 
 def wrong_numbers(event: CheckEnded) -> Failure:
-    """A check that found wrong numbers, as a failure for the card."""
+    """A check that found wrong numbers, for the error card."""
     names = ", ".join(check.kernel for check in event.wrong)
     details = "\n".join(
         f"{check.kernel}: error {small_number(check.error)}, limit {small_number(check.limit)} {check.problem}".rstrip()

@@ -1,4 +1,4 @@
-"""What is kept about the open repository, and the button that deletes it; asks first."""
+"""The button that deletes what is kept about the open repository; asks first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.window.parts import PlainButton, label
 
 QUESTION = (
     "Close {} and delete its file list, your choices, the held-out split and the memory? "
-    "Checkpoints and the repository itself stay."
+    "Checkpoints and the folder itself are kept."
 )
 
 
@@ -24,9 +24,9 @@ class KeptPart(QWidget):
         self._asked = ""  # the folder that was asked about
         self.words = label("", "label", wrap=True)
         self.button = PlainButton(
-            "Delete this repository's data", "What Codecoil keeps about the repository that is open; asks first"
+            "Delete repository data", "Everything Codecoil keeps about the open repository; asks first"
         )
-        self.sure_button, self.keep_button = PlainButton("Delete it"), PlainButton("Keep the data")
+        self.sure_button, self.keep_button = PlainButton("Delete data"), PlainButton("Cancel")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(10)
@@ -47,7 +47,7 @@ class KeptPart(QWidget):
             self._asked = ""
         asking = bool(self._asked)
         self.setVisible(bool(repository.root))
-        self.words.setText(QUESTION.format(repository.name) if asking else f"Open: {repository.name}")
+        self.words.setText(QUESTION.format(repository.name) if asking else f"Open repository: {repository.name}")
         self.button.setEnabled(not self._training.active)
         self.button.setVisible(not asking)
         self.sure_button.setVisible(asking)

@@ -1,6 +1,6 @@
-"""The kernels as a table: what each one computes, its largest error against its limit, its time and the verdict.
+"""The kernels as a table: what each computes, its largest error and its limit, its time and the verdict.
 
-Fills while a check runs.
+Filled while a check runs.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from app.values.words import milliseconds, percent, share, small_number
 from app.window.parts import steady_scroll_bar
 
 KERNEL, MEANING, ERROR, LIMIT, SHARE, TIME, VERDICT = range(7)
-HEADINGS = ("Kernel", "What it computes", "Largest error", "Limit", "Of its limit", "Time", "Verdict")
+HEADINGS = ("Kernel", "What it computes", "Largest error", "Limit", "Share of limit", "Time", "Verdict")
 WIDTHS = {KERNEL: 214, ERROR: 104, LIMIT: 80, SHARE: 150, TIME: 88, VERDICT: 104}  # MEANING takes the rest
-LEAST_MEANING = 120  # where there is less room the column is left out; the tool tip has it
+LEAST_MEANING = 120  # with less room the column is hidden; the tool tip has its text
 NUMBERS = (ERROR, LIMIT, TIME)
+PASSED, FAILED, WAITING, UNCHECKED = "✓ passed", "✕ failed", "waiting", "not checked"
 ROW_HEIGHT = 32
 CHECK = Qt.ItemDataRole.UserRole  # the KernelCheck of a row, or None
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -29,13 +30,13 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class KernelTable(QAbstractTableModel):
-    """Rows are the engine's kernels; a row without a check is empty but for its name."""
+    """One row for each of the engine's kernels."""
 
     def __init__(self) -> None:
         super().__init__()
         self._lines: list[KernelLine] = []
         self._checks: dict[str, object] = {}
-        self.waiting = False  # a check runs: rows without a result wait for theirs
+        self.waiting = False  # a check is running: rows without a result wait for theirs
 
     def show_kernels(self, lines: tuple[KernelLine, ...]) -> None:
         """All rows, none checked."""
@@ -45,7 +46,7 @@ class KernelTable(QAbstractTableModel):
         self.endResetModel()
 
     def show_checks(self, checks, waiting: bool = False) -> None:
-        """Replace what the rows say."""
+        """Replace all results."""
         self.beginResetModel()
         self._checks = {check.kernel: check for check in checks}
         known = {line.name for line in self._lines}
@@ -54,7 +55,7 @@ class KernelTable(QAbstractTableModel):
         self.endResetModel()
 
     def add_check(self, check) -> int:
-        """One more result; gives the row it went to."""
+        """One more result; returns its row."""
         rows = [line.name for line in self._lines]
         if check.kernel not in rows:
             self.beginInsertRows(QModelIndex(), len(rows), len(rows))
@@ -102,7 +103,7 @@ class KernelTable(QAbstractTableModel):
         if column == MEANING:
             return line.meaning
         if check is None:
-            return ("waiting" if self.waiting else "not checked") if column == VERDICT else "–"
+            return (WAITING if self.waiting else UNCHECKED) if column == VERDICT else "–"
         if column == ERROR:
             return small_number(check.error)
         if column == LIMIT:
@@ -111,7 +112,7 @@ class KernelTable(QAbstractTableModel):
             return percent(share(check.error, check.limit))
         if column == TIME:
             return milliseconds(check.milliseconds)
-        return "✓ ok" if check.passed else "✕ FAILED"
+        return PASSED if check.passed else FAILED
 
 
 class KernelDelegate(QStyledItemDelegate):
@@ -154,7 +155,7 @@ class KernelDelegate(QStyledItemDelegate):
 
     @staticmethod
     def _bar(painter: QPainter, cell: QRect, check, tokens: Tokens) -> QRect:
-        """Draw the bar; gives the rest of the cell, for the words."""
+        """Draw the bar; the rectangle left for the words."""
         words = 60
         track = QRect(cell.left(), cell.center().y() - 2, cell.width() - words, 5)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -171,8 +172,6 @@ class KernelDelegate(QStyledItemDelegate):
 
 
 class KernelView(QTableView):
-    """The table on its card."""
-
     def __init__(self) -> None:
         super().__init__()
         self.table = KernelTable()
@@ -209,11 +208,11 @@ class KernelView(QTableView):
             self.setColumnWidth(column, width)
 
     def show_row(self, kernel: str) -> None:
-        """Bring a kernel into sight; the first row for none."""
+        """Scroll to a kernel, or to the top."""
         names = [self.table.index(row, KERNEL).data() for row in range(self.table.rowCount())]
         row = names.index(kernel) if kernel in names else 0
         self.scrollTo(self.table.index(row, KERNEL), QAbstractItemView.ScrollHint.PositionAtTop)
 
     def add_check(self, check) -> None:
-        """A result has come in: show it, and keep it in sight."""
+        """Add a result and scroll to it."""
         self.scrollTo(self.table.index(self.table.add_check(check), 0))

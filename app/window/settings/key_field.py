@@ -1,4 +1,4 @@
-"""A field for a key: press it, then press the keys.  Takes Tab and Esc too, which other fields use for themselves."""
+"""A field for a key: click it, then press the keys.  Takes Tab and Esc, too, which other fields use themselves."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ MODIFIERS = (
 
 
 class KeyField(PlainButton):
-    """Shows the keys; listens after it was pressed, until keys come or the focus goes."""
+    """Shows the keys; after a click it records the next ones, until the focus leaves."""
 
     changed = Signal(str)
     is_listening = False  # on the class: Qt asks for it while the button is being made
 
     def __init__(self) -> None:
-        super().__init__("", "Press, then press the keys")
+        super().__init__("", "Click, then press the keys")
         self._keys = ""
         self.setMinimumWidth(150)
         self.clicked.connect(self.on_clicked)
 
     def set_value(self, keys: str) -> None:
-        """Show keys without telling anybody."""
+        """Show keys without emitting `changed`."""
         self._keys = keys
         self._listen(False)
 

@@ -1,4 +1,4 @@
-"""Moving the data folder: what would be moved and how much, how far it is, and what is left to do about it."""
+"""Moving the data folder: what would be moved, the progress, and what is left to do."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from app.values.events import Failure
 from app.values.words import counted, nbytes
 from app.window.parts import ErrorCard, FileDialog, InlineMessage, PlainButton, ProgressLine, label
 
-HERE = "Everything that Codecoil keeps is here, and nothing in your repository."
+HERE = "Codecoil keeps everything here, and nothing in your repository."
 WORKING = {
-    "planning": "Looking at what there is",
+    "planning": "Measuring what there is",
     "undoing": "Deleting the copy",
     "deleting": "Deleting the old folder",
 }
 
 
 class MovePart(QWidget):
-    """Under the path of the folder; `button` stands beside the path."""
+    """Below the path of the folder; `button` goes beside the path."""
 
     moved = Signal()  # disk use has changed
 
@@ -27,14 +27,14 @@ class MovePart(QWidget):
         super().__init__()
         self._storage = storage
         self.dialog: FileDialog | None = None
-        self.button = PlainButton("Move it…", "Choose another folder; you see first what would be moved")
+        self.button = PlainButton("Move…", "Choose another folder; nothing is moved before you confirm")
         self.words = label("", "label", wrap=True)
         self.offer = InlineMessage(closable=False)
         self.copy_button = self.offer.add_button("Move", primary=True)
         self.decline_button = self.offer.add_button("Not now")
         self.progress = ProgressLine("Moving the data folder")
         self.note = InlineMessage(closable=False)
-        self.undo_button = self.note.add_button("Undo", help_words="Stay with the present folder; the copy is deleted")
+        self.undo_button = self.note.add_button("Undo", help_words="Keep using the current folder and delete the copy")
         self.delete_button = self.note.add_button("Delete the old folder", help_words="For good")
         self.error_card = ErrorCard()
         column = QVBoxLayout(self)
@@ -77,8 +77,8 @@ class MovePart(QWidget):
             self.offer.put_away()
             return
         self.offer.say(
-            f"{counted(plan.files, 'file')} with {nbytes(plan.nbytes)} to {plan.target}, where {nbytes(plan.free)} are "
-            "free. They are copied and compared; the present folder stays until you delete it.",
+            f"{counted(plan.files, 'file')}, {nbytes(plan.nbytes)}, to {plan.target}, which has {nbytes(plan.free)} "
+            "free. Files are copied and compared; the current folder stays until you delete it.",
             "Move everything?",
             "accent",
         )
@@ -90,11 +90,11 @@ class MovePart(QWidget):
         if storage.busy:
             self.note.put_away()
         elif storage.waiting:
-            until = "Codecoil uses it from its next start on, with all that changes until then."
-            words = storage.problem or f"A whole copy is in {storage.move.target}. {until}"
+            until = "Codecoil uses it from the next start, including all changes made until then."
+            words = storage.problem or f"A complete copy is in {storage.move.target}. {until}"
             self.note.say(words, kind="warn" if storage.problem else "accent")
         elif storage.old:
-            self.note.say(f"The folder that was used before is still there: {storage.old}")
+            self.note.say(f"The old folder still exists: {storage.old}")
         else:
             self.note.put_away()
 
@@ -110,7 +110,7 @@ class MovePart(QWidget):
 
     @Slot()
     def on_button_clicked(self) -> None:
-        """Ask for a folder, without blocking the window."""
+        """Ask for a folder."""
         self.error_card.put_away()
         self.dialog = FileDialog(self, "Move the data folder to", self._storage.folder.parent, "Choose")
         self.dialog.fileSelected.connect(self._storage.consider)

@@ -1,4 +1,4 @@
-"""The race: the same small training steps on every device, measured, so that the fastest is used and one sees why."""
+"""The race: the same small training steps on every device, timed, so that the fastest is used and one sees why."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from app.window.parts import Card, ElidedLabel, PlainButton, label, set_tone
 
 
 class RaceCard(Card):
-    """A line for each device, the fastest first, with a bar as long as it is fast."""
+    """A line for each device, the fastest first, with a bar for its speed."""
 
     def __init__(self, application: Application) -> None:
-        super().__init__("Which is fastest", spacing=10)
+        super().__init__("Speed", spacing=10)
         self._engine = application.engine
         self._training = application.training
         self._lines: list[RaceLine] = []
         self.button = PlainButton(
             "Race the devices",
-            "A few training steps on each, measured; takes some seconds. Software adapters, which are slow, stay out.",
+            "Times a few training steps on each; takes some seconds. Software adapters are slow and are left out.",
         )
         self.button.clicked.connect(self.on_clicked)
-        self.cancel_button = PlainButton("Cancel", "Ends the race after the device it is at")
+        self.cancel_button = PlainButton("Cancel", "Stops the race after the current device")
         self.cancel_button.clicked.connect(self._engine.cancel)
         self.heading.row.addWidget(self.cancel_button)
         self.heading.row.addWidget(self.button)
@@ -53,7 +53,7 @@ class RaceCard(Card):
         self.button.setEnabled(self._engine.phase == "ready" and not self._training.active)
         self.cancel_button.setVisible(racing)
         if not racing and not self._lines:
-            self._say("Not measured yet. Until it is, a graphics card is taken before the processor.")
+            self._say("Not measured yet. Until then, a graphics card is preferred to the processor.")
 
     @Slot()
     def on_race_started(self) -> None:
@@ -71,10 +71,10 @@ class RaceCard(Card):
             self._say("Cancelled.")
         elif ended.fastest:
             winner = next(line for line in ended.lines if line.device == ended.fastest)
-            rank = "is the only one that was raced" if len(ended.lines) == 1 else "is the fastest"
-            self._say(f"✓ {winner.description} {rank}; “Automatic” takes it.", "good")
+            rank = "was the only device in the race" if len(ended.lines) == 1 else "is the fastest"
+            self._say(f"✓ {winner.description} {rank}; “Automatic” chooses it.", "good")
         else:
-            self._say("✕ No device could run.", "bad")
+            self._say("✕ No device could run the steps.", "bad")
 
     def _show(self, lines: list[RaceLine]) -> None:
         self._lines = lines

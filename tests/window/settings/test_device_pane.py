@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
 import engine.graph.kernels
-from app.window.settings.kernel_table import ERROR, KERNEL, VERDICT
+from app.window.settings.kernel_table import ERROR, FAILED, KERNEL, PASSED, UNCHECKED, VERDICT, WAITING
 from engine.errors import DeviceError
 from tests.window.stage import press
 
@@ -55,7 +55,7 @@ def test_the_page_lists_the_devices_and_says_which_one_is_used_and_why(desktop):
     assert [card.info.name for card in pane.devices.cards] == ["cpu", "webgpu:0"]
     assert [card.isChecked() for card in pane.devices.cards] == [True, False]
     assert pane.subtitle.text() == "Codecoil computes on cpu, the processor: no WebGPU adapter was found."
-    assert column(desktop, VERDICT) == ["not checked"] * 4
+    assert column(desktop, VERDICT) == [UNCHECKED] * 4
 
 
 def test_check_fills_the_table_while_it_runs(desktop, fake_engine, qtbot):
@@ -63,17 +63,17 @@ def test_check_fills_the_table_while_it_runs(desktop, fake_engine, qtbot):
     card = pane_of(desktop).check_card
     press(qtbot, card.check_button)
     assert not card.check_button.isVisible() and card.cancel_button.isVisible()
-    assert column(desktop, VERDICT) == ["waiting"] * 4
+    assert column(desktop, VERDICT) == [WAITING] * 4
     fake_engine.let(2)
     qtbot.waitUntil(lambda: card.bar.value() == 2)
-    assert column(desktop, VERDICT) == ["✓ ok", "✓ ok", "waiting", "waiting"]
+    assert column(desktop, VERDICT) == [PASSED, PASSED, WAITING, WAITING]
     assert column(desktop, ERROR)[:2] == ["1.0e-06", "1.0e-06"]
     assert card.kernels.number.text() == "2"
     assert "checking cpu" in desktop.window.footer.engine.words
     fake_engine.let(2)
     qtbot.waitUntil(lambda: not desktop.controller.busy)
-    assert column(desktop, VERDICT) == ["✓ ok"] * 4
-    assert card.summary.text() == "✓ All 4 kernels are within their limits."
+    assert column(desktop, VERDICT) == [PASSED] * 4
+    assert card.summary.text().startswith("✓") and "4 kernels" in card.summary.text()
     assert card.bar.value() == card.bar.maximum() == 4
     assert not pane_of(desktop).error_card.isVisible()
 
@@ -88,11 +88,11 @@ def test_cancel_ends_the_check_after_the_kernel_it_is_at(desktop, fake_engine, q
     assert not card.cancel_button.isEnabled()
     fake_engine.let(1)
     qtbot.waitUntil(lambda: not desktop.controller.busy)
-    assert card.summary.text().startswith("Cancelled after 2 of 4 kernels.")
-    assert column(desktop, VERDICT) == ["✓ ok", "✓ ok", "not checked", "not checked"]
+    assert "2 of 4 kernels" in card.summary.text()
+    assert column(desktop, VERDICT) == [PASSED, PASSED, UNCHECKED, UNCHECKED]
     fake_engine.hold = False
     run_check(qtbot, desktop)
-    assert card.summary.text() == "✓ All 4 kernels are within their limits."
+    assert card.summary.text().startswith("✓") and "4 kernels" in card.summary.text()
 
 
 def test_a_wrong_kernel_shows_the_error_card_with_its_name(desktop, fake_engine, qtbot):
@@ -100,11 +100,11 @@ def test_a_wrong_kernel_shows_the_error_card_with_its_name(desktop, fake_engine,
     run_check(qtbot, desktop)
     pane = pane_of(desktop)
     assert pane.error_card.isVisible()
-    assert pane.error_card.cause.text() == "cpu gives wrong numbers in matmul_nt, adamw."
+    assert all(name in pane.error_card.cause.text() for name in ("cpu", "matmul_nt", "adamw"))
     assert "driver" in pane.error_card.remedy.text()
-    assert column(desktop, VERDICT) == ["✓ ok", "✓ ok", "✕ FAILED", "✕ FAILED"]
+    assert column(desktop, VERDICT) == [PASSED, PASSED, FAILED, FAILED]
     assert column(desktop, ERROR)[2:] == ["5.0e-01", "none"]
-    assert pane.check_card.summary.text().startswith("✕ 2 of 4 kernels give wrong numbers")
+    assert pane.check_card.summary.text().startswith("✕ 2 of 4 kernels")
     assert pane.check_card.wrong.number.text() == "2"
 
 
@@ -121,7 +121,7 @@ def test_the_error_card_folds_copies_and_goes_away(desktop, fake_engine, qtbot):
     assert not card.action_button.isVisible()  # the CPU is in use already
     press(qtbot, card.dismiss_button)
     assert not card.isVisible()
-    assert column(desktop, VERDICT) == ["not checked"] * 4
+    assert column(desktop, VERDICT) == [UNCHECKED] * 4
 
 
 def test_use_the_cpu_is_offered_when_another_device_fails(desktop, fake_engine, qtbot):
@@ -141,11 +141,11 @@ def test_a_card_puts_its_device_to_use_and_checks_are_kept_apart(desktop, fake_e
     press(qtbot, pane.devices.cards[1])
     assert desktop.controller.in_use.name == "webgpu:0"
     assert pane.subtitle.text() == "Codecoil computes on webgpu:0, chosen by you."
-    assert column(desktop, VERDICT) == ["not checked"] * 4
+    assert column(desktop, VERDICT) == [UNCHECKED] * 4
     run_check(qtbot, desktop)
     assert fake_engine.checked == ["cpu", "webgpu:0"]
     press(qtbot, pane.devices.cards[0])
-    assert column(desktop, VERDICT) == ["✓ ok"] * 4
+    assert column(desktop, VERDICT) == [PASSED] * 4
 
 
 def test_looking_again_finds_a_new_device(desktop, fake_engine, qtbot):
