@@ -1,16 +1,18 @@
 """The whole program without its window: settings, controllers, and the threads that do the work.
 
-    controller ──(x_wanted, queued)──▶ worker in its thread ──(signal, queued)──▶ controller.on_x ──▶ panes
+    controller ── jobs.ask(Worker.job, …) ──▶ worker in its thread ── the answer ──▶ controller ──▶ panes
+                                                     └─ signals: what happens unasked ──▶ controller.on_…
 
 Three threads: "engine" owns the device (`EngineWorker`, and the training, completion and measuring workers beside it),
-"repository" reads and watches the folder, "files" works on the checkpoint store.  This file only ties them together.
+"repository" reads and watches the folder, "files" works on the checkpoint store.  This file only says who is connected
+to whom.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QMetaObject, QObject, Qt, QThread, QTimer, Signal, Slot
+from PySide6.QtCore import QMetaObject, QObject, Qt, QThread, QTimer, Slot
 
 from app.state.checkpoints import CheckpointController
 from app.state.choices import base_choices, model_choices, timelines
@@ -30,7 +32,8 @@ from app.workers.cancellation import CancelledTickets, Flag
 from app.workers.completing import CompletionWorker, QueryLine
 from app.workers.engine import EngineWorker
 from app.workers.files import FilesWorker
-from app.workers.measuring import MeasureEnds, MeasuringWorker
+from app.workers.jobs import Jobs, JobWorker
+from app.workers.measuring import MeasuringWorker
 from app.workers.moving import MovingWorker
 from app.workers.open_device import OpenDevice
 from app.workers.repository import RepositoryWorker
@@ -43,25 +46,20 @@ STACK = 16 * 2**20  # macOS gives a thread 512 KiB, too little for a compiler
 class Application(QObject):
     """Owns everything that outlives a page.  `start` once the window is painted, `stop` when it is gone."""
 
-    _score_files_wanted = Signal(str)
-    _score_run_wanted = Signal(str, str)
-    _lines_wanted = Signal(str)
-    _count_wanted = Signal(str)  # the model in use
-    _tidy_wanted = Signal()
-
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.data_folder = folder
         self.settings = Settings(folder, self)
+        self.jobs = jobs = Jobs(self)
         self._collecting = Collecting(self)
-        self.engine = EngineController(self.settings, self)
-        self.repository = RepositoryController(self.settings, self)
-        self.training = TrainingController(self.settings, self)
-        self.completion = CompletionController(self.settings, self)
+        self.engine = EngineController(self.settings, jobs, self)
+        self.repository = RepositoryController(self.settings, jobs, self)
+        self.training = TrainingController(self.settings, jobs, self)
+        self.completion = CompletionController(self.settings, jobs, self)
         self.memory = MemoryController(self.settings, self)
-        self.checkpoints = CheckpointController(self)
-        self.downloads = DownloadController(folder, self)
-        self.storage = StorageController(folder, self)
+        self.checkpoints = CheckpointController(jobs, self)
+        self.downloads = DownloadController(folder, jobs, self)
+        self.storage = StorageController(folder, jobs, self)
         self.idle = IdleRules(self.settings, self)
         self._running = False
         self._counted_since = ""  # the model that changes were counted for last
@@ -75,7 +73,6 @@ class Application(QObject):
         self._connect_training()
         self._connect_completion()
         self._connect_checkpoints()
-        self._connect_storage()
 
     # ---- the life of the program
 
@@ -85,23 +82,21 @@ class Application(QObject):
         for thread in self._threads:
             thread.start()
         self._running = True
-        self.engine.devices_wanted.emit()
-        self._tidy_wanted.emit()
-        self.training.runs_wanted.emit()
-        self.repository.watch_wanted.emit(self.settings.watch)
-        self.repository.policy_wanted.emit(self.settings.secret_policy)
+        self.engine.find_devices()
+        self.checkpoints.tidy()
+        self.training.find_runs()
+        self.repository.apply_settings()
         self.idle.start()
         recent = self.settings.recent_folders
         if self.settings.reopen and recent and Path(recent[0]).is_dir():
             self.repository.open(recent[0])
 
     def stop(self) -> None:
-        """End what runs (a run is stopped and saved) and wait for the threads; the window is gone by then."""
+        """End what is under way (a run is stopped and saved) and wait for the threads; the window is gone by then."""
         self.idle.stop()
-        self.downloads.stop()
         self._warm_timer.stop()
-        for flag in self._flags:
-            flag.close()
+        self.jobs.close()
+        self._scan_flag.close()
         for worker in self._closing if self._running else ():
             QMetaObject.invokeMethod(worker, "close", Qt.ConnectionType.BlockingQueuedConnection)
         for thread in self._threads if self._running else ():
@@ -114,7 +109,7 @@ class Application(QObject):
         self.settings.save()
 
     def settle(self) -> None:
-        """Much that is needed for long was made or loaded just now."""
+        """Call after making or loading much that stays: garbage collection then skips it."""
         self._collecting.settle()
 
     @property
@@ -125,55 +120,34 @@ class Application(QObject):
     # ---- building
 
     def _make_workers(self) -> None:
-        self._check_flag, self._training_flag, self._scan_flag, self._files_flag = (Flag(self) for _ in range(4))
-        self._moving_flag = Flag(self)
-        self._measure_ends = ends = MeasureEnds(Flag(self), Flag(self), Flag(self), CancelledTickets(self))
-        self._flags = (
-            *(self._check_flag, self._training_flag, self._scan_flag, self._files_flag),
-            *(ends.any, ends.scorecard, ends.files, self._moving_flag),
-        )
-        self._line, self._tickets = QueryLine(self), CancelledTickets(self)
+        self._scan_flag, self._line, self._tickets = Flag(self), QueryLine(self), CancelledTickets(self)
         bench = OpenDevice(self.data_folder)
-        self._engine_worker = EngineWorker(bench, self._check_flag)
+        self._engine_worker = EngineWorker(bench)
         self._completion_worker = CompletionWorker(bench, self._line, self._tickets)
-        self._training_worker = TrainingWorker(bench, self._training_flag)
-        self._measuring_worker = MeasuringWorker(bench, self._completion_worker, ends)
+        self._training_worker = TrainingWorker(bench)
         self._repository_worker = RepositoryWorker(self.data_folder, self._scan_flag)
-        self._files_worker = FilesWorker(self.data_folder, self._files_flag)
-        self._moving_worker = MovingWorker(self._moving_flag)
-        in_engine = (self._completion_worker, self._training_worker, self._measuring_worker, self._engine_worker)
-        for name, workers in (
-            ("engine", in_engine),
-            ("repository", (self._repository_worker,)),
-            ("files", (self._files_worker, self._moving_worker)),
-        ):
-            thread = QThread(self)
-            thread.setObjectName(name)
-            thread.setStackSize(STACK)
-            for worker in workers:
-                worker.moveToThread(thread)
-                thread.finished.connect(worker.deleteLater)
-            self._threads.append(thread)
+        self._files_worker = FilesWorker(self.data_folder)
+        measuring = MeasuringWorker(bench, self._completion_worker)
+        self._add_thread("engine", self._completion_worker, self._training_worker, measuring, self._engine_worker)
+        self._add_thread("repository", self._repository_worker)
+        self._add_thread("files", self._files_worker, MovingWorker())
         self._closing = (
             *(self._completion_worker, self._training_worker, self._engine_worker),
             self._repository_worker,
         )
 
+    def _add_thread(self, name: str, *workers: JobWorker) -> None:
+        thread = QThread(self)
+        thread.setObjectName(name)
+        thread.setStackSize(STACK)
+        for worker in workers:
+            self.jobs.serve(worker)
+            worker.moveToThread(thread)
+            thread.finished.connect(worker.deleteLater)
+        self._threads.append(thread)
+
     def _connect_engine(self) -> None:
         controller, worker = self.engine, self._engine_worker
-        controller.devices_wanted.connect(worker.find_devices)
-        controller.check_wanted.connect(self._check_flag.arm)
-        controller.check_wanted.connect(worker.check)
-        controller.race_wanted.connect(self._check_flag.arm)
-        controller.race_wanted.connect(worker.race)
-        controller.cancel_wanted.connect(self._check_flag.cancel)
-        controller.device_chosen.connect(worker.use_device)
-        controller.warm_up_wanted.connect(worker.warm_up)
-        worker.engine_found.connect(controller.on_engine_found)
-        worker.kernel_checked.connect(controller.on_kernel_checked)
-        worker.check_ended.connect(controller.on_check_ended)
-        worker.raced.connect(controller.on_race_line)
-        worker.race_ended.connect(controller.on_race_ended)
         worker.engine_failed.connect(controller.on_engine_failed)
         worker.memory_changed.connect(controller.on_memory)
         worker.activity_changed.connect(controller.on_activity)
@@ -183,16 +157,7 @@ class Application(QObject):
 
     def _connect_repository(self) -> None:
         controller, worker = self.repository, self._repository_worker
-        controller.open_wanted.connect(worker.open)
-        controller.close_wanted.connect(worker.close_repository)
-        controller.rescan_wanted.connect(worker.rescan)
         controller.cancel_wanted.connect(self._scan_flag.cancel)
-        controller.override_wanted.connect(worker.override)
-        controller.language_wanted.connect(worker.choose_language)
-        controller.not_secret_wanted.connect(worker.set_not_secret)
-        controller.policy_wanted.connect(worker.set_policy)
-        controller.watch_wanted.connect(worker.watch)
-        controller.score_wanted.connect(self.on_score_files_wanted)
         worker.corpus_read.connect(controller.on_corpus)
         worker.progressed.connect(controller.on_progress)
         worker.cancelled.connect(controller.on_cancelled)
@@ -200,54 +165,26 @@ class Application(QObject):
         worker.gone.connect(controller.on_gone)
         worker.changes_counted.connect(controller.on_changes)
         worker.watcher_changed.connect(controller.on_watcher)
-        self._lines_wanted.connect(worker.keep_lines)
-        self._count_wanted.connect(worker.count_since)
         worker.corpus_ready.connect(self._training_worker.keep_corpus)
         worker.edited.connect(self._completion_worker.note_edits)
         worker.remembering.remembered.connect(self._completion_worker.keep_memory)
         worker.remembering.described.connect(self.memory.on_memory)
-        controller.delete_wanted.connect(worker.delete_kept)
-        self._score_files_wanted.connect(self._measure_ends.files.arm)
-        self._score_files_wanted.connect(self._measuring_worker.score_files)
-        controller.cancel_score_wanted.connect(self._measure_ends.files.cancel)
-        self._measuring_worker.files_scoring.connect(controller.on_scoring)
-        self._measuring_worker.losses_measured.connect(controller.on_losses)
-        self._measuring_worker.files_failed.connect(controller.on_score_failed)
+        controller.model_in_use = lambda: self.completion.model
         controller.changed.connect(self.on_repository_changed)
         controller.changes_counted.connect(self.on_repository_changed)
         controller.changes_counted.connect(self.idle.on_changes)
 
     def _connect_training(self) -> None:
         controller, worker = self.training, self._training_worker
-        controller.plan_wanted.connect(worker.plan)
-        controller.start_wanted.connect(self._training_flag.arm)
-        controller.start_wanted.connect(self._measure_ends.any.cancel)
-        controller.start_wanted.connect(worker.start)
-        controller.pause_wanted.connect(worker.pause)
-        controller.resume_wanted.connect(worker.resume)
-        controller.stop_wanted.connect(worker.stop)
-        controller.suspend_wanted.connect(worker.suspend)
-        controller.cancel_wanted.connect(self._training_flag.cancel)
-        controller.duty_cycle_changed.connect(worker.set_duty_cycle)
-        controller.discard_wanted.connect(self._files_worker.discard)
-        controller.runs_wanted.connect(self._files_worker.find_runs)
-        self._files_worker.runs_found.connect(controller.on_runs)
-        worker.planned.connect(controller.on_planned)
-        worker.preparing.connect(controller.on_preparing)
         worker.began.connect(controller.on_began)
-        worker.told.connect(controller.on_events)
+        worker.events_arrived.connect(controller.on_events)
         worker.finished.connect(controller.on_finished)
+        worker.finished.connect(self.on_run_finished)
         worker.failed.connect(controller.on_failed)
         worker.checkpoint_saved.connect(self.on_checkpoint_saved)
-        worker.finished.connect(self.on_run_finished)
-        self._score_run_wanted.connect(self._measure_ends.scorecard.arm)
-        self._score_run_wanted.connect(self._measuring_worker.score_run)
-        controller.cancel_score_wanted.connect(self._measure_ends.scorecard.cancel)
-        self._measuring_worker.score_cancelled.connect(controller.on_score_cancelled)
-        self._measuring_worker.scored.connect(controller.on_scores)
-        self._measuring_worker.scoring.connect(controller.on_scoring)
-        self._measuring_worker.score_failed.connect(controller.on_score_failed)
         controller.changed.connect(self.on_training_changed)
+        controller.losses_measured.connect(self.repository.on_losses)
+        controller.discard_wanted.connect(self.checkpoints.discard)
         controller.use_wanted.connect(self.on_use_wanted)
         controller.back_wanted.connect(self.on_back_wanted)
         controller.compare_wanted.connect(self.on_compare_wanted)
@@ -259,7 +196,6 @@ class Application(QObject):
         controller, worker = self.completion, self._completion_worker
         controller.query_wanted.connect(self._line.add)
         controller.cancel_wanted.connect(self._tickets.cancel)
-        controller.prepare_wanted.connect(worker.prepare)
         self._line.added.connect(worker.serve)
         worker.piece.connect(controller.on_piece)
         worker.completed.connect(controller.on_completed)
@@ -267,42 +203,11 @@ class Application(QObject):
         controller.changed.connect(self.on_completion_changed)
 
     def _connect_checkpoints(self) -> None:
-        controller, worker, measuring = self.checkpoints, self._files_worker, self._measuring_worker
-        self._tidy_wanted.connect(worker.tidy)
-        controller.job_wanted.connect(worker.do)
-        controller.measure_wanted.connect(measuring.do)
-        controller.cancel_wanted.connect(self._files_flag.cancel)
-        controller.measure_cancelled.connect(self._measure_ends.jobs.cancel)
+        controller = self.checkpoints
         controller.waits_for = self.what_is_measured
-        measuring.job_began.connect(controller.on_measure_began)
-        measuring.job_ended.connect(controller.on_measure_ended)
-        measuring.progressed.connect(controller.on_measure_progress)
-        worker.job_ended.connect(controller.on_job_ended)
-        worker.progressed.connect(controller.on_progress)
-        worker.cancelled.connect(controller.on_cancelled)
-        worker.listed.connect(controller.on_listed)
-        for each in (worker, measuring):
-            each.answered.connect(controller.on_answer)
-            each.precision_measured.connect(controller.on_precision)
-            each.precisions_ready.connect(controller.on_precisions)
-            each.failed.connect(controller.on_failed)
-        measuring.store_changed.connect(controller.refresh)
+        self._files_worker.listed.connect(controller.on_listed)
         self.downloads.fetched.connect(self.on_fetched)
         controller.changed.connect(self.on_checkpoints_changed)
-
-    def _connect_storage(self) -> None:
-        controller, worker = self.storage, self._moving_worker
-        controller.plan_wanted.connect(worker.plan)
-        controller.copy_wanted.connect(self._moving_flag.arm)
-        controller.copy_wanted.connect(worker.copy)
-        controller.undo_wanted.connect(worker.undo)
-        controller.delete_wanted.connect(self._moving_flag.arm)
-        controller.delete_wanted.connect(worker.delete)
-        controller.cancel_wanted.connect(self._moving_flag.cancel)
-        worker.planned.connect(controller.on_planned)
-        worker.progressed.connect(controller.on_progress)
-        worker.failed.connect(controller.on_failed)
-        worker.ended.connect(controller.on_ended)
 
     # ---- where two controllers meet
 
@@ -312,7 +217,7 @@ class Application(QObject):
         if self.repository.phase == "reading":
             self._warm_timer.start()
         elif not self.training.active:
-            self.engine.warm_up_wanted.emit()
+            self.engine.warm_up()
 
     @Slot()
     def on_warmed_up(self) -> None:
@@ -348,7 +253,7 @@ class Application(QObject):
     def _count_changes(self) -> None:
         """Since the model in use; checkpoints may have come or gone."""
         self._counted_since = self.completion.model
-        self._count_wanted.emit(self._counted_since)
+        self.repository.count_changes(self._counted_since)
 
     def what_is_measured(self) -> str:
         """What a measurement would have to wait for, in words; "" where nothing is being done."""
@@ -366,8 +271,8 @@ class Application(QObject):
                 self.repository.answer_offer(request.changes)
             elif self.training.phase == "failed":
                 self.repository.renew_offer()
-        if not active:
-            self._measure_ends.any.arm()
+        if self.training.phase == "preparing":
+            self.jobs.cancel_all(MeasuringWorker)  # the device belongs to the run
         self.completion.on_training(self.training.phase in ("running", "paused"))
 
     @Slot(str)
@@ -383,13 +288,8 @@ class Application(QObject):
         """Count changes from here on, and ask whether it helped."""
         if finished is None or not finished.checkpoint:
             return
-        self._lines_wanted.emit(finished.checkpoint)
-        self.training.on_scoring(0, 1, "")
-        self._score_run_wanted.emit(finished.base or STARTER, finished.checkpoint)
-
-    @Slot()
-    def on_score_files_wanted(self) -> None:
-        self._score_files_wanted.emit(self.completion.model)
+        self.repository.count_changes_from(finished.checkpoint)
+        self.training.score()
 
     @Slot(str)
     def on_use_wanted(self, checkpoint: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +12,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.values.checkpoints import (
     CheckpointDetails,
     CheckpointRow,
-    ComparisonView,
     DiskUseView,
-    ExportView,
     LineageNode,
     Listing,
     MergeView,
@@ -23,22 +20,24 @@ from app.values.checkpoints import (
     TrashRow,
     VerifyView,
 )
-from app.values.events import Failure
+from app.workers.files import FilesWorker
+from app.workers.jobs import Job, Jobs
+from app.workers.measuring import MeasuringWorker
 
-AT_ONCE = frozenset(  # jobs that are done before anybody could cancel them, or that are not left half way
-    {
-        "refresh",
-        "rename",
-        "note",
-        "tag",
-        "pin",
-        "delete",
-        "restore",
-        "empty_trash",
-        "delete_downloads",
-        "export_formats",
-    }
-)
+AT_ONCE = {  # over before anybody could cancel them, or not to be left half done
+    FilesWorker.tidy,
+    FilesWorker.refresh,
+    FilesWorker.rename,
+    FilesWorker.note,
+    FilesWorker.tag,
+    FilesWorker.pin,
+    FilesWorker.delete,
+    FilesWorker.discard,
+    FilesWorker.restore,
+    FilesWorker.empty_trash,
+    FilesWorker.delete_downloads,
+    FilesWorker.export_formats,
+}
 
 
 class CheckpointController(QObject):
@@ -64,13 +63,10 @@ class CheckpointController(QObject):
     busy_changed = Signal()
     failed = Signal(object)  # Failure
 
-    job_wanted = Signal(str, tuple)  # name of a slot-like method of the files' worker, its arguments
-    measure_wanted = Signal(int, str, tuple)  # ticket, and the same for what needs the device
-    measure_cancelled = Signal(int)  # ticket
-    cancel_wanted = Signal()
-
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._jobs = jobs
+        self._pending: list[Job] = []  # in the order in which they were asked for
         self.rows: tuple[CheckpointRow, ...] = ()
         self.trash: tuple[TrashRow, ...] = ()
         self.lineage: tuple[LineageNode, ...] = ()  # the tree, in drawing order
@@ -80,69 +76,71 @@ class CheckpointController(QObject):
         self.disk_use = DiskUseView()
         self._damaged: dict[str, str] = {}  # what was found when it was verified, by id
         self.waits_for: Callable[[], str] = str  # what a measurement would have to wait for, in words
-        self._jobs = 0
-        self._asked: deque[str] = (
-            deque()
-        )  # jobs of the files' worker that are still to be done, the first one being done
-        self._ticket = 0  # of the measurement that was asked for last
-        self._measuring: set[int] = set()  # tickets that were not given up
-        self._waiting = False  # the last one has not begun yet
 
     # ---- reading
 
     @property
     def busy(self) -> bool:
-        """Whether something that was asked for is still being done."""
-        return self._jobs > 0
+        """Whether a job is under way."""
+        return bool(self._pending)
 
     @property
     def cancellable(self) -> bool:
-        """Whether `cancel` would end what is being done."""
-        return bool(self._measuring) or (bool(self._asked) and self._asked[0] not in AT_ONCE)
+        """Whether `cancel` would end something."""
+        return bool(self._cancellable_jobs())
 
     def row(self, id: str) -> CheckpointRow | None:
         return next((row for row in self.rows if row.id == id), None)
 
     def refresh(self) -> None:
         """Read the store again."""
-        self._ask("refresh")
+        self._ask(FilesWorker.refresh)
 
     def details(self, id: str) -> None:
         """All about one: `details_ready`."""
-        self._ask("details", id)
+        self._ask(FilesWorker.details, id, then=self._on_details)
 
     def histories(self, ids: list[str] | tuple[str, ...]) -> None:
         """The curves of several, to be laid over each other: `histories_ready`."""
-        self._ask("histories", tuple(ids))
+        self._ask(FilesWorker.histories, tuple(ids), then=self.histories_ready.emit)
 
     def compare(self, first: str, second: str) -> None:
         """How far two are apart, by layer and tensor: `compared`."""
-        self._ask("compare", first, second)
+        self._ask(FilesWorker.compare, first, second, then=self.compared.emit)
 
     def verify(self, id: str) -> None:
         """Read every byte and check it: `verified`."""
-        self._ask("verify", id)
+        self._ask(FilesWorker.verify, id, then=self._on_verified)
 
     def precisions(self, id: str, repository: str = "") -> None:
         """What each precision would cost, with held-out loss where a repository is named: `precision_measured`."""
+
+        def measured(line: PrecisionLine) -> None:
+            self.precision_measured.emit(id, line)
+
+        def ready(lines: tuple[PrecisionLine, ...]) -> None:
+            self.precisions_ready.emit(id, lines)
+
         if repository:
-            self._measure("precisions", id, repository)
+            self._measure(MeasuringWorker.precisions, id, repository, then=ready, reported=measured)
         else:
-            self._ask("precisions", id)
+            self._ask(FilesWorker.precisions, id, then=ready, reported=measured)
 
     def measure_decoding(self, model: str) -> None:
         """The held-out loss of a model at every decoding precision, on the open repository: `decode_losses_ready`."""
-        self._measure("decode_losses", model)
+        self._measure(MeasuringWorker.decode_losses, model, then=self.decode_losses_ready.emit)
 
     def measure_disk_use(self) -> None:
         """`disk_use_ready`."""
-        self._ask("disk_use")
+        self._ask(FilesWorker.disk_use, then=self.on_disk_use)
 
     # ---- changing
 
     def try_blend(self, first: str, second: str, weight: float, repository: str) -> None:
         """The held-out loss of a blend and of its parents, saving nothing: `blend_measured`."""
-        self._measure("try_blend", first, second, float(weight), repository)
+        self._measure(
+            *(MeasuringWorker.try_blend, first, second, float(weight), repository), then=self.blend_measured.emit
+        )
 
     def merge(
         self, first: str, second: str, weight: float, name: str = "", repository: str = "", loss: float | None = None
@@ -150,25 +148,27 @@ class CheckpointController(QObject):
         """Save a blend as a checkpoint, with its `loss` where that was measured before; otherwise it is measured on
         the repository's held-out code, if one is named: `merged`."""
         if repository and loss is None:
-            self._measure("merge", first, second, float(weight), name, repository)
+            self._measure(
+                *(MeasuringWorker.merge, first, second, float(weight), name, repository), then=self._on_merged
+            )
         else:
-            self._ask("merge", first, second, float(weight), name, loss)
+            self._ask(FilesWorker.merge, first, second, float(weight), name, loss, then=self.merged.emit)
 
     def rename(self, id: str, name: str) -> None:
-        self._ask("rename", id, name)
+        self._ask(FilesWorker.rename, id, name)
 
     def note(self, id: str, text: str) -> None:
-        self._ask("note", id, text)
+        self._ask(FilesWorker.note, id, text)
 
     def tag(self, id: str, tags: tuple[str, ...]) -> None:
-        self._ask("tag", id, tuple(tags))
+        self._ask(FilesWorker.tag, id, tuple(tags))
 
     def pin(self, id: str, pinned: bool) -> None:
-        self._ask("pin", id, bool(pinned))
+        self._ask(FilesWorker.pin, id, bool(pinned))
 
     def delete(self, id: str) -> None:
         """Move to the trash: `deleted`; refused in words while others depend on it."""
-        self._ask("delete", id)
+        self._ask(FilesWorker.delete, id, then=self.deleted.emit)
 
     def undo_delete(self, trashed: TrashRow) -> None:
         """Bring back what was deleted, all of it."""
@@ -177,38 +177,39 @@ class CheckpointController(QObject):
 
     def restore(self, key: str) -> None:
         """Back from the trash."""
-        self._ask("restore", key)
+        self._ask(FilesWorker.restore, key)
 
     def empty_trash(self) -> None:
         """Delete for good what is in the trash; a base that others need stays."""
-        self._ask("empty_trash")
+        self._ask(FilesWorker.empty_trash, then=self.on_disk_use)
 
     def delete_downloads(self) -> None:
         """What was fetched of base models that are not whole: `disk_use_ready`."""
-        self._ask("delete_downloads")
+        self._ask(FilesWorker.delete_downloads, then=self.on_disk_use)
 
     def duplicate(self, id: str, name: str) -> None:
-        self._ask("duplicate", id, name)
+        self._ask(FilesWorker.duplicate, id, name)
 
     def export(self, id: str, format: str, folder: str | Path, precision: str = "", whole: bool = False) -> None:
         """Write it as "hf", "gguf", "coil" or "adapter": `exported`."""
-        self._ask("export", id, format, str(folder), precision, whole)
+        self._ask(FilesWorker.export, id, format, str(folder), precision, whole, then=self.exported.emit)
 
     def import_(self, path: str | Path) -> None:
         """Take in a Hugging Face folder, a .coil bundle or an MBJS file: `imported`."""
-        self._ask("import_", str(path))
+        self._ask(FilesWorker.import_, str(path), then=self.imported.emit)
+
+    def discard(self, id: str) -> None:
+        """Move the result of a run to the trash, with the snapshots along its way: `deleted`."""
+        self._ask(FilesWorker.discard, id, reported=self.deleted.emit)
+
+    def tidy(self) -> None:
+        """Remove what killed writers left behind, and read the store."""
+        self._ask(FilesWorker.tidy)
 
     def cancel(self) -> None:
-        """End what is being done where it can be ended; nothing half-written stays.
-
-        A measurement that still waits for another one is over at once.
-        """
-        self.cancel_wanted.emit()
-        for ticket in sorted(self._measuring):
-            self.measure_cancelled.emit(ticket)
-        if self._waiting:
-            self.on_progress(0, 0, "Cancelled")
-            self.on_measure_ended(self._ticket)
+        """End what is under way where it can be ended; nothing half-written stays."""
+        for job in self._cancellable_jobs():
+            self._jobs.cancel(job)
 
     @property
     def export_formats(self) -> dict[str, tuple[str, ...]]:
@@ -219,7 +220,7 @@ class CheckpointController(QObject):
 
     def read_export_formats(self) -> None:
         """The same without keeping the window waiting, because the formats take a second to load: `formats_ready`."""
-        self._ask("export_formats")
+        self._ask(FilesWorker.export_formats, then=self.formats_ready.emit)
 
     # ---- what the workers answer
 
@@ -230,91 +231,33 @@ class CheckpointController(QObject):
         self.has_starter = listing.has_starter
         self.changed.emit()
 
-    @Slot(str, object)
-    def on_answer(self, name: str, answer: Any) -> None:
-        """The result of a job, given to the signal that belongs to it."""
-        if isinstance(answer, CheckpointDetails):
-            self.details_ready.emit(replace(answer, row=self._marked(answer.row)))
-        elif isinstance(answer, ComparisonView):
-            self.compared.emit(answer)
-        elif isinstance(answer, MergeView):
-            (self.merged if answer.child else self.blend_measured).emit(answer)
-        elif isinstance(answer, VerifyView):
-            self._mark(answer)
-            self.verified.emit(answer)
-        elif isinstance(answer, ExportView):
-            self.exported.emit(answer)
-        elif isinstance(answer, CheckpointRow):
-            self.imported.emit(answer)
-        elif isinstance(answer, TrashRow):
-            self.deleted.emit(answer)
-        elif isinstance(answer, DiskUseView):
-            self.disk_use = answer
-            self.disk_use_ready.emit(answer)
-        elif name == "decode_losses":
-            self.decode_losses_ready.emit(answer)
-        elif isinstance(answer, tuple) and name == "histories":
-            self.histories_ready.emit(answer)
-        elif isinstance(answer, dict) and name == "export_formats":
-            self.formats_ready.emit(answer)
+    def on_disk_use(self, use: DiskUseView) -> None:
+        self.disk_use = use
+        self.disk_use_ready.emit(use)
 
-    @Slot(str, object)
-    def on_precision(self, id: str, line: PrecisionLine) -> None:
-        self.precision_measured.emit(id, line)
-
-    @Slot(str, object)
-    def on_precisions(self, id: str, lines: tuple[PrecisionLine, ...]) -> None:
-        self.precisions_ready.emit(id, lines)
-
-    @Slot(int, int, str)
     def on_progress(self, done: int, total: int, what: str) -> None:
         self.progress = (done, total, what)
         self.progressed.emit(done, total, what)
 
-    @Slot()
-    def on_job_ended(self) -> None:
-        """The files' worker is done with what it was asked for first."""
-        if self._asked:
-            self._asked.popleft()
-        self._ended()
+    def _on_details(self, details: CheckpointDetails) -> None:
+        self.details_ready.emit(replace(details, row=self._marked(details.row)))
 
-    def _ended(self) -> None:
-        self._jobs = max(0, self._jobs - 1)
-        if not self._jobs:
-            self.progress = (0, 0, "")
-            self.busy_changed.emit()
+    def _on_verified(self, found: VerifyView) -> None:
+        self._mark(found)
+        self.verified.emit(found)
 
-    @Slot()
-    def on_measure_began(self) -> None:
-        """It is a measurement's turn."""
-        self._waiting = False
-        self.on_measure_progress(0, 0, "Measuring")
+    def _on_merged(self, merged: MergeView) -> None:
+        self.refresh()  # the measuring worker does not list the store
+        self.merged.emit(merged)
 
-    @Slot(int, int, str)
-    def on_measure_progress(self, done: int, total: int, what: str) -> None:
-        """How far it is; nobody wants to know it of one that was given up."""
-        if self._measuring:
-            self.on_progress(done, total, what)
-
-    @Slot(int)
-    def on_measure_ended(self, ticket: int) -> None:
-        if ticket in self._measuring:
-            self._measuring.discard(ticket)
-            self._waiting = False
-            self._ended()
-
-    @Slot(str)
-    def on_cancelled(self, name: str) -> None:
+    def _on_cancelled(self, name: str) -> None:
+        self.on_progress(0, 0, "Cancelled")
         self.cancelled.emit(name)
-
-    @Slot(object)
-    def on_failed(self, failure: Failure) -> None:
-        self.failed.emit(failure)
 
     # ---- inside
 
     def _mark(self, found: VerifyView) -> None:
-        """One that is damaged is called so from now on; nothing is made from it until it is whole again."""
+        """A damaged checkpoint is marked from now on, and nothing is made from it until it is intact again."""
         if bool(found.findings) != (found.id in self._damaged):
             self._damaged.pop(found.id, None)
             if found.findings:
@@ -324,20 +267,39 @@ class CheckpointController(QObject):
     def _marked(self, row: CheckpointRow) -> CheckpointRow:
         return replace(row, problem=row.problem or self._damaged.get(row.id, ""))
 
-    def _ask(self, name: str, *arguments: Any) -> None:
-        self._began()
-        self._asked.append(name)
-        self.job_wanted.emit(name, arguments)
+    def _cancellable_jobs(self) -> list[Job]:
+        """Every measurement, and the present job of the files' worker where it is worth cancelling."""
+        measuring = [job for job in self._pending if job.worker == MeasuringWorker.__name__]
+        others = [job for job in self._pending if job not in measuring]
+        return measuring + [job for job in others[:1] if job.work not in AT_ONCE]
 
-    def _measure(self, name: str, *arguments: Any) -> None:
-        self._began()
-        self._ticket += 1
-        self._measuring.add(self._ticket)
-        self._waiting = True
+    def _measure(self, work: Callable[..., Any], *arguments: Any, **callbacks: Callable[[Any], None]) -> None:
+        self._ask(work, *arguments, **callbacks)
         self.on_progress(0, 0, self.waits_for() or "Measuring")
-        self.measure_wanted.emit(self._ticket, name, arguments)
 
-    def _began(self) -> None:
-        self._jobs += 1
-        if self._jobs == 1:
+    def _ask(
+        self,
+        work: Callable[..., Any],
+        *arguments: Any,
+        then: Callable[[Any], None] | None = None,
+        reported: Callable[[Any], None] | None = None,
+    ) -> None:
+        job = self._jobs.ask(
+            *(work, *arguments),
+            then=lambda result: self._end(job, then, result),
+            failed=lambda failure: self._end(job, self.failed.emit, failure),
+            cancelled=lambda: self._end(job, self._on_cancelled, job.name),
+            progressed=self.on_progress,
+            reported=reported,
+        )
+        self._pending.append(job)
+        if len(self._pending) == 1:
+            self.busy_changed.emit()
+
+    def _end(self, job: Job, show: Callable[[Any], None] | None, value: object) -> None:
+        if show is not None:
+            show(value)
+        self._pending.remove(job)
+        if not self._pending:
+            self.progress = (0, 0, "")
             self.busy_changed.emit()

@@ -23,6 +23,8 @@ from app.values.completion import (
     TimelinePoint,
 )
 from app.values.events import Failure
+from app.workers.completing import CompletionWorker
+from app.workers.jobs import Jobs
 from engine.generate.options import OPTIONS, SUGGESTION_STOPS, Sampling
 
 ALONE, REMEMBERING = (MODEL, SECOND), (MODEL_MEMORY, SECOND_MEMORY)  # channels, whatever the switch says
@@ -39,11 +41,10 @@ class CompletionController(QObject):
 
     query_wanted = Signal(object)  # CompletionQuery; from here on: to the worker
     cancel_wanted = Signal(int)  # direct: sets a flag
-    prepare_wanted = Signal(str, str)  # load this model before it is needed, to be decoded at this precision
 
-    def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
+    def __init__(self, settings: Settings, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._settings = settings
+        self._settings, self._jobs = settings, jobs
         self._listed = False  # whether the store has been read
         self._stored: tuple[ModelChoice, ...] = ()  # `model_choices` without the one in training
         self._is_training = False
@@ -82,7 +83,7 @@ class CompletionController(QObject):
 
     def prepare(self, model: str) -> None:
         """Load a model before it is needed."""
-        self.prepare_wanted.emit(model, self._settings.precision)
+        self._jobs.ask(CompletionWorker.prepare, model, self._settings.precision)
 
     def set_blend(self, weight: float) -> None:
         """How much of `second` the ghost text's model has, 0 to 1; the next request uses it."""

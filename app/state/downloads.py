@@ -1,15 +1,15 @@
-"""What is being fetched, for the window.  A download begins with an `Agreement`, which only the user can give."""
+"""The download under way, for the window.  It begins with an `Agreement`, which only the user can give."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QThread, Signal, Slot
+from PySide6.QtCore import QObject, QThread, Signal
 
 from app.values.events import Failure
-from app.workers.cancellation import Flag
 from app.workers.downloading import DownloadWorker
+from app.workers.jobs import Job, Jobs
 
 if TYPE_CHECKING:
     from app.network.base_model_fetching import Agreement
@@ -22,14 +22,11 @@ class DownloadController(QObject):
     fetched = Signal(str, str)  # id and name of the checkpoint
     failed = Signal(object)  # Failure
 
-    _fetch_wanted = Signal(object)
-
-    def __init__(self, data_folder: Path, parent: QObject | None = None) -> None:
+    def __init__(self, data_folder: Path, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._data_folder = data_folder
-        self._flag = Flag(self)
+        self._data_folder, self._jobs = data_folder, jobs
+        self._job: Job | None = None
         self._thread: QThread | None = None
-        self._worker: DownloadWorker | None = None
         self.agreement: Agreement | None = None  # of the download that runs
         self.done, self.total, self.words = 0, 0, ""
 
@@ -38,52 +35,43 @@ class DownloadController(QObject):
         return self.agreement is not None
 
     def start(self, agreement: Agreement) -> None:
-        """The user has said yes to exactly this."""
+        """The user has agreed to exactly this."""
         if self.active:
             return
         self.agreement = agreement
         self.done, self.total, self.words = 0, agreement.nbytes, f"Asking {agreement.hosts[0]}"
-        self._flag.arm()
-        self._thread, self._worker = QThread(self), DownloadWorker(self._data_folder, self._flag)
+        self._thread, worker = QThread(self), DownloadWorker(self._data_folder)
         self._thread.setObjectName("downloads")
-        self._worker.moveToThread(self._thread)
-        self._thread.finished.connect(self._worker.deleteLater)
-        self._fetch_wanted.connect(self._worker.fetch)
-        self._worker.progressed.connect(self.on_progress)
-        self._worker.fetched.connect(self.on_fetched)
-        self._worker.cancelled.connect(self.on_cancelled)
-        self._worker.failed.connect(self.on_failed)
+        worker.moveToThread(self._thread)
+        self._thread.finished.connect(worker.deleteLater)
+        self._jobs.serve(worker)
         self._thread.start()
-        self._fetch_wanted.emit(agreement)
+        self._job = self._jobs.ask(
+            *(DownloadWorker.fetch, agreement),
+            then=self.on_fetched,
+            failed=self.on_failed,
+            cancelled=self._end,
+            progressed=self.on_progress,
+        )
         self.changed.emit()
 
     def cancel(self) -> None:
-        """Stop at the next block, or when the line has been silent for some seconds; what is there is kept."""
-        self._flag.cancel()
-
-    def stop(self) -> None:
-        """The program ends: nothing more is fetched.  `wait` comes when all else is saved."""
-        self._flag.close()
+        """Stop at the next block, or when the connection has been silent for some seconds; what is there is kept."""
+        if self._job is not None:
+            self._jobs.cancel(self._job)
 
     def wait(self) -> None:
-        """Until the line is let go."""
+        """The program is ending, and the job was cancelled: wait until the connection is closed."""
         self._end()
 
-    @Slot(object, object, str)
     def on_progress(self, done: int, total: int, words: str) -> None:
         self.done, self.total, self.words = done, total, words
         self.changed.emit()
 
-    @Slot(str, str)
-    def on_fetched(self, id: str, name: str) -> None:
+    def on_fetched(self, checkpoint: tuple[str, str]) -> None:
         self._end()
-        self.fetched.emit(id, name)
+        self.fetched.emit(*checkpoint)
 
-    @Slot()
-    def on_cancelled(self) -> None:
-        self._end()
-
-    @Slot(object)
     def on_failed(self, failure: Failure) -> None:
         self._end()
         self.failed.emit(failure)
@@ -91,9 +79,8 @@ class DownloadController(QObject):
     def _end(self) -> None:
         if self._thread is None:
             return
-        self._fetch_wanted.disconnect(self._worker.fetch)
         self._thread.quit()
         self._thread.wait()
         self._thread.deleteLater()
-        self._thread = self._worker = self.agreement = None
+        self._thread = self._job = self.agreement = None
         self.changed.emit()

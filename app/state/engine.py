@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.data.settings_file import AUTOMATIC
 from app.state.settings import Settings
 from app.values.engine import MemoryState, RaceEnded, RaceLine
 from app.values.events import CheckEnded, EngineFound, Failure, KernelChecked
+from app.workers.engine import EngineWorker
+from app.workers.jobs import Job, Jobs
 
 
 class EngineController(QObject):
@@ -24,16 +28,10 @@ class EngineController(QObject):
     race_ended = Signal(object)  # RaceEnded
     failed = Signal(object)  # Failure
 
-    devices_wanted = Signal()  # from here on: to the worker
-    check_wanted = Signal(str)
-    race_wanted = Signal(tuple)
-    device_chosen = Signal(str, object)  # name, ceiling in bytes
-    cancel_wanted = Signal()
-    warm_up_wanted = Signal()
-
-    def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
+    def __init__(self, settings: Settings, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._settings = settings
+        self._settings, self._jobs = settings, jobs
+        self._job: Job | None = None  # the check or race under way
         self.phase = "starting"  # starting, ready, checking, cancelling, racing, failed
         self.found: EngineFound | None = None
         self.checking = ""  # the device that a check runs on
@@ -52,11 +50,19 @@ class EngineController(QObject):
         """What the user chose: AUTOMATIC or a device's name."""
         return self._settings.device
 
+    def find_devices(self) -> None:
+        """Load the engine and list the devices."""
+        self._enter("starting")
+        self._jobs.ask(EngineWorker.find_devices, then=self.on_engine_found, failed=self.on_engine_failed)
+
     def look_again(self) -> None:
-        """List the devices anew: a driver may have been installed, an adapter plugged in."""
+        """List the devices again: a driver may have been installed, an adapter plugged in."""
         if not self.busy:
-            self._enter("starting")
-            self.devices_wanted.emit()
+            self.find_devices()
+
+    def warm_up(self) -> None:
+        """Load the kernels before they are needed."""
+        self._jobs.ask(EngineWorker.warm_up)
 
     def choose(self, name: str) -> None:
         """Use this device from now on; AUTOMATIC leaves it to the engine."""
@@ -72,22 +78,34 @@ class EngineController(QObject):
         self.checks.pop(self.checking, None)
         self._enter("checking")
         self.check_started.emit()
-        self.check_wanted.emit(self.checking)
+        self._job = self._jobs.ask(
+            *(EngineWorker.check, self.checking),
+            then=self.on_check_ended,
+            failed=self.on_check_failed,
+            cancelled=self.on_check_cancelled,
+            reported=self.on_kernel_checked,
+        )
 
     def race(self, software: bool = False) -> None:
-        """Measure the same small training steps on every device; adapters played by the processor only if asked."""
+        """Measure the same small training steps on every device; software adapters only if asked for."""
         if self.busy or self.found is None:
             return
         names = tuple(info.name for info in self.found.devices if software or info.kind != "software")
         self._enter("racing")
         self.race_started.emit()
-        self.race_wanted.emit(names)
+        self._job = self._jobs.ask(
+            *(EngineWorker.race, names),
+            then=self.on_race_ended,
+            failed=self.on_engine_failed,
+            cancelled=self.on_race_cancelled,
+            reported=self.on_race_line,
+        )
 
     def cancel(self) -> None:
-        """End the running check or race after the kernel or the device it is at."""
+        """End the running check or race after the present kernel or device."""
         if self.phase in ("checking", "racing"):
-            self.cancel_wanted.emit()
             self._enter("cancelling")
+            self._jobs.cancel(self._job)
 
     # ---- what the panes read
 
@@ -97,7 +115,7 @@ class EngineController(QObject):
 
     @property
     def in_use(self):
-        """The user's choice if it is there, otherwise what `auto` takes; None before the engine is found."""
+        """The user's choice if it is available, otherwise what `auto` takes; None before the engine is found."""
         if self.found is None:
             return None
         return self.found.device(self.preferred) or self.automatic
@@ -115,7 +133,7 @@ class EngineController(QObject):
         if self.found is None:
             return ""
         raced = self.found.device(self._winner()) is not None
-        return f"the fastest of {len(self.race_lines)} in a race" if raced else self.found.automatic.reason
+        return f"the fastest of {len(self.race_lines)} devices measured" if raced else self.found.automatic.reason
 
     @property
     def reason(self) -> str:
@@ -126,44 +144,50 @@ class EngineController(QObject):
         if self.preferred == AUTOMATIC:
             return why
         if self.found.device(self.preferred) is None:
-            return f"{why}; {self.preferred}, which you chose, is not there now"
+            return f"{why}; {self.preferred}, which you chose, is not available now"
         return "chosen by you"
 
     # ---- what the worker answers
 
-    @Slot(object)
     def on_engine_found(self, found: EngineFound) -> None:
         self.found, self.failure = found, None
         self.race_lines = self._remembered_race(found)
         self._enter("ready")
         self._set_activity("Idle")
-        self.device_chosen.emit(self.in_use.name, self._settings.memory_ceiling)
+        self._use_device()
         self.devices_changed.emit()
 
-    @Slot(object)
     def on_kernel_checked(self, event: KernelChecked) -> None:
         self.kernel_checked.emit(event)
 
-    @Slot(object)
     def on_check_ended(self, event: CheckEnded) -> None:
         self.checks[event.device] = event
         self.checking = ""
         self._enter("ready")
         self.check_ended.emit(event)
 
-    @Slot(object)
+    def on_check_cancelled(self) -> None:
+        """It was cancelled before it began."""
+        self.on_check_ended(CheckEnded(self.checking, (), 0.0, True))
+
+    def on_check_failed(self, failure: Failure) -> None:
+        self.on_engine_failed(replace(failure, device=self.checking))
+
     def on_race_line(self, line: RaceLine) -> None:
         self.race_progressed.emit(line)
 
-    @Slot(object)
     def on_race_ended(self, event: RaceEnded) -> None:
         if not event.cancelled:
             self.race_lines = event.lines
             right = [line for line in event.lines if not line.problem]
             self._settings.race = {line.description: f"{line.tokens_per_second:.1f}" for line in right}
         self._enter("ready")
-        self.device_chosen.emit(self.in_use.name, self._settings.memory_ceiling)
+        self._use_device()
         self.race_ended.emit(event)
+
+    def on_race_cancelled(self) -> None:
+        """It was cancelled before it began."""
+        self.on_race_ended(RaceEnded((), True))
 
     @Slot(object)
     def on_engine_failed(self, failure: Failure) -> None:
@@ -185,11 +209,14 @@ class EngineController(QObject):
     @Slot(str)
     def on_setting_changed(self, name: str) -> None:
         if name in ("device", "memory_ceiling") and self.found is not None:
-            self.device_chosen.emit(self.in_use.name, self._settings.memory_ceiling)
+            self._use_device()
             self.state_changed.emit()
 
+    def _use_device(self) -> None:
+        self._jobs.ask(EngineWorker.use_device, self.in_use.name, self._settings.memory_ceiling)
+
     def _remembered_race(self, found: EngineFound) -> tuple[RaceLine, ...]:
-        """The last race, of the devices that are still there; a value that is no number is as if it was not run."""
+        """The last race, of the devices that are still there; a value that is not a number is ignored."""
         lines = []
         for info in found.devices:
             speed = self._settings.race.get(info.description, "")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.state.settings import Settings
+from app.values.completion import STARTER
 from app.values.events import Failure
 from app.values.repository import ChangesSince, CorpusView, FileLosses
+from app.workers.jobs import Job, Jobs
+from app.workers.measuring import MeasuringWorker
+from app.workers.repository import RepositoryWorker
 from app.workers.sample import sample_folder, sample_is_there
 
 GONE = "The folder {} is no longer there."
@@ -25,22 +30,13 @@ class RepositoryController(QObject):
     losses_changed = Signal()
     scoring_changed = Signal()
 
-    open_wanted = Signal(str)  # from here on: to the workers
-    close_wanted = Signal()
-    delete_wanted = Signal(str)  # what is kept about this folder
-    rescan_wanted = Signal()
-    cancel_wanted = Signal()
-    override_wanted = Signal(str, object)
-    language_wanted = Signal(str, object)
-    not_secret_wanted = Signal(str, bool)
-    policy_wanted = Signal(str)
-    watch_wanted = Signal(bool)
-    score_wanted = Signal()
-    cancel_score_wanted = Signal()
+    cancel_wanted = Signal()  # to the repository's worker: whatever is being read
 
-    def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
+    def __init__(self, settings: Settings, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._settings = settings
+        self._settings, self._jobs = settings, jobs
+        self._scoring: Job | None = None
+        self.model_in_use: Callable[[], str] = lambda: STARTER  # the one that files are scored with
         self.phase = "none"  # none, reading, ready, failed, gone
         self.root = ""
         self.corpus: CorpusView | None = None
@@ -69,7 +65,7 @@ class RepositoryController(QObject):
         self._forget_losses()
         self._enter("reading")
         self.changes_counted.emit(self.changes)
-        self.open_wanted.emit(self.root)
+        self._jobs.ask(RepositoryWorker.open, self.root)
 
     @property
     def has_sample(self) -> bool:
@@ -83,7 +79,7 @@ class RepositoryController(QObject):
     def close(self) -> None:
         """Have no repository open."""
         self.cancel_wanted.emit()
-        self.close_wanted.emit()
+        self._jobs.ask(RepositoryWorker.close_repository)
         self._have_none()
 
     def delete_kept(self) -> None:
@@ -92,7 +88,7 @@ class RepositoryController(QObject):
             return
         root = self.root
         self.cancel_wanted.emit()
-        self.delete_wanted.emit(root)
+        self._jobs.ask(RepositoryWorker.delete_kept, root)
         self._have_none()
         self.forget_recent(root)
 
@@ -106,7 +102,7 @@ class RepositoryController(QObject):
         """Look at every file again."""
         if self.root and self.phase != "reading":
             self._enter("reading")
-            self.rescan_wanted.emit()
+            self._jobs.ask(RepositoryWorker.rescan)
 
     def cancel(self) -> None:
         """End the running scan; what was read is kept."""
@@ -118,19 +114,19 @@ class RepositoryController(QObject):
         """Learn this file or folder ("a/b/"), leave it out, or (None) leave it to the rules again."""
         if self.root:
             self._enter("reading")
-            self.override_wanted.emit(path, learn)
+            self._jobs.ask(RepositoryWorker.override, path, learn)
 
     def choose_language(self, language: str, on: bool | None) -> None:
         """Switch a language on or off, or (None) leave it to the rules."""
         if self.root:
             self._enter("reading")
-            self.language_wanted.emit(language, on)
+            self._jobs.ask(RepositoryWorker.choose_language, language, on)
 
     def set_not_secret(self, fingerprint: str, no_secret: bool = True) -> None:
         """Say that a finding is no secret, or take that back."""
         if self.root:
             self._enter("reading")
-            self.not_secret_wanted.emit(fingerprint, no_secret)
+            self._jobs.ask(RepositoryWorker.set_not_secret, fingerprint, no_secret)
 
     def set_secret_policy(self, policy: str) -> None:
         """ "mask": empty the lines; "leave_out": leave the files out.  Kept as a setting."""
@@ -154,17 +150,36 @@ class RepositoryController(QObject):
         """Nothing came of the answer: offer the same changes again."""
         self.answer_offer(ChangesSince())
 
+    def count_changes(self, model: str) -> None:
+        """Count what changed since this model, which is in use now: `changes`."""
+        self._jobs.ask(RepositoryWorker.count_since, model)
+
+    def count_changes_from(self, checkpoint: str) -> None:
+        """A checkpoint of the repository was made: changes are counted from what it has learned."""
+        self._jobs.ask(RepositoryWorker.keep_lines, checkpoint)
+
+    def apply_settings(self) -> None:
+        """At the start: whether to watch, and what to do about secrets."""
+        self._jobs.ask(RepositoryWorker.watch, self._settings.watch)
+        self._jobs.ask(RepositoryWorker.set_policy, self._settings.secret_policy)
+
     def score_files(self) -> None:
         """Measure the held-out loss of every held-out file with the model in use: `losses`."""
         if self.phase == "ready" and self.corpus is not None and not self.scoring[1]:
             self.score_failure = None
             self.on_scoring(0, self.corpus.totals.held_out.files)
-            self.score_wanted.emit()
+            self._scoring = self._jobs.ask(
+                *(MeasuringWorker.score_files, self.model_in_use()),
+                then=self.on_scored,
+                failed=self.on_score_failed,
+                cancelled=self.on_scoring,
+                progressed=self.on_scoring,
+            )
 
     def cancel_scoring(self) -> None:
         """End the scoring of files."""
         if self.scoring[1]:
-            self.cancel_score_wanted.emit()
+            self._jobs.cancel(self._scoring)
 
     def forget_recent(self, folder: str) -> None:
         """Take a folder off the list."""
@@ -243,20 +258,21 @@ class RepositoryController(QObject):
         self.watcher, self.watcher_words = state, words
         self.changed.emit()
 
-    @Slot(int, int, str)
-    def on_scoring(self, done: int, total: int, _what: str = "") -> None:
-        """How far the scoring is; 0 of 0: it was ended."""
+    def on_scoring(self, done: int = 0, total: int = 0, _what: str = "") -> None:
+        """How far the scoring is; 0 of 0: it is over."""
         self.scoring = (done, total)
         self.scoring_changed.emit()
 
-    @Slot(object)
+    def on_scored(self, scored: FileLosses) -> None:
+        self.on_losses(scored)
+        self.on_scoring()
+
     def on_score_failed(self, failure: Failure) -> None:
-        self.on_scoring(0, 0)
-        if self.phase == "ready":  # otherwise there is worse to tell
+        self.on_scoring()
+        if self.phase == "ready":  # otherwise there is a worse failure to show
             self.score_failure = failure
             self.score_failed.emit(failure)
 
-    @Slot(object)
     def on_losses(self, scored: FileLosses) -> None:
         """Losses of one model at a time, and of this folder: those of one that was left are dropped."""
         if scored.root == self.root:
@@ -267,11 +283,11 @@ class RepositoryController(QObject):
     @Slot(str)
     def on_setting_changed(self, name: str) -> None:
         if name == "watch":
-            self.watch_wanted.emit(self._settings.watch)
+            self._jobs.ask(RepositoryWorker.watch, self._settings.watch)
         elif name == "secret_policy":
             if self.root:
                 self._enter("reading")
-            self.policy_wanted.emit(self._settings.secret_policy)
+            self._jobs.ask(RepositoryWorker.set_policy, self._settings.secret_policy)
 
     def _forget_losses(self) -> None:
         self.cancel_scoring()

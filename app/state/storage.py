@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal
 
 from app.data.data_folder import VARIABLE, usual_folder
 from app.data.data_move import COPIED, Move, MovePlan, old_folder, read_move
 from app.values.events import Failure
+from app.workers.jobs import Job, Jobs
+from app.workers.moving import MovingWorker
 
 
 class StorageController(QObject):
@@ -19,15 +23,11 @@ class StorageController(QObject):
     progressed = Signal()  # progress
     failed = Signal(object)  # Failure
 
-    plan_wanted = Signal(str, str)  # from here on: to the worker
-    copy_wanted = Signal(str, object)
-    undo_wanted = Signal(str)
-    delete_wanted = Signal(str)
-    cancel_wanted = Signal()
-
-    def __init__(self, folder: Path, parent: QObject | None = None) -> None:
+    def __init__(self, folder: Path, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.folder = folder
+        self._jobs = jobs
+        self._job: Job | None = None  # the one under way
         self._usual = usual_folder()
         self.phase = "idle"  # idle, planning, copying, undoing, deleting
         self.plan: MovePlan | None = None  # what was asked about
@@ -62,8 +62,7 @@ class StorageController(QObject):
         """What would be moved there, and how much: `plan`."""
         if not self.decided and not self.busy:
             self.plan = None
-            self._enter("planning")
-            self.plan_wanted.emit(str(self.folder), chosen)
+            self._ask("planning", MovingWorker.plan, str(self.folder), chosen, then=self.on_planned)
 
     def decline(self) -> None:
         """Put the plan away."""
@@ -74,42 +73,48 @@ class StorageController(QObject):
         """Do what was planned."""
         if self.plan is not None and not self.busy:
             plan, self.plan = self.plan, None
-            self._enter("copying")
-            self.copy_wanted.emit(str(self._usual), plan)
+            self._ask("copying", MovingWorker.copy, str(self._usual), plan)
 
     def undo(self) -> None:
         """Stay with the old folder, and take the copy away again."""
         if self.waiting and not self.busy:
-            self._enter("undoing")
-            self.undo_wanted.emit(str(self._usual))
+            self._ask("undoing", MovingWorker.undo, str(self._usual))
 
     def delete_old(self) -> None:
         """Delete the folder that was left."""
         if self.old and not self.busy:
-            self._enter("deleting")
-            self.delete_wanted.emit(str(self._usual))
+            self._ask("deleting", MovingWorker.delete, str(self._usual))
 
     def cancel(self) -> None:
-        if self.busy:
-            self.cancel_wanted.emit()
+        if self._job is not None:
+            self._jobs.cancel(self._job)
+
+    def _ask(self, phase: str, work: Callable[..., Any], *arguments: Any, then: Callable[[Any], None] | None = None):
+        self._enter(phase)
+        self._job = self._jobs.ask(
+            *(work, *arguments),
+            then=then or self.on_ended,
+            failed=self.on_failed,
+            cancelled=self.on_ended,
+            progressed=self.on_progress,
+        )
 
     # ---- what the worker answers
 
-    @Slot(object)
     def on_planned(self, plan: MovePlan) -> None:
         self.plan = plan
+        self.on_ended()
 
-    @Slot(int, int, str)
     def on_progress(self, done: int, total: int, what: str) -> None:
         self.progress = (done, total, what)
         self.progressed.emit()
 
-    @Slot(object)
     def on_failed(self, failure: Failure) -> None:
         self.failed.emit(failure)
+        self.on_ended()
 
-    @Slot(str)
-    def on_ended(self, _what: str) -> None:
+    def on_ended(self, _result: None = None) -> None:
+        self._job = None
         self.progress, self.problem = (0, 0, ""), ""
         self._read()
         self._enter("idle")

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.state.own_options import CUSTOM, keep_options, remembered_options, remembered_preset
 from app.state.run_history import RunHistory
+from app.state.run_options import RunOptions
 from app.state.settings import Settings
+from app.values.completion import STARTER
 from app.values.events import Failure
-from app.values.repository import ChangesSince
-from app.values.training import BaseChoice, FinishedView, PlanView, ResumableRun, RunRequest, ScoreView
+from app.values.repository import ChangesSince, FileLosses
+from app.values.training import BaseChoice, FinishedView, PlanView, ResumableRun, RunRequest, RunScores, ScoreView
+from app.workers.files import FilesWorker
+from app.workers.jobs import Job, Jobs
+from app.workers.measuring import MeasuringWorker
+from app.workers.training import TrainingWorker
 
 if TYPE_CHECKING:
     from engine.train.options import TrainingOptions
@@ -34,31 +39,23 @@ class TrainingController(QObject):
     scored = Signal()  # before, after, scoring, score_problem
     failed = Signal(object)  # Failure
 
-    start_wanted = Signal(object)  # RunRequest; from here on: to the workers
-    plan_wanted = Signal(object)  # RunRequest
-    pause_wanted = Signal()
-    resume_wanted = Signal()
-    stop_wanted = Signal()
-    suspend_wanted = Signal()
-    cancel_wanted = Signal()
-    duty_cycle_changed = Signal(float)
-    discard_wanted = Signal(str, str)  # checkpoint id, interrupted run's id
+    discard_wanted = Signal(str)  # checkpoint id; from here on: to other controllers
     use_wanted = Signal(str)  # checkpoint id
     back_wanted = Signal()  # to `model_before`
     compare_wanted = Signal(str, str)
-    runs_wanted = Signal()
-    cancel_score_wanted = Signal()
+    losses_measured = Signal(object)  # FileLosses of the run's result
     began_by_itself = Signal()  # to the idle rules
 
-    def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
+    def __init__(self, settings: Settings, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._settings = settings
-        self._options: TrainingOptions | None = None
+        self._settings, self._jobs = settings, jobs
+        self._options = RunOptions(settings)
+        self._start_job: Job | None = None
+        self._score_job: Job | None = None
         self._repository = ""
         self._missing = NO_FOLDER  # why there is no repository to learn
         self._changes = ChangesSince()
         self.phase = "idle"  # idle, preparing, running, paused, stopping, finished, failed
-        self.preset = remembered_preset(settings)
         self.base = ""  # id or name of what training starts from; "": the built-in model, or a new one
         self.bases: tuple[BaseChoice, ...] = ()
         self.plan: PlanView | None = None
@@ -89,9 +86,12 @@ class TrainingController(QObject):
     @property
     def options(self) -> TrainingOptions:
         """All options; change them by `set_option`."""
-        if self._options is None:
-            self._options, self.preset = remembered_options(self._settings)
-        return self._options
+        return self._options.values
+
+    @property
+    def preset(self) -> str:
+        """The name of the preset, or "custom" once an option was changed."""
+        return self._options.preset
 
     @property
     def mode(self) -> str:
@@ -111,22 +111,11 @@ class TrainingController(QObject):
         return tuple(PRESETS)
 
     def set_option(self, name: str, value: Any) -> str:
-        """Change one option; "" or, in words, why that value cannot be."""
-        from engine.errors import ConfigError
-
-        try:
-            changed = self.options.changed(**{name: value})
-        except ConfigError as error:
-            return " ".join(filter(None, (error.message, error.remedy)))
-        if changed != self._options:
-            self._options = changed
-            if name == "mode":
-                self._settings.training_mode = value
-            elif name != "duty_cycle":
-                self.preset = CUSTOM
-                keep_options(self._settings, changed)
+        """Change one option; "", or why the value is not possible."""
+        changed, problem = self._options.set(name, value)
+        if changed:
             self._options_changed()
-        return ""
+        return problem
 
     def set_mode(self, mode: str) -> str:
         """Train what this mode selects; "" or why not."""
@@ -134,12 +123,7 @@ class TrainingController(QObject):
 
     def choose_preset(self, name: str) -> None:
         """Take all options of a preset, but keep the mode."""
-        from engine.train.options import preset
-
-        self._options = preset(name).changed(mode=self.options.mode, duty_cycle=self._settings.duty_cycle)
-        self.preset = name
-        self._settings.preset = name
-        self._settings.training_options = {}
+        self._options.choose_preset(name)
         self._options_changed()
 
     def choose_base(self, base: str) -> None:
@@ -212,23 +196,23 @@ class TrainingController(QObject):
     def pause(self) -> None:
         """Hold after the step that is running."""
         if self.phase == "running":
-            self.pause_wanted.emit()
+            self._jobs.ask(TrainingWorker.pause)
             self._enter("paused")
 
     def resume(self) -> None:
         """Go on after a pause."""
         if self.phase == "paused":
-            self.resume_wanted.emit()
+            self._jobs.ask(TrainingWorker.resume)
             self._enter("running")
 
     def stop(self) -> None:
         """End the run and keep the best so far; while it is being prepared, give it up."""
         if self.phase == "preparing":
-            self.cancel_wanted.emit()
             self._enter("stopping")
+            self._jobs.cancel(self._start_job)
         elif self.phase in ("running", "paused"):
-            self.stop_wanted.emit()
             self._enter("stopping")
+            self._jobs.ask(TrainingWorker.stop)
 
     @property
     def can_suspend(self) -> bool:
@@ -238,15 +222,27 @@ class TrainingController(QObject):
     def suspend(self) -> None:
         """Save the run's progress and leave it: `resume_run` continues it, also after the program was restarted."""
         if self.can_suspend:
-            self.suspend_wanted.emit()
             self._enter("stopping")
+            self._jobs.ask(TrainingWorker.suspend)
 
     # ---- afterwards
+
+    def score(self) -> None:
+        """Measure whether the run helped: `before` and `after`, better and better."""
+        self.on_scoring(0, 1)
+        self._score_job = self._jobs.ask(
+            *(MeasuringWorker.score_run, self.finished.base or STARTER, self.finished.checkpoint),
+            then=self.on_scored,
+            failed=self.on_score_failed,
+            cancelled=self.on_score_cancelled,
+            progressed=self.on_scoring,
+            reported=self.on_score_report,
+        )
 
     def cancel_scoring(self) -> None:
         """End the scorecard; what it has measured stays."""
         if self.scoring[1]:
-            self.cancel_score_wanted.emit()
+            self._jobs.cancel(self._score_job)
 
     def use(self) -> None:
         """Complete with what the run made."""
@@ -269,12 +265,16 @@ class TrainingController(QObject):
             self.cancel_scoring()
             if self.finished is not None and self.finished.checkpoint:
                 self.go_back()
-                self.discard_wanted.emit(self.finished.checkpoint, "")
+                self.discard_wanted.emit(self.finished.checkpoint)
             self.forget()
 
     def discard_run(self, run: str) -> None:
-        """Delete what was kept of an interrupted run."""
-        self.discard_wanted.emit("", run)
+        """Delete what was saved of an interrupted run."""
+        self._jobs.ask(FilesWorker.forget_run, run, then=self.on_runs)
+
+    def find_runs(self) -> None:
+        """Look for interrupted runs: `resumable`."""
+        self._jobs.ask(FilesWorker.find_runs, then=self.on_runs)
 
     def forget(self) -> None:
         """Put the finished run away: back to the options."""
@@ -301,15 +301,15 @@ class TrainingController(QObject):
             self.base = ""
         self._options_changed()
 
-    @Slot(object, object, object)
-    def on_planned(self, plan: PlanView, by_mode: dict[str, PlanView], request: RunRequest) -> None:
-        """A plan; one for options that have been changed since is dropped, the newer one is on its way."""
-        if request != self._plan_request():
-            return
-        self.plan, self.mode_plans, self.planning = plan, by_mode, False
-        self.planned.emit()
+    def on_planned(self, plans: tuple[PlanView, dict[str, PlanView]] | None, request: RunRequest) -> None:
+        """None: a run is going on, and the plan is asked for again when it is over.
 
-    @Slot(int, int, str)
+        A plan for options that have been changed since is dropped, the newer one is on its way.
+        """
+        if plans is not None and request == self._plan_request():
+            (self.plan, self.mode_plans), self.planning = plans, False
+            self.planned.emit()
+
     def on_preparing(self, done: int, total: int, what: str) -> None:
         self.preparing = (done, total, what)
         self.progressed.emit()
@@ -323,34 +323,45 @@ class TrainingController(QObject):
 
     @Slot(object)
     def on_events(self, events: tuple) -> None:
-        """What the trainer has told since the last time."""
+        """The trainer's events since the last time."""
         for event in events:
             self.history.add(event)
             if getattr(event, "event", "") == "note":
                 self.noted.emit(event.text)
         self.progressed.emit()
 
+    def on_cancelled(self) -> None:
+        """While it was being prepared."""
+        self.on_finished(None)
+
     @Slot(object)
     def on_finished(self, finished: FinishedView | None) -> None:
         """The run is over and what it made is in use at once; None: it was cancelled or suspended."""
         self.finished = finished
-        self.runs_wanted.emit()
+        self.find_runs()
         self._enter("finished" if finished is not None else "idle")
         if finished is not None:
             self.use()
             self.finished_run.emit()
 
-    @Slot(object, object)
+    def on_score_report(self, report: RunScores | FileLosses) -> None:
+        if isinstance(report, FileLosses):
+            self.losses_measured.emit(report)
+        else:
+            self.on_scores(report.before, report.after)
+
     def on_scores(self, before: ScoreView | None, after: ScoreView | None) -> None:
         self.before, self.after = before, after
         self.scored.emit()
 
-    @Slot(int, int, str)
-    def on_scoring(self, done: int, total: int, what: str) -> None:
+    def on_scoring(self, done: int = 0, total: int = 0, what: str = "") -> None:
+        """How far the scorecard is; 0 of 0: it is over."""
         self.scoring = (done, total, what)
         self.scored.emit()
 
-    @Slot()
+    def on_scored(self, _result: None) -> None:
+        self.on_scoring()
+
     def on_score_cancelled(self) -> None:
         """By the user, or by a new run, which has forgotten this one already."""
         self.scoring = (0, 0, "")
@@ -358,7 +369,6 @@ class TrainingController(QObject):
             self.score_problem = "it was cancelled."
         self.scored.emit()
 
-    @Slot(object)
     def on_score_failed(self, failure: Failure) -> None:
         """The run is kept; only the question whether it helped has no full answer."""
         self.scoring = (0, 0, "")
@@ -368,24 +378,24 @@ class TrainingController(QObject):
     @Slot(object)
     def on_failed(self, failure: Failure) -> None:
         self.failure = failure
-        self.runs_wanted.emit()
+        self.find_runs()
         self._enter("failed")
         self.failed.emit(failure)
 
-    @Slot(object)
     def on_runs(self, runs: tuple[ResumableRun, ...]) -> None:
         self.resumable = tuple(each for each in runs if not (self.active and each.id == self.run))
         self.changed.emit()
 
     @Slot()
     def on_plan_due(self) -> None:
-        self.plan_wanted.emit(self._plan_request())
+        request = self._plan_request()
+        self._jobs.ask(TrainingWorker.plan, request, then=lambda plans: self.on_planned(plans, request))
 
     @Slot(str)
     def on_setting_changed(self, name: str) -> None:
         if name == "duty_cycle":
             self.set_option("duty_cycle", self._settings.duty_cycle)
-            self.duty_cycle_changed.emit(self._settings.duty_cycle)
+            self._jobs.ask(TrainingWorker.set_duty_cycle, self._settings.duty_cycle)
         elif name in ("memory_ceiling", "device"):
             self._options_changed()
 
@@ -405,7 +415,12 @@ class TrainingController(QObject):
         self.scoring, self.score_problem = (0, 0, ""), ""
         self.run, self.preparing = request.resume, (0, 0, "")
         self._enter("preparing")
-        self.start_wanted.emit(request)
+        self._start_job = self._jobs.ask(
+            *(TrainingWorker.start, request),
+            failed=self.on_failed,
+            cancelled=self.on_cancelled,
+            progressed=self.on_preparing,
+        )
 
     def _options_changed(self) -> None:
         self.planning = True

@@ -67,6 +67,14 @@ class ScoreView:
 
 
 @dataclass(frozen=True)
+class RunScores:
+    """The scorecards of a run's base and result, as far as they are measured."""
+
+    before: ScoreView
+    after: ScoreView
+
+
+@dataclass(frozen=True)
 class FinishedView:
     """A run that is over.  `rolled_back`: nothing was better than the start, and the starting weights are back."""
 

@@ -131,6 +131,7 @@ class MainWindow(QMainWindow):
         application.repository.changes_counted.connect(self.on_changes_counted)
         application.engine.devices_changed.connect(self.on_devices_found)
         application.engine.failed.connect(self.on_engine_failed)
+        application.jobs.failed.connect(self.on_defect)
         self.trouble_button.clicked.connect(self.on_trouble_wanted)
         self._settings.changed.connect(self.on_setting_changed)
         self.closing_bar.suspend_wanted.connect(application.training.suspend)

@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.values.completion import CompletionQuery, CompletionView, EditedFile, SourceView
 from app.workers.cancellation import CancelledTickets
 from app.workers.failures import failure_from
+from app.workers.jobs import JobWorker
 from app.workers.open_device import OpenDevice
 
 ALTERNATIVES = 3  # to a suggestion
@@ -42,13 +43,12 @@ class QueryLine(QObject):
             return self._waiting.popleft() if self._waiting else None
 
 
-class CompletionWorker(QObject):
+class CompletionWorker(JobWorker):
     """One request after the other."""
 
     piece = Signal(int, str)  # ticket, text
     completed = Signal(object)  # CompletionView
     failed = Signal(int, object)  # ticket, Failure
-    prepared = Signal(str)  # model
 
     def __init__(self, workbench: OpenDevice, line: QueryLine, tickets: CancelledTickets) -> None:
         super().__init__()
@@ -93,7 +93,6 @@ class CompletionWorker(QObject):
         if answered and self._workbench.session is None:
             self._workbench.tell("Idle", 0.0)
 
-    @Slot(str, str)
     def prepare(self, model: str, precision: str) -> None:
         """Load a model and let it write a word, so that the first request does not wait for it."""
         from engine.errors import CodecoilError
@@ -107,8 +106,7 @@ class CompletionWorker(QObject):
             loaded.decode_at(precision)
             loaded.completer.complete(CompletionRequest("\n", stops=Stops(max_tokens=1)))
         except CodecoilError:
-            return  # told when a completion is really asked for
-        self.prepared.emit(model)
+            return  # reported when a completion is really asked for
 
     @Slot()
     def close(self) -> None:

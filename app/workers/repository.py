@@ -10,13 +10,14 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 
 from app.values.repository import ChangesSince
 from app.workers.cancellation import Flag
 from app.workers.changes import ChangeCounter
 from app.workers.corpus_view import corpus_view
 from app.workers.failures import Cancelled, failure_from
+from app.workers.jobs import JobWorker
 from app.workers.recent_edits import edited_files
 from app.workers.remembering import Remembering, delete_kept
 from app.workers.sample import place_sample, sample_folder
@@ -28,8 +29,8 @@ PREPARING = "Getting ready to count tokens (longer the first time)"  # after ins
 THERE_EVERY = 2000  # milliseconds between two looks whether the folder is still there, or there again
 
 
-class RepositoryWorker(QObject):
-    """Answers with frozen values; all slots run one after the other."""
+class RepositoryWorker(JobWorker):
+    """Reads because it was asked to or because a file changed, so what it finds comes as signals."""
 
     corpus_read = Signal(object, bool)  # CorpusView, with its tokens
     progressed = Signal(int, int, str)
@@ -73,7 +74,6 @@ class RepositoryWorker(QObject):
 
     # ---- what the controller asks for
 
-    @Slot(str)
     def open(self, root: str) -> None:
         """Leave the folder that is open and read this one."""
         self._leave()
@@ -89,14 +89,12 @@ class RepositoryWorker(QObject):
         self._start_watch()  # before anything is read: what is edited meanwhile is noticed, too
         self._read(self._first_reading)
 
-    @Slot()
     def close_repository(self) -> None:
         """Have no folder open."""
         self._leave()
         self._there.stop()
         self._root = None
 
-    @Slot(str)
     def delete_kept(self, root: str) -> None:
         """Close the folder and delete what is kept about it; checkpoints stay."""
         from engine.corpus.reading.overrides import repository_folder
@@ -109,25 +107,20 @@ class RepositoryWorker(QObject):
             cause = f"What is kept about {root} could not be deleted from {folder}: {error.strerror or error}."
             self.failed.emit(replace(failure_from(error), cause=cause, remedy="Delete that folder by hand."))
 
-    @Slot()
     def rescan(self) -> None:
         """Look at every file again."""
         self._read(self._scanned)
 
-    @Slot(str, object)
     def override(self, path: str, learn: bool | None) -> None:
         """The user's choice for a file or folder."""
         self._choose(lambda overrides: overrides.with_path(path, _choice(learn)))
 
-    @Slot(str, object)
     def choose_language(self, language: str, on: bool | None) -> None:
         self._choose(lambda overrides: overrides.with_language(language, _choice(on)))
 
-    @Slot(str, bool)
     def set_not_secret(self, fingerprint: str, no_secret: bool) -> None:
         self._choose(lambda overrides: overrides.with_not_secret(fingerprint, no_secret))
 
-    @Slot(str)
     def set_policy(self, policy: str) -> None:
         """What is done about secrets; the folder is read again."""
         if policy != self._policy:
@@ -136,7 +129,6 @@ class RepositoryWorker(QObject):
                 self._repository = None
                 self._read(self._first_reading, chosen=True)
 
-    @Slot(bool)
     def watch(self, on: bool) -> None:
         """Watch the folder, or leave it alone until `rescan`."""
         self._watching = on
@@ -146,14 +138,12 @@ class RepositoryWorker(QObject):
             if on and self._corpus is not None:
                 self._read(self._scanned)  # what changed while nobody looked
 
-    @Slot(str)
     def keep_lines(self, checkpoint: str) -> None:
         """A checkpoint of this repository was made: changes are counted from here."""
         if self._counter is not None and self._corpus is not None:
             self._counter.keep(checkpoint, self._corpus)
             self.count_changes()
 
-    @Slot(str)
     def count_since(self, model: str) -> None:
         """Another model is in use, or checkpoints came or went: count again."""
         self._in_use = model

@@ -1,8 +1,8 @@
 """The training worker: a run, one step at a time, in the engine's thread.
 
-A step is one slot that posts itself again.  Whatever was asked for meanwhile (a completion, a pause, a stop) stands in
-the queue before the next step and runs first.  What the trainer tells is gathered and sent ten times a second: the
-window could not draw more, and a small model takes hundreds of steps a second.
+A step is one slot that posts itself again.  Whatever was asked for meanwhile (a completion, a pause, a stop) is in the
+queue before the next step and runs first.  The trainer's events are gathered and sent ten times a second: the window
+could not draw more, and a small model takes hundreds of steps a second.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 
 from app.values.repository import ChangesSince
 from app.values.training import FinishedView, PlanView, RunRequest
-from app.workers.cancellation import Flag
-from app.workers.failures import Cancelled, failure_from
+from app.workers.failures import failure_from
+from app.workers.jobs import Job, JobWorker
 from app.workers.open_device import OpenDevice
 from app.workers.planning import plan_run, plan_view
 from app.workers.replayed_history import replayed_history
@@ -27,24 +27,23 @@ SETTLED = 5  # steps after which a speed is worth remembering
 TIMELINE = 8  # snapshots along a run
 
 
-class TrainingWorker(QObject):
+class TrainingWorker(JobWorker):
     """One run at a time."""
 
-    planned = Signal(object, object, object)  # PlanView, dict[str, PlanView], the RunRequest that it answers
-    preparing = Signal(int, int, str)
     began = Signal(str, object)  # run, PlanView
-    told = Signal(object)  # tuple of the trainer's events
+    events_arrived = Signal(object)  # tuple of the trainer's events
     finished = Signal(object)  # FinishedView; None where the run was cancelled before its first step, or suspended
     failed = Signal(object)  # Failure
     checkpoint_saved = Signal(str)  # id
 
     _again = Signal()
 
-    def __init__(self, workbench: OpenDevice, flag: Flag) -> None:
+    def __init__(self, workbench: OpenDevice) -> None:
         super().__init__()
-        self._workbench, self._flag = workbench, flag
+        self._workbench = workbench
         self._speeds = Speeds(workbench.data_folder)
         self._session = None
+        self._start: Job | None = None  # the job that the run was started by
         self._paused = False
         self._events: list = []
         self._sent = 0.0
@@ -59,63 +58,48 @@ class TrainingWorker(QObject):
         """The repository as it was read last: a run need not read it again."""
         self._workbench.corpus = corpus
 
-    @Slot(object)
-    def plan(self, request: RunRequest) -> None:
-        """What a run with these options would do, in its own mode and in every other."""
+    def plan(self, request: RunRequest) -> tuple[PlanView, dict[str, PlanView]] | None:
+        """What a run with these options would do, in its own mode and, by name, in all; None during a run."""
         if self._session is not None:
-            return  # asked again when the run is over
+            return None
         try:
-            self.planned.emit(*plan_run(self._workbench, self._speeds, request), request)
+            return plan_run(self._workbench, self._speeds, request)
         except Exception as error:
-            mode = str(request.options.get("mode", ""))
-            self.planned.emit(PlanView(mode, problem=failure_from(error).cause), {}, request)
+            return PlanView(str(request.options.get("mode", "")), problem=failure_from(error).cause), {}
 
-    @Slot(object)
     def start(self, request: RunRequest) -> None:
         """Read the repository, load the base, and begin."""
         if self._session is not None:
             return
-        self._events, self._paused = [], False
+        self._events, self._paused, self._start = [], False, self.job
         self._plan_event = self._step_event = self._workbench.run_corpus = None
         try:
             self._workbench.tell("Preparing a run", 0.0)
             self._workbench.release_models()
             self._session = self._prepared(request)
-            self._look()
+            self.job.look()
             for events in replayed_history(self._session.history):
-                self.told.emit(events)  # the plots begin where the run did, not where it goes on
+                self.events_arrived.emit(events)  # the plots begin where the run did, not where it is resumed
             self._workbench.training_began(self._session)
-        except Exception as error:
+        except Exception:
             self._end()
-            if isinstance(error, Cancelled) or self._flag.is_raised():
-                self.finished.emit(None)
-            else:
-                self.failed.emit(failure_from(error))
-            return
+            self.job.look()  # whatever goes wrong in a preparation that was cancelled is of no interest
+            raise
         self._again.emit()
-
-    def _look(self) -> None:
-        """Leave the preparation where that is asked for."""
-        if self._flag.is_raised():
-            raise Cancelled
 
     def _prepared(self, request: RunRequest):
         from engine.devices.single_kernel import warm_up
         from engine.session import Session, SessionPlan, resume_session
         from engine.train.options import TrainingOptions
 
-        def progress(done: int, total: int, what: str) -> None:
-            self.preparing.emit(done, total, what)
-            self._look()
-
         device = self._workbench.device
-        warm_up(device, lambda kernel, done, total: progress(done, total, "Preparing kernels"))
-        progress(0, 0, "Checking the device")
-        self._workbench.require_right_numbers(self._look)
-        self._look()
+        warm_up(device, lambda kernel, done, total: self.progress(done, total, "Preparing kernels"))
+        self.progress(0, 0, "Checking the device")
+        self._workbench.require_right_numbers(self.job.look)
+        self.job.look()
         data_folder = self._workbench.data_folder
         if request.resume:
-            return resume_session(request.resume, data_folder, lambda: device, progress)
+            return resume_session(request.resume, data_folder, lambda: device, self.progress)
         plan = SessionPlan(
             Path(request.root), data_folder, TrainingOptions(**request.options), request.base, timeline=TIMELINE
         )
@@ -124,10 +108,10 @@ class TrainingWorker(QObject):
         corpus = self._workbench.corpus
         if corpus is not None and str(corpus.root) != request.root:
             corpus = None
-        return Session(plan, device, progress, corpus=corpus, cancelled=self._flag.is_raised)
+        return Session(plan, device, self.progress, corpus=corpus, cancelled=self.job.is_cancelled)
 
     def _for_changes(self, plan, changes: ChangesSince):
-        """A short run that goes on with the checkpoint, in its own mode."""
+        """A short run that continues from the checkpoint, in its own mode."""
         options = plan.options.for_changes(self._workbench.store.get(changes.checkpoint).mode)
         return replace(plan, options=options, changed=changes.paths, changed_since=changes.checkpoint, timeline=0)
 
@@ -139,7 +123,7 @@ class TrainingWorker(QObject):
         session = self._session
         if session is None or self._paused:
             return
-        if self._flag.is_raised() and self._given_up():
+        if self._start.is_cancelled() and self._given_up():
             return
         try:
             events = session.advance()
@@ -160,7 +144,7 @@ class TrainingWorker(QObject):
         self._again.emit()
 
     def _given_up(self) -> bool:
-        """Cancelled before the window heard that the run had begun: over, or stopped where it has steps to keep."""
+        """Cancelled before the window heard that the run had begun: over, or stopped if there are steps to keep."""
         if self._step_event is not None:
             self._session.stop()
             return False
@@ -168,7 +152,6 @@ class TrainingWorker(QObject):
         self.finished.emit(None)
         return True
 
-    @Slot()
     def pause(self) -> None:
         if self._session is not None and not self._paused:
             self._paused = True
@@ -176,7 +159,6 @@ class TrainingWorker(QObject):
             self._send()
             self._workbench.tell("Paused", 0.0)
 
-    @Slot()
     def resume(self) -> None:
         if self._session is not None and self._paused:
             self._paused = False
@@ -184,7 +166,6 @@ class TrainingWorker(QObject):
             self._show_activity()
             self._again.emit()
 
-    @Slot()
     def suspend(self) -> None:
         """Save where the run is and leave it there: it can be resumed later, by another process as well."""
         session = self._session
@@ -206,15 +187,13 @@ class TrainingWorker(QObject):
         self._end()
         self.finished.emit(None)
 
-    @Slot(float)
     def set_duty_cycle(self, share: float) -> None:
         """How much of the time the run may work, from the next step on."""
         if self._session is not None:
             self._session.set_duty_cycle(share)
 
-    @Slot()
     def stop(self) -> None:
-        """End with the best so far, also out of a pause."""
+        """End with the best so far, also from a pause."""
         if self._session is not None:
             self._session.stop()
             self._workbench.tell("Saving", 0.0)
@@ -225,7 +204,7 @@ class TrainingWorker(QObject):
 
     @Slot()
     def close(self) -> None:
-        """The program ends: stop and save what there is."""
+        """The program is ending: stop and save what there is."""
         if self._session is None:
             return
         try:
@@ -251,10 +230,10 @@ class TrainingWorker(QObject):
             self.checkpoint_saved.emit(event.checkpoint)
 
     def _send(self) -> None:
-        """Tell what was gathered, in a copy."""
+        """Send the events gathered so far, in a copy."""
         self._sent = time.monotonic()
         if self._events:
-            self.told.emit(tuple(self._events))
+            self.events_arrived.emit(tuple(self._events))
             self._events = []
         if not self._paused:
             self._show_activity()
@@ -297,7 +276,7 @@ class TrainingWorker(QObject):
         self.finished.emit(view)
 
     def _end(self) -> None:
-        """Give the run's memory back."""
+        """Release the run's memory."""
         session, self._session = self._session, None
         self._workbench.training_ended()
         if session is not None:

@@ -12,6 +12,7 @@ from app.values.events import Failure
 from app.values.training import FinishedView, ResumableRun
 from app.window import closing, pages
 from app.window.main_window import MainWindow
+from tests.app.played_jobs import record
 from tests.window.stage import ROOT, changes, find_devices, open_repository, press
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -245,15 +246,12 @@ def test_the_footer_tells_the_engine_memory_watcher_and_speed(main_window, appli
 
 
 def test_pause_and_stop_have_keys(main_window, application, qtbot):
-    training, told = application.training, []
-    training.pause_wanted.connect(lambda: told.append("pause"))
-    training.resume_wanted.connect(lambda: told.append("resume"))
-    training.stop_wanted.connect(lambda: told.append("stop"))
-    training._enter("running")
+    asked = record(application.jobs, "pause", "resume", "stop")
+    application.training._enter("running")
     qtbot.keyClick(main_window, Qt.Key.Key_P, CTRL | SHIFT)
     qtbot.keyClick(main_window, Qt.Key.Key_P, CTRL | SHIFT)
     qtbot.keyClick(main_window, Qt.Key.Key_S, CTRL | SHIFT)
-    assert told == ["pause", "resume", "stop"]
+    assert asked == [("pause",), ("resume",), ("stop",)]
 
 
 def test_keys_are_told_apart(main_window):
@@ -284,12 +282,11 @@ def test_the_folder_is_chosen_and_read(main_window, application, tmp_path):
 
 
 def test_leaving_during_a_run_can_save_it_to_be_resumed(main_window, application, qtbot):
-    suspended = []
-    application.training.suspend_wanted.connect(lambda: suspended.append(1))
+    suspended = record(application.jobs, "suspend")
     application.training._enter("running")
     main_window.close()
     press(qtbot, main_window.closing_bar.suspend_button)
-    assert suspended == [1] and main_window.isVisible() and main_window.closing_bar.is_saving
+    assert suspended == [("suspend",)] and main_window.isVisible() and main_window.closing_bar.is_saving
     application.training.on_finished(None)
     assert not main_window.isVisible()
 
@@ -313,12 +310,11 @@ def test_leaving_during_a_run_asks_and_can_be_thought_better_of(main_window, app
 
 
 def test_stop_and_save_closes_once_the_run_is_saved(main_window, application, qtbot):
-    stopped = []
-    application.training.stop_wanted.connect(lambda: stopped.append(1))
+    stopped = record(application.jobs, "stop")
     application.training._enter("running")
     main_window.close()
     press(qtbot, main_window.closing_bar.stop_button)
-    assert stopped == [1] and main_window.isVisible() and "saving" in main_window.closing_bar.words.text()
+    assert stopped == [("stop",)] and main_window.isVisible() and "saving" in main_window.closing_bar.words.text()
     assert QApplication.focusWidget() is main_window  # and not whatever comes next: a ring there would tell of nothing
     application.training.on_finished(FinishedView("r", "stopped", 3, 3, 4.0, 3.9, False, 9.0, "c8", "orbit #8"))
     assert not main_window.isVisible()
@@ -374,11 +370,10 @@ def test_in_the_tray_a_run_goes_on_and_the_window_comes_back(theme, application,
     assert "step 0 of" in window.tray.icon.toolTip()
     window.tray.open_action.trigger()
     assert window.isVisible() and QApplication.instance().quitOnLastWindowClosed()
-    stopped = []
-    application.training.stop_wanted.connect(lambda: stopped.append(1))
+    stopped = record(application.jobs, "stop")
     window.on_tray_wanted()
     window.tray.quit_action.trigger()
-    assert stopped == [1]
+    assert stopped == [("stop",)]
     application.training.on_finished(None)
     assert QApplication.instance().quitOnLastWindowClosed() and window._leaving
 

@@ -81,7 +81,7 @@ class DecodingCard(Card):
     @Slot()
     def on_busy_changed(self) -> None:
         """Cancelled, too, is over."""
-        if not self._checkpoints.busy:
+        if self._measuring and not self._checkpoints.busy:
             self._measuring = False
             self.refresh()
 

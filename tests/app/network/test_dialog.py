@@ -8,6 +8,7 @@ from app.network import base_model_fetching
 from app.network.base_models import BASE_MODELS
 from app.window.base_models.dialog import BaseModelDialog
 from engine.checkpoints.store.store import CheckpointStore
+from tests.app.played_jobs import record
 from tests.window.stage import application, one_theme, press, theme  # noqa: F401  (fixtures)
 
 
@@ -48,14 +49,13 @@ def test_asking_is_not_fetching(hub, served, application, qtbot):  # noqa: F811
 
 
 def test_a_yes_fetches_with_progress(hub, served, application, data_folder, qtbot):  # noqa: F811
-    refreshed = []
-    application.checkpoints.job_wanted.connect(lambda name, _: refreshed.append(name))
+    refreshed = record(application.jobs, "refresh")
     ask(served, qtbot)
     press(qtbot, served.agree_button)
     assert served.progress.isVisible() and not served.cards[0].button.isEnabled()
     qtbot.waitUntil(lambda: not application.downloads.active, timeout=20000)
     assert served.notice.isVisible() and "tiny-1m" in served.notice.words.text()
-    assert not served.progress.isVisible() and served.cards[0].button.isEnabled() and "refresh" in refreshed
+    assert not served.progress.isVisible() and served.cards[0].button.isEnabled() and refreshed
     assert [each.name for each in CheckpointStore(data_folder / "checkpoints").list()] == ["tiny-1m"]
 
 
@@ -118,19 +118,18 @@ def test_a_silent_line_can_be_cancelled(hub, served, application, qtbot, one_try
 
 def test_the_program_may_end_on_a_silent_line(hub, served, application, qtbot, one_try):  # noqa: F811
     begin_in_silence(hub, served, qtbot, "tiny-1m-hf")
-    application.downloads.stop()
+    application.jobs.close()
     assert application.downloads.active  # it does not wait: other things are to be saved first
     application.stop()
     assert not application.downloads.active
 
 
 def test_a_folder_on_disk_is_imported(dialog, application, folder, qtbot):  # noqa: F811
-    asked = []
-    application.checkpoints.job_wanted.connect(lambda name, arguments: asked.append((name, arguments)))
+    asked = record(application.jobs, "import_")
     press(qtbot, dialog.import_button)
     dialog.file_dialog.fileSelected.emit(str(folder))
     dialog.file_dialog.reject()
-    assert asked == [("import_", (str(folder),))]
+    assert asked == [("import_", str(folder))]
 
 
 def test_what_is_here_is_not_offered_again(dialog, application):  # noqa: F811

@@ -74,6 +74,7 @@ class Program:
             self.state.repository.failed,
             self.state.training.failed,
             self.state.checkpoints.failed,
+            self.state.jobs.failed,
         ):
             signal.connect(self.failures.append)
 

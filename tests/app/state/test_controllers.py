@@ -22,6 +22,7 @@ from app.values.training import ResumableRun
 from engine.generate.options import SUGGESTION_STOPS, Sampling
 from engine.train.events import EvaluationEvent, NoteEvent, StepEvent
 from engine.train.options import PRESETS
+from tests.app.played_jobs import PlayedJobs, record
 
 
 @pytest.fixture
@@ -50,10 +51,12 @@ def test_history_grows_and_keeps_what_was_read():
 
 
 def test_options_refuse_in_words_and_ask_for_a_plan(settings, qtbot):
-    training = TrainingController(settings)
-    with qtbot.waitSignal(training.plan_wanted) as asked:
+    jobs = PlayedJobs()
+    training = TrainingController(settings, jobs)
+    with qtbot.waitSignal(jobs.asked, timeout=60_000) as asked:
         assert training.set_option("steps", 77) == ""
-    assert asked.args[0].options["steps"] == 77 and training.preset == "custom"
+    (job,) = asked.args
+    assert job.name == "plan" and job.arguments[0].options["steps"] == 77 and training.preset == "custom"
     assert "batch_size" in training.set_option("batch_size", 0)
     assert "no option" in training.set_option("nonsense", 1)
     assert training.options.steps == 77
@@ -62,21 +65,21 @@ def test_options_refuse_in_words_and_ask_for_a_plan(settings, qtbot):
 
 
 def test_a_preset_keeps_the_mode(settings):
-    training = TrainingController(settings)
+    training = TrainingController(settings, PlayedJobs())
     training.set_mode("wsla")
     training.choose_preset("thorough")
     assert training.mode == "wsla"
 
 
 def test_mode_preset_and_sampling_are_as_they_were(settings):
-    training, completion = TrainingController(settings), CompletionController(settings)
+    training, completion = TrainingController(settings, PlayedJobs()), CompletionController(settings, PlayedJobs())
     assert training.set_mode("wsla") == "" and training.set_mode("no such") != ""
     training.choose_preset("quick")
     assert completion.set_sampling("temperature", 0.7) == "" == completion.set_stops("end_of_line", True)
     assert completion.set_sampling("top_p", 7.0) != ""
     settings.save()
     again = Settings(settings.path.parent)
-    training, completion = TrainingController(again), CompletionController(again)
+    training, completion = TrainingController(again, PlayedJobs()), CompletionController(again, PlayedJobs())
     assert (training.mode, training.preset) == ("wsla", "quick")
     assert completion.sampling == Sampling(temperature=0.7) and completion.stops == replace(
         SUGGESTION_STOPS, end_of_line=True
@@ -84,52 +87,50 @@ def test_mode_preset_and_sampling_are_as_they_were(settings):
 
 
 def test_options_that_were_changed_by_hand_are_as_they_were_until_a_preset_is_chosen(settings):
-    training = TrainingController(settings)
+    training = TrainingController(settings, PlayedJobs())
     training.choose_preset("quick")
     assert training.set_option("steps", 77) == "" == training.set_option("learning_rate", 2e-4)
     settings.save()
-    again = TrainingController(Settings(settings.path.parent))
+    again = TrainingController(Settings(settings.path.parent), PlayedJobs())
     assert again.preset == "custom"
     assert (again.options.steps, again.options.learning_rate) == (77, 2e-4)
     assert again.options.batch_size == PRESETS["quick"].batch_size
     again.choose_preset("thorough")
     again._settings.save()
-    last = TrainingController(Settings(settings.path.parent))
+    last = TrainingController(Settings(settings.path.parent), PlayedJobs())
     assert (last.preset, last.options.steps) == ("thorough", PRESETS["thorough"].steps)
 
 
 @pytest.mark.parametrize("own", ['{"steps": "-5"}', '{"no such": "1"}', '{"steps": "{"}', '{"steps": 7}'])
 def test_own_options_that_cannot_be_are_as_if_never_set(settings, own):
     settings.path.write_text(f'{{"preset": "quick", "training_options": {own}}}')
-    training = TrainingController(Settings(settings.path.parent))
+    training = TrainingController(Settings(settings.path.parent), PlayedJobs())
     assert training.options == PRESETS["quick"].changed(duty_cycle=1.0) and training.preset == "quick"
 
 
 def test_a_mode_or_a_sampling_that_cannot_be_is_as_if_never_set(settings):
     settings.path.write_text('{"training_mode": "no such", "sampling_temperature": -1, "sampling_seed": "x"}')
     again = Settings(settings.path.parent)
-    assert TrainingController(again).mode == PRESETS["balanced"].mode
-    assert CompletionController(again).sampling == Sampling()
+    assert TrainingController(again, PlayedJobs()).mode == PRESETS["balanced"].mode
+    assert CompletionController(again, PlayedJobs()).sampling == Sampling()
 
 
 def test_nothing_starts_without_a_folder(settings):
-    training = TrainingController(settings)
-    asked = []
-    training.start_wanted.connect(asked.append)
+    jobs = PlayedJobs()
+    training, asked = TrainingController(settings, jobs), record(jobs)
     training.start()
     assert training.start_problem == "Choose a folder first." and training.phase == "idle" and asked == []
 
 
 def test_the_duty_cycle_of_the_settings_reaches_a_run(settings):
-    training = TrainingController(settings)
-    told = []
-    training.duty_cycle_changed.connect(told.append)
+    jobs = PlayedJobs()
+    training, asked = TrainingController(settings, jobs), record(jobs)
     settings.duty_cycle = 0.4
-    assert training.options.duty_cycle == 0.4 and told == [0.4]
+    assert training.options.duty_cycle == 0.4 and asked == [("set_duty_cycle", 0.4)]
 
 
 def test_the_run_that_goes_on_is_not_offered_again(settings):
-    training = TrainingController(settings)
+    training = TrainingController(settings, PlayedJobs())
     training.phase, training.run = "running", "abc"
     runs = tuple(ResumableRun(run, "/x", "", "lora", 1, 2, 0.0) for run in ("abc", "def"))
     training.on_runs(runs)
@@ -137,8 +138,8 @@ def test_the_run_that_goes_on_is_not_offered_again(settings):
 
 
 def test_the_model_that_was_chosen_is_the_one_of_the_next_start(settings):
-    CompletionController(settings).choose_model("mine")
-    completion = CompletionController(settings)
+    CompletionController(settings, PlayedJobs()).choose_model("mine")
+    completion = CompletionController(settings, PlayedJobs())
     completion.on_choices((ModelChoice(STARTER, "s"),), listed=False)
     completion.on_training(True)
     assert completion.model == "mine"  # the store has not been read: nobody knows whether it is there
@@ -149,7 +150,7 @@ def test_the_model_that_was_chosen_is_the_one_of_the_next_start(settings):
 
 
 def test_a_list_from_before_a_model_was_saved_does_not_lose_it(settings):
-    completion = CompletionController(settings)
+    completion = CompletionController(settings, PlayedJobs())
     completion.on_choices((ModelChoice(STARTER, "s"),))
     completion.choose_model("new")  # the result of a run, which is in use at once
     completion.on_choices((ModelChoice(STARTER, "s"),))
@@ -158,7 +159,7 @@ def test_a_list_from_before_a_model_was_saved_does_not_lose_it(settings):
 
 
 def test_a_model_in_training_gives_way_to_the_one_before_it(settings):
-    completion = CompletionController(settings)
+    completion = CompletionController(settings, PlayedJobs())
     completion.on_choices((ModelChoice(STARTER, "s"), ModelChoice("mine", "m")))
     completion.choose_model("mine")
     completion.on_training(True)
@@ -169,7 +170,7 @@ def test_a_model_in_training_gives_way_to_the_one_before_it(settings):
 
 
 def test_the_model_in_training_stays_chosen_when_the_run_saves_a_checkpoint(settings):
-    completion = CompletionController(settings)
+    completion = CompletionController(settings, PlayedJobs())
     completion.on_choices((ModelChoice(STARTER, "s"),))
     completion.on_training(True)
     completion.choose_model(IN_TRAINING)
@@ -188,7 +189,7 @@ def test_the_model_in_training_stays_chosen_when_the_run_saves_a_checkpoint(sett
 
 
 def test_memory_and_least_chance_go_with_the_question(settings):
-    completion, asked = CompletionController(settings), []
+    completion, asked = CompletionController(settings, PlayedJobs()), []
     completion.query_wanted.connect(asked.append)
     completion.choose_second("other")
 
@@ -222,7 +223,7 @@ def test_the_memory_is_told_once_and_switched_in_the_settings(settings):
 
 
 def test_a_newer_request_overtakes_the_one_before(settings):
-    completion = CompletionController(settings)
+    completion = CompletionController(settings, PlayedJobs())
     cancelled, answered = [], []
     completion.cancel_wanted.connect(cancelled.append)
     completion.completed.connect(lambda ticket, view: answered.append(ticket))
@@ -238,7 +239,7 @@ def test_a_newer_request_overtakes_the_one_before(settings):
 
 
 def test_channels_ask_their_models(settings):
-    completion = CompletionController(settings)
+    completion = CompletionController(settings, PlayedJobs())
     completion.on_choices((ModelChoice(STARTER, "s"), ModelChoice("a" * 32, "a")))
     completion.choose_second("a" * 32)
     completion.set_blend(0.3)
@@ -251,14 +252,14 @@ def test_channels_ask_their_models(settings):
 
 
 def test_sampling_refuses_in_words(settings):
-    completion = CompletionController(settings)
+    completion = CompletionController(settings, PlayedJobs())
     assert completion.set_sampling("temperature", 0.7) == "" and completion.sampling.temperature == 0.7
     assert "from 0 to 1" in completion.set_sampling("top_p", 2)
     assert completion.sampling.top_p == 1.0
 
 
 def test_a_model_that_is_gone_is_no_longer_chosen(settings):
-    completion = CompletionController(settings)
+    completion = CompletionController(settings, PlayedJobs())
     completion.on_choices((ModelChoice(STARTER, "s"), ModelChoice("x", "x")))
     completion.choose_model("x")
     completion.choose_second("x")
@@ -288,12 +289,12 @@ def test_the_winner_of_a_race_is_used_and_remembered(settings):
 
     devices = (DeviceInfo("cpu", "A processor", "", "cpu"), DeviceInfo("webgpu:0", "A card", "", "discrete"))
     found = EngineFound(devices, Choice(devices[1], "the discrete GPU"), ())
-    engine = EngineController(settings)
+    engine = EngineController(settings, PlayedJobs())
     engine.on_engine_found(found)
     assert engine.in_use.name == "webgpu:0"
     engine.on_race_ended(RaceEnded((RaceLine("cpu", "A processor", 900.0), RaceLine("webgpu:0", "A card", 300.0))))
     assert engine.in_use.name == "cpu" and "fastest of 2" in engine.reason
-    again = EngineController(settings)
+    again = EngineController(settings, PlayedJobs())
     again.on_engine_found(found)
     assert again.in_use.name == "cpu"
     again.choose("webgpu:0")

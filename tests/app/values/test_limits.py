@@ -12,6 +12,7 @@ from app.state.settings import Settings
 from app.values.limits import EngineOption
 from app.window.complete.options_card import OptionsCard
 from engine.generate.options import OPTIONS, SAMPLING, STOPS, SUGGESTION_STOPS, Sampling, Stops
+from tests.app.played_jobs import PlayedJobs
 
 OFFERED = [name for name, info in OPTIONS.items() if not info.advanced]
 
@@ -35,7 +36,7 @@ def test_a_setting_has_the_engines_range_and_default(name):
 
 def test_the_engine_takes_both_ends_of_every_control(qapp, tmp_path):
     settings = Settings(tmp_path)
-    card = OptionsCard(CompletionController(settings), settings)
+    card = OptionsCard(CompletionController(settings, PlayedJobs()), settings)
     assert set(card.rows) == set(OFFERED)
     for name, row in card.rows.items():
         ends = (False, True) if row.info.kind is bool else (row.control.minimum(), row.control.maximum())

@@ -54,8 +54,11 @@ def test_what_was_thrown_away_is_not_counted_from(adapted):
     state.training.discard()
     one.until(lambda: state.repository.changes.checkpoint == first)
     assert state.repository.changes.files == 2
+    one.until(lambda: second in [row.id for row in state.checkpoints.trash])  # beside the snapshots of its run
     (trashed,) = [row for row in state.checkpoints.trash if row.id == second]
     state.checkpoints.restore(trashed.key)
+    one.until(lambda: state.completion.choice(second))
+    state.completion.choose_model(second)
     one.until(lambda: state.repository.changes.checkpoint == second)
     state.checkpoints.delete(second)
     one.until(lambda: state.repository.changes.checkpoint == first)

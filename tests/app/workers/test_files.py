@@ -5,6 +5,11 @@ from __future__ import annotations
 import pytest
 
 from app.state.checkpoints import CheckpointController
+from app.values.checkpoints import VerifyView
+from app.workers.failures import Cancelled
+from app.workers.jobs import Job
+from tests.app import played_jobs
+from tests.app.played_jobs import PlayedJobs
 from tests.app.state.program import PATIENCE, make_tiny_base
 
 
@@ -28,6 +33,19 @@ def child(store, tiny):
             facts, config=loaded.config, parameters=moved, tokenizer=store.tokenizer_path(tiny), history=history
         )
     return saved.id
+
+
+@pytest.fixture
+def cancelled_inside(monkeypatch):
+    """Every job is cancelled as soon as it has begun: when it looks for the second time."""
+    seen = set()
+
+    def look(job: Job) -> None:
+        if job in seen:
+            raise Cancelled
+        seen.add(job)
+
+    monkeypatch.setattr(Job, "look", look)
 
 
 def answer(one, signal, ask, *arguments):
@@ -175,11 +193,9 @@ def test_disk_use_is_told_by_what_it_is_for(program, data_folder):
     assert after.total - before.total == sum(size for _, size in sizes.values())
 
 
-def test_a_cancelled_job_leaves_nothing(program, child, folder, monkeypatch):
+def test_a_cancelled_job_leaves_nothing(program, child, folder, cancelled_inside):
     one = program()
     checkpoints = one.state.checkpoints
-    monkeypatch.setattr(one.state._files_flag, "arm", lambda: None)
-    checkpoints.cancel()
     checkpoints.duplicate(child, "copy")
     one.until(lambda: not checkpoints.busy)
     assert [row.name for row in checkpoints.rows] == ["child", "tiny"] and one.failures == []
@@ -209,7 +225,7 @@ def test_an_export_tells_how_far_it_is_and_can_be_ended(program, child, store, t
 
 
 @pytest.mark.parametrize("job", ["verify", "export", "compare", "details", "histories", "disk_use"])
-def test_what_may_take_long_is_cancelled(program, tiny, child, tmp_path, monkeypatch, job):
+def test_what_may_take_long_is_cancelled(program, tiny, child, tmp_path, cancelled_inside, job):
     one = program()
     checkpoints = one.state.checkpoints
     answers = []
@@ -221,8 +237,6 @@ def test_what_may_take_long_is_cancelled(program, tiny, child, tmp_path, monkeyp
     checkpoints.disk_use_ready.connect(answers.append)
     ended = []
     checkpoints.cancelled.connect(ended.append)
-    monkeypatch.setattr(one.state._files_flag, "arm", lambda: None)
-    checkpoints.cancel()
     if job == "verify":
         checkpoints.verify(child)
     elif job == "compare":
@@ -241,19 +255,20 @@ def test_what_may_take_long_is_cancelled(program, tiny, child, tmp_path, monkeyp
 
 
 def test_only_what_can_be_cancelled_says_so(qapp):
-    checkpoints = CheckpointController()
+    jobs = PlayedJobs()
+    checkpoints = CheckpointController(jobs)
     assert not checkpoints.cancellable
     checkpoints.rename("a", "b")
     checkpoints.verify("a")
     assert not checkpoints.cancellable  # the first one is being done
-    checkpoints.on_job_ended()
+    played_jobs.answer(jobs, "rename")
     assert checkpoints.cancellable
-    checkpoints.on_job_ended()
+    played_jobs.answer(jobs, "verify", VerifyView("a", "a"))
     assert not checkpoints.cancellable and not checkpoints.busy
     checkpoints.try_blend("a", "b", 0.5, "/somewhere")
     checkpoints.refresh()
     assert checkpoints.cancellable
-    checkpoints.on_measure_ended(1)
+    played_jobs.answer(jobs, "try_blend", cancelled=True)
     assert not checkpoints.cancellable and checkpoints.busy
 
 

@@ -88,12 +88,12 @@ def test_a_run_that_was_quicker_than_the_cancel_is_stopped_and_kept(program, rep
     training = one.state.training
     one.open(repository)
     one.small_options(tiny, steps=100_000)
-    flag, plain = one.state._training_flag, Session.advance
+    plain = Session.advance
 
     def advance(self):
         events = plain(self)
         if self.trainer.step == 3:
-            flag.cancel()
+            training._start_job.cancel()
         return events
 
     monkeypatch.setattr(Session, "advance", advance)

@@ -1,4 +1,4 @@
-"""What ends a measurement, also one that still waits for another; no engine: the jobs are played."""
+"""What ends a measurement, also one that still waits for another.  No engine: the measurements are played."""
 
 from __future__ import annotations
 
@@ -7,100 +7,95 @@ from types import SimpleNamespace
 import pytest
 
 from app.state.checkpoints import CheckpointController
-from app.workers.cancellation import CancelledTickets, Flag
-from app.workers.measuring import MeasureEnds, MeasuringWorker, score_view
+from app.workers.failures import Cancelled
+from app.workers.jobs import Job
+from app.workers.measuring import MeasuringWorker, score_view
 from engine.scorecard import Difference, Measure
+from tests.app.played_jobs import PlayedJobs, answer, begin, progress, waiting
 
 
-@pytest.fixture
-def ends(qapp):
-    return MeasureEnds(Flag(), Flag(), Flag(), CancelledTickets())
-
-
-@pytest.fixture
-def worker(ends, monkeypatch):
+class Played(MeasuringWorker):
     """Its jobs look once whether they are to end, and note that they were done."""
-    bench = SimpleNamespace(session=None, tell=lambda words, speed: None)
-    worker = MeasuringWorker(bench, SimpleNamespace(serve=lambda: None), ends)
-    worker.done, worker.told, worker.in_the_middle = [], [], lambda: None
-    for name in ("_scorecards", "_file_losses", "_precisions"):
-        monkeypatch.setattr(worker, name, lambda *what, name=name: play(worker, name))
-    for name in ("score_cancelled", "files_scoring", "progressed", "job_began", "job_ended"):
-        getattr(worker, name).connect(lambda *what, name=name: worker.told.append((name, *what)))
-    return worker
+
+    def __init__(self, session=None) -> None:
+        bench = SimpleNamespace(session=session, tell=lambda words, speed: None)
+        super().__init__(bench, SimpleNamespace(serve=lambda: self.served.append(True)))
+        self.done, self.served, self.answers, self.in_the_middle = [], [], [], lambda: None
+        self.answered.connect(lambda job, answer: self.answers.append((job.name, answer)))
+
+    def measure(self, name: str) -> None:
+        with self._measuring():
+            self.in_the_middle()
+            if self._between():
+                raise Cancelled
+            self.done.append(name)
 
 
-def play(worker, name: str) -> None:
-    from app.workers.failures import Cancelled
-
-    worker.in_the_middle()
-    if worker._between():
-        raise Cancelled
-    worker.done.append(name)
+@pytest.fixture
+def worker(qapp):
+    return Played()
 
 
-def test_each_kind_is_ended_by_itself(worker, ends):
-    ends.scorecard.cancel()
-    worker.score_run("a", "b")
-    worker.score_files("a")
-    assert worker.done == ["_file_losses"] and worker.told == [("score_cancelled",)]
-    ends.scorecard.arm()
-    worker.in_the_middle = ends.files.cancel
-    worker.score_run("a", "b")
-    worker.score_files("a")
-    assert worker.done == ["_file_losses", "_scorecards"]
-    assert worker.told == [("score_cancelled",), ("files_scoring", 0, 0, "")]
+def job(name: str) -> Job:
+    return Job(Played.measure, (name,))
 
 
-def test_a_run_that_begins_ends_whatever_is_measured_and_what_waits(worker, ends):
-    worker.in_the_middle = ends.any.cancel
-    worker.score_run("a", "b")
-    worker.score_files("a")
-    worker.do(1, "precisions", ("c", "d"))
-    assert worker.done == [] and worker.told[-1] == ("job_ended", 1)
+def test_each_job_is_cancelled_by_itself_also_while_it_waits(worker):
+    first, second, third = job("first"), job("second"), job("third")
+    first.cancel()
+    worker.on_posted(first)
+    worker.on_posted(second)
+    worker.in_the_middle = third.cancel
+    worker.on_posted(third)
+    assert worker.done == ["second"] and [answer.cancelled for _, answer in worker.answers] == [True, False, True]
 
 
-def test_a_job_given_up_while_it_waits_is_not_begun_and_nothing_is_told_of_it(worker, ends):
-    ends.jobs.cancel(1)
-    worker.do(1, "precisions", ("c", "d"))
-    assert worker.done == worker.told == []
-    worker.do(2, "precisions", ("c", "d"))
-    assert worker.done == ["_precisions"] and worker.told == [("job_began",), ("job_ended", 2)]
+def test_completions_are_answered_in_between(worker):
+    worker.on_posted(job("first"))
+    assert worker.served
+
+
+def test_nothing_is_measured_during_a_run(qapp):
+    worker = Played(session=object())
+    worker.on_posted(job("first"))
+    ((_, answered),) = worker.answers
+    assert worker.done == [] and "during a run" in answered.failure.cause
 
 
 @pytest.fixture
 def checkpoints(qapp):
-    controller = CheckpointController()
+    controller = CheckpointController(PlayedJobs())
     controller.heard = []
-    for name in ("progressed", "busy_changed", "measure_cancelled"):
+    for name in ("progressed", "busy_changed"):
         getattr(controller, name).connect(lambda *what, name=name: controller.heard.append((name, *what)))
     return controller
 
 
 def test_a_measurement_says_what_it_waits_for_and_is_over_at_once_when_it_is_cancelled(checkpoints):
+    jobs = checkpoints._jobs
     checkpoints.waits_for = lambda: "Waiting: the scorecard is being measured"
     checkpoints.precisions("c", "somewhere")
     assert checkpoints.busy and checkpoints.progress == (0, 0, "Waiting: the scorecard is being measured")
+    first = waiting(jobs, "precisions")
     checkpoints.cancel()
-    assert not checkpoints.busy and ("measure_cancelled", 1) in checkpoints.heard
+    assert not checkpoints.busy and first.is_cancelled()
     assert ("progressed", 0, 0, "Cancelled") in checkpoints.heard
-    checkpoints.heard.clear()
-    checkpoints.precisions("c", "somewhere")  # the one that was given up ends only now
-    checkpoints.on_measure_ended(1)
-    assert checkpoints.busy
-    checkpoints.on_measure_began()
+    checkpoints.precisions("c", "somewhere")
+    progress(jobs, "precisions", 0, 0, "Measuring")
     assert checkpoints.progress == (0, 0, "Measuring")
+    second = begin(jobs, "precisions")
     checkpoints.cancel()
-    assert checkpoints.busy and ("measure_cancelled", 2) in checkpoints.heard  # it ends when the worker says so
-    checkpoints.on_measure_ended(2)
+    assert checkpoints.busy and second.is_cancelled()  # it ends when the worker says so
+    answer(jobs, "precisions", cancelled=True)
     assert not checkpoints.busy
 
 
-def test_nothing_is_told_of_a_measurement_that_was_given_up(checkpoints):
+def test_nothing_is_said_about_a_measurement_that_was_cancelled(checkpoints):
     checkpoints.precisions("c", "somewhere")
+    given_up = waiting(checkpoints._jobs, "precisions")
     checkpoints.cancel()
     checkpoints.heard.clear()
-    checkpoints.on_measure_progress(0, 0, "Cancelled")
+    checkpoints._jobs.on_reported(given_up, "anything")
     assert checkpoints.heard == []
 
 

@@ -7,6 +7,7 @@ import math
 from PySide6.QtCore import QObject
 
 from engine.train.events import EvaluationEvent, LayerEvent, LayerInsight, NoteEvent, StepEvent
+from tests.app.played_jobs import PlayedJobs
 
 MIB = 2**20
 CEILING = 3 * 2**30
@@ -25,11 +26,12 @@ class Desk(QObject):
 
         super().__init__()
         self.settings = Settings(folder, self)
-        self.engine = EngineController(self.settings, self)
-        self.repository = RepositoryController(self.settings, self)
-        self.training = TrainingController(self.settings, self)
-        self.completion = CompletionController(self.settings, self)
-        self.checkpoints = CheckpointController(self)
+        self.jobs = PlayedJobs(self)
+        self.engine = EngineController(self.settings, self.jobs, self)
+        self.repository = RepositoryController(self.settings, self.jobs, self)
+        self.training = TrainingController(self.settings, self.jobs, self)
+        self.completion = CompletionController(self.settings, self.jobs, self)
+        self.checkpoints = CheckpointController(self.jobs, self)
 
     def open_folder(self, root: str = "/somewhere/orbit-api") -> None:
         """As if a folder had been read and planned for."""
@@ -49,7 +51,7 @@ class Desk(QObject):
         plans = {mode: plan_of(mode) for mode in self.training.modes}
         mode = self.training.mode
         plans[mode] = plan_of(mode, problem)
-        self.training.on_planned(plans[mode], plans, self.training._plan_request())
+        self.training.on_planned((plans[mode], plans), self.training._plan_request())
 
     def begin(self, steps: int = 0) -> None:
         """Start a run and let it take some steps."""

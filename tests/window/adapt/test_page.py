@@ -15,6 +15,7 @@ from app.values.checkpoints import TrashRow
 from app.values.completion import ModelChoice
 from app.values.events import Failure
 from app.values.training import ResumableRun, ScoreView
+from tests.app.played_jobs import answer, begin, record
 from tests.window.adapt.desk import events
 
 ROOT = Path(__file__).parents[3]
@@ -30,10 +31,17 @@ def shown(page) -> set[str]:
 
 
 def asked(qtbot, signal, button: QPushButton) -> tuple:
-    """What a click on the button asks the workers for."""
-    with qtbot.waitSignal(signal, timeout=1000) as told:
+    """What a click on the button asks another controller for."""
+    with qtbot.waitSignal(signal, timeout=60_000) as told:
         button.click()
     return tuple(told.args)
+
+
+def job_of(desk, button: QPushButton) -> tuple:
+    """The job that a click on the button asks for: (name, *arguments)."""
+    asked = record(desk.jobs)
+    button.click()
+    return asked[0]
 
 
 def test_without_a_folder_it_says_what_to_do(page, desk, qtbot):
@@ -47,7 +55,7 @@ def test_without_a_folder_it_says_what_to_do(page, desk, qtbot):
 
 def test_a_run_from_the_button_to_its_end(page, desk, qtbot):
     desk.open_folder()
-    (request,) = asked(qtbot, desk.training.start_wanted, page.setup.preflight.start_button)
+    _, request = job_of(desk, page.setup.preflight.start_button)
     assert request.root == desk.repository.root
     desk.training.on_preparing(120, 312, "Reading files")
     header = page.run_header
@@ -65,11 +73,11 @@ def test_a_run_from_the_button_to_its_end(page, desk, qtbot):
     assert header.bar.value() == header.bar.maximum() // 2
     page.board.draw_now()
     assert len(page.board.loss._raw.getData()[0]) == 50
-    asked(qtbot, desk.training.pause_wanted, header.pause_button)
+    assert job_of(desk, header.pause_button) == ("pause",)
     assert header.state.text() == "Paused" and header.pause_button.text() == "Resume"
-    asked(qtbot, desk.training.resume_wanted, header.pause_button)
+    assert job_of(desk, header.pause_button) == ("resume",)
     assert header.state.text() == "Running" and header.pause_button.text() == "Pause"
-    asked(qtbot, desk.training.stop_wanted, header.stop_button)
+    assert job_of(desk, header.stop_button) == ("stop",)
     assert header.state.text() == "Stopping" and not header.stop_button.isEnabled()
     desk.finish()
     assert shown(page) == {"result", "board"}
@@ -78,8 +86,7 @@ def test_a_run_from_the_button_to_its_end(page, desk, qtbot):
 def test_a_run_that_is_given_up_before_it_began_leads_back(page, desk, qtbot):
     desk.open_folder()
     desk.training.start()
-    asked(qtbot, desk.training.cancel_wanted, page.run_header.stop_button)
-    desk.training.on_finished(None)
+    page.run_header.stop_button.click()
     assert shown(page) == {"setup"}
 
 
@@ -163,18 +170,17 @@ def test_the_scorecard_can_be_cancelled_from_its_card(page, desk, qtbot):
     desk.open_folder()
     desk.begin(50)
     desk.finish()
-    asked = []
-    desk.training.cancel_score_wanted.connect(lambda: asked.append(True))
     assert not page.result.cancel_button.isVisible()
-    desk.training.on_scoring(0, 1, "")
+    desk.training.score()
     assert page.result.scoring.text() == "Measuring the scorecard…"
+    job = begin(desk.jobs, "score_run")
     page.result.cancel_button.click()
-    assert asked == [True]
-    desk.training.on_score_cancelled()
+    assert job.is_cancelled()
+    answer(desk.jobs, "score_run", cancelled=True)
     assert "cancelled" in page.result.scoring.text()
     assert not page.result.cancel_button.isVisible() and page.result.columns["loss"].after.text() == "3.600"
-    desk.training.cancel_scoring()
-    assert asked == [True]  # there is nothing to cancel any more
+    desk.training.cancel_scoring()  # there is nothing to cancel any more
+    assert "cancelled" in page.result.scoring.text()
 
 
 def test_a_run_on_changes_names_what_it_went_on_from(page, desk):
@@ -223,13 +229,13 @@ def test_use_compare_discard_and_again(page, desk, qtbot):
     assert result.use_button.isVisible() and not result.back_button.isVisible()
     with qtbot.waitSignal(desk.training.compare_wanted):
         assert asked(qtbot, page.page_wanted, result.compare_button) == ("Complete",)
-    assert asked(qtbot, desk.training.discard_wanted, result.discard_button)[0] == "c2"
+    assert asked(qtbot, desk.training.discard_wanted, result.discard_button) == ("c2",)
     assert shown(page) == {"setup"}
-    desk.checkpoints.on_answer("delete", TrashRow("another", "c9", "another", ""))
+    desk.checkpoints.deleted.emit(TrashRow("another", "c9", "another", ""))
     assert not page.message.isVisible()  # it was thrown away elsewhere meanwhile
-    desk.checkpoints.on_answer("discard", TrashRow("key", "c2", "orbit-api #2", ""))
+    desk.checkpoints.deleted.emit(TrashRow("key", "c2", "orbit-api #2", ""))
     assert page.message.isVisible() and page.message.words.text() == "orbit-api #2 is in the trash."
-    assert asked(qtbot, desk.checkpoints.job_wanted, page.undo_button) == ("restore", ("key",))
+    assert job_of(desk, page.undo_button) == ("restore", "key")
     assert not page.message.isVisible()
     desk.begin(50)
     desk.finish()
@@ -239,7 +245,7 @@ def test_use_compare_discard_and_again(page, desk, qtbot):
 
 def test_what_another_page_throws_away_is_not_announced_here(page, desk):
     desk.open_folder()
-    desk.checkpoints.on_answer("delete", TrashRow("key", "c9", "another", ""))
+    desk.checkpoints.deleted.emit(TrashRow("key", "c9", "another", ""))
     assert not page.message.isVisible()
 
 
@@ -264,7 +270,7 @@ def test_a_failure_is_a_card_and_the_run_can_go_on(page, desk, qtbot):
     assert not page.error_card.action_button.isVisible()
     desk.training.on_runs((ResumableRun("run-1", desk.repository.root, "", "lora", 20, 100, time.time()),))
     assert page.error_card.action_button.isVisible() and page.error_card.action_button.text() == "Resume"
-    (request,) = asked(qtbot, desk.training.start_wanted, page.error_card.action_button)
+    _, request = job_of(desk, page.error_card.action_button)
     assert request.resume == "run-1"
     assert shown(page) == {"run_header", "board"}
 
@@ -285,12 +291,12 @@ def test_an_interrupted_run_is_offered(page, desk, qtbot):
     assert shown(page) == {"setup", "interrupted"}  # also before a folder is chosen
     words = page.interrupted.words.text()
     assert words == "orbit-api, LoRA, step 120 of 400, saved 5 minutes ago. There is 1 more."
-    assert asked(qtbot, desk.training.discard_wanted, page.interrupted.discard_button) == ("", "r8")
+    assert job_of(desk, page.interrupted.discard_button) == ("forget_run", "r8")
     desk.training.on_runs((older,))
     assert "The folder is not there." in page.interrupted.words.text()
     assert not page.interrupted.resume_button.isEnabled()
     desk.training.on_runs((old,))
-    (request,) = asked(qtbot, desk.training.start_wanted, page.interrupted.resume_button)
+    _, request = job_of(desk, page.interrupted.resume_button)
     assert request.resume == "r8" and shown(page) == {"run_header", "board"}
 
 

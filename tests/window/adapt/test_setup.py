@@ -10,6 +10,7 @@ from app.values.repository import ChangesSince
 from app.window.adapt.preflight import WORKING_OUT
 from app.window.adapt.words import about_minutes, ago, change, clock
 from engine.train.options import OPTIONS, PRESETS
+from tests.app.played_jobs import record
 
 
 @pytest.fixture
@@ -102,8 +103,9 @@ def test_what_was_asked_during_a_run_is_planned_after_it(desk, qtbot):
     desk.begin(3)
     desk.settings.duty_cycle = 0.5
     desk.training._plan_timer.stop()  # the worker does not answer during a run
-    with qtbot.waitSignal(desk.training.plan_wanted):
-        desk.finish(rolled_back=True)
+    asked = record(desk.jobs, "plan")
+    desk.finish(rolled_back=True)
+    qtbot.waitUntil(lambda: bool(asked), timeout=60_000)
 
 
 def test_what_each_mode_takes_is_at_one_height(page, desk, qapp):
@@ -134,9 +136,10 @@ def test_what_changed_is_offered_as_a_short_run(page, desk, qtbot):
     desk.training.on_repository(desk.repository.root, changes)
     assert button.isVisible()
     assert "14 files, 412 lines, about 40 s" in button.accessibleDescription()
-    with qtbot.waitSignal(desk.training.start_wanted) as asked:
-        button.click()
-    assert asked.args[0].changes == changes
+    asked = record(desk.jobs, "start")
+    button.click()
+    ((_, request),) = asked
+    assert request.changes == changes
 
 
 # ---- the drawer

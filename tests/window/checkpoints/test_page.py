@@ -11,6 +11,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QLineEdit
 
 from app.window.checkpoints import table_model as columns
+from tests.app.played_jobs import answer, progress, record, waiting
 from tests.app.state.program import PATIENCE
 from tests.window.checkpoints.shelf import HASHES
 
@@ -237,8 +238,7 @@ def test_merge_with_its_loss_before_it_is_saved(desk, story, repository):
     one.until(lambda: panel.save_button.isEnabled())
     assert len(checkpoints.rows) == before and all(figure.number.text() != "–" for figure in panel.losses)
     panel.name.setText("both")
-    measured = []
-    checkpoints.measure_wanted.connect(lambda *job: measured.append(job))
+    measured = record(one.state.jobs, "try_blend")
     one.press(panel.save_button)
     one.until(lambda: [row.name for row in page.table.chosen] == ["both"])
     row = page.table.chosen[0]
@@ -320,20 +320,21 @@ def test_verify_export_and_import(desk, story, tmp_path, qtbot):
     one.until(lambda: not page.table.chosen[0].problem and page.buttons["use"].isEnabled())
 
 
-def test_progress_and_cancel(desk, story, qtbot):
+def test_progress_and_cancel(desk, story, monkeypatch, tmp_path):
     one, page = desk
-    checkpoints = one.state.checkpoints
+    checkpoints, jobs = one.state.checkpoints, one.state.jobs
     one.until(lambda: not checkpoints.busy)
     page.commands.began.emit()
-    checkpoints._began()  # as if a worker had begun
-    checkpoints.on_progress(3, 8, "Exporting")
+    monkeypatch.setattr(jobs, "send", lambda job: None)
+    checkpoints.export(story.ids["shelves #3"], "hf", tmp_path / "out")
+    progress(jobs, "export", 3, 8, "Exporting")
     assert not page.buttons["verify"].isEnabled() and not page.notices.progress.isVisible()  # patience
     one.until(lambda: page.notices.progress.isVisible())
     assert page.notices.progress.count.text() == "3 of 8"
-    with qtbot.waitSignal(checkpoints.cancel_wanted):
-        one.press(page.notices.progress.cancel_button)
-    checkpoints.on_progress(0, 0, "Cancelled")
-    checkpoints.on_job_ended()
+    one.press(page.notices.progress.cancel_button)
+    assert waiting(jobs, "export").is_cancelled()
+    monkeypatch.undo()
+    answer(jobs, "export", cancelled=True)
     assert not page.notices.progress.isVisible() and "Cancelled" in page.notices.message.words.text()
     one.until(lambda: page.buttons["verify"].isEnabled())
 

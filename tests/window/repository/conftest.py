@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.app.played_jobs import record
 from tests.window.stage import open_repository
 
 
@@ -21,8 +22,10 @@ def opened(page, application):
 
 @pytest.fixture
 def asked(application):
-    """What the controller was asked for, by name."""
-    repository, told = application.repository, []
-    for name in ("open", "override", "language", "not_secret", "policy", "score", "cancel_score", "rescan", "cancel"):
-        getattr(repository, f"{name}_wanted").connect(lambda *what, name=name: told.append((name, *what)))
-    return told
+    """The jobs of the repository and the scoring that were asked for, by name, and "cancel" for what is being read."""
+    asked = record(
+        application.jobs,
+        *("open", "override", "choose_language", "set_not_secret", "set_policy", "score_files", "rescan"),
+    )
+    application.repository.cancel_wanted.connect(lambda: asked.append(("cancel",)))
+    return asked

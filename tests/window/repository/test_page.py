@@ -159,7 +159,7 @@ def test_languages_are_switched_one_after_the_other(opened, asked, qtbot):
     qtbot.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(lines["TypeScript"]).center())
     menu.setActiveAction(lines["Markdown"])
     qtbot.keyClick(menu, Qt.Key.Key_Space)
-    assert asked == [("language", "TypeScript", False), ("language", "Markdown", False)]
+    assert asked == [("choose_language", "TypeScript", False), ("choose_language", "Markdown", False)]
     assert menu.isVisible()  # there may be more to switch
     menu.close()
 
@@ -205,7 +205,7 @@ def test_secrets_are_listed_and_never_shown(opened, application, asked, qtbot):
     press(qtbot, opened.secrets.mark_button)
     table.selectRow(1)
     qtbot.keyClick(table, Qt.Key.Key_Delete)
-    assert asked == [("not_secret", "one", True), ("not_secret", "two", False)]
+    assert asked == [("set_not_secret", "one", True), ("set_not_secret", "two", False)]
     application.repository.on_corpus(corpus(), True)
     press(qtbot, opened.secrets.policy.buttons["leave_out"])
     assert application.settings.secret_policy == "leave_out"

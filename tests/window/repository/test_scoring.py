@@ -8,7 +8,10 @@ from app.values.completion import ModelChoice
 from app.values.events import Failure
 from app.values.repository import FileLosses
 from app.window.repository.file_tree import LOSS
+from tests.app.played_jobs import answer, begin, progress
 from tests.window.stage import ROOT, corpus, open_repository, press, rows
+
+SCORE = ("score_files", "starter")
 
 
 def loss(page, path: str) -> str:
@@ -47,8 +50,9 @@ def test_the_losses_are_of_one_model_which_is_named_and_of_this_folder(opened, a
 
 def test_another_folder_ends_the_scoring_of_the_one_before(opened, application, asked):
     application.repository.score_files()
+    job = begin(application.jobs, "score_files")
     application.repository.open("/another")
-    assert asked == [("score",), ("cancel",), ("cancel_score",), ("open", "/another")]
+    assert asked == [SCORE, ("cancel",), ("open", "/another")] and job.is_cancelled()
     assert application.repository.losses == {} and application.repository.losses_of == ""
 
 
@@ -70,7 +74,7 @@ def test_a_scoring_that_fails_is_tried_again_by_scoring(opened, application, ask
     application.repository.on_watcher("watching", "")  # whatever changes besides
     assert opened.error_card.isVisible()
     press(qtbot, opened.error_card.action_button)
-    assert asked == [("score",), ("score",)] and not opened.error_card.isVisible()
+    assert asked == [SCORE, SCORE] and not opened.error_card.isVisible()
 
 
 def test_what_fails_after_the_folder_went_does_not_bring_it_back(opened, application):
@@ -84,11 +88,10 @@ def test_what_fails_after_the_folder_went_does_not_bring_it_back(opened, applica
 
 def test_scoring_is_asked_for_and_shown(opened, application, asked, qtbot):
     press(qtbot, opened.score_button)
-    assert asked == [("score",)]
+    assert asked == [SCORE]
     assert opened.score_button.text() == "Cancel scoring, 0 %"
-    application.repository.on_scoring(3, 10)
+    progress(application.jobs, "score_files", 3, 10, "Scoring")
     assert opened.score_button.text() == "Cancel scoring, 30 %"
     press(qtbot, opened.score_button)
-    assert asked == [("score",), ("cancel_score",)]
-    application.repository.on_scoring(0, 0)
+    answer(application.jobs, "score_files", cancelled=True)
     assert opened.score_button.text() == "Score files" and opened.score_button.isEnabled()

@@ -9,6 +9,7 @@ from app.values.events import Failure
 from app.window.settings.decoding_card import DecodingCard
 from engine.generate.decode_losses import DecodeLoss, DecodeLosses
 from engine.generate.options import PRECISION
+from tests.app.played_jobs import answer, record
 
 
 @pytest.fixture
@@ -41,18 +42,15 @@ def test_measuring_asks_for_the_model_in_use(card, application):
     assert not card.button.isEnabled()  # no repository is open
     application.repository.phase = "ready"
     application.repository.changed.emit()
-    asked = []
-    application.checkpoints.measure_wanted.disconnect()
-    application.checkpoints.measure_wanted.connect(lambda ticket, name, arguments: asked.append((name, arguments)))
+    asked = record(application.jobs)
     card.button.click()
-    assert asked == [("decode_losses", ("c1",))] and not card.button.isEnabled()
-    application.checkpoints.on_failed(Failure("The disk is full.", "", job="decode_losses"))
+    assert asked == [("decode_losses", "c1")] and not card.button.isEnabled()
+    answer(application.jobs, "decode_losses", failure=Failure("The disk is full.", "", job="decode_losses"))
     assert card.words.text() == "The disk is full." and card.button.isEnabled()
 
 
 def test_a_cancelled_measurement_is_over(card, application):
     application.repository.phase = "ready"
-    application.checkpoints.measure_wanted.disconnect()
     card.refresh()
     card.button.click()
     application.checkpoints.cancel()

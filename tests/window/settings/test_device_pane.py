@@ -23,8 +23,8 @@ def start(fake_engine, main_window, application, theme, qtbot):
         for thread in application._threads:
             thread.start()
         application._running = True
-        application.engine.devices_wanted.emit()
-        qtbot.waitUntil(lambda: not application.engine.busy, timeout=20000)
+        application.engine.find_devices()
+        qtbot.waitUntil(lambda: not application.engine.busy, timeout=60_000)
         main_window.show_settings("device")
         return SimpleNamespace(window=main_window, controller=application.engine, state=application, theme=theme)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 
+from app.data.data_move import MovePlan
+from app.workers.moving import MovingWorker
+from tests.app.played_jobs import answer, progress, waiting
 from tests.window.stage import press
 
 
@@ -29,16 +32,17 @@ def started(qapp):
     def start(folder):
         application = Application(folder)
         made.append(application)
-        storage, worker = application.storage, application._moving_worker
-        for signal, slot in (
-            (storage.plan_wanted, worker.plan),
-            (storage.copy_wanted, worker.copy),
-            (storage.undo_wanted, worker.undo),
-            (storage.delete_wanted, worker.delete),
-        ):
-            signal.disconnect(slot)
-            signal.connect(lambda *what, slot=slot: slot(*what))
+        application.jobs.asked.connect(lambda job: run(application, job))
         return application
+
+    def run(application, job):
+        if job.worker == MovingWorker.__name__ and not held:
+            worker = MovingWorker()
+            worker.reported.connect(application.jobs.on_reported)
+            worker.answered.connect(application.jobs.on_answered)
+            worker.on_posted(job)
+
+    held = start.held = []
 
     yield start
     for application in made:
@@ -105,12 +109,14 @@ def test_what_cannot_be_is_said_in_a_card(usual, started, part_of, qtbot):
 def test_progress_is_shown_and_can_be_cancelled(usual, started, part_of, qtbot):
     application = started(usual)
     part = part_of(application)
-    application.storage._enter("copying")
-    application.storage.on_progress(3, 10, "Copying, in MiB")
+    application.storage.plan = MovePlan
+    started.held.append(True)
+    application.storage.copy()
+    progress(application.jobs, "copy", 3, 10, "Copying, in MiB")
     assert part.progress.isVisible() and part.progress.count.text() == "3 of 10"
     press(qtbot, part.progress.cancel_button)
-    assert application._moving_flag.is_raised()
-    application.storage.on_ended("")
+    assert waiting(application.jobs, "copy").is_cancelled()
+    answer(application.jobs, "copy", cancelled=True)
     assert not part.progress.isVisible()
 
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLabel
 
 from app.values.checkpoints import DiskUseView, Listing, TrashRow
 from app.values.engine import RaceEnded, RaceLine
+from tests.app.played_jobs import record
 from tests.window.stage import find_devices, press
 
 GIB = 2**30
@@ -138,11 +139,10 @@ def test_the_theme_is_switched_at_once(part, application, theme, qtbot):
 
 
 def test_disk_use_is_measured_when_somebody_looks(part, application, qtbot):
-    jobs = []
-    application.checkpoints.job_wanted.connect(lambda name, _arguments: jobs.append(name))
+    jobs = record(application.jobs)
     pane = part("storage")
-    assert "disk_use" in jobs
-    application.checkpoints.on_answer("disk_use", DiskUseView(checkpoints=3 * 2**20, free=GIB))
+    assert ("disk_use",) in jobs
+    application.checkpoints.on_disk_use(DiskUseView(checkpoints=3 * 2**20, free=GIB))
     assert pane.sizes["checkpoints"].text() == "3 MiB" and pane.sizes["free"].text() == "1 GiB"
     assert pane.sizes["total"].text() == "3 MiB" and not pane.sizes["downloads"].isVisible()
     press(qtbot, pane.copy_button)
@@ -151,25 +151,23 @@ def test_disk_use_is_measured_when_somebody_looks(part, application, qtbot):
 
 
 def test_emptying_the_trash_asks_first(part, application, qtbot):
-    jobs = []
-    application.checkpoints.job_wanted.connect(lambda name, _arguments: jobs.append(name))
+    jobs = record(application.jobs)
     pane = part("storage")
     assert not pane.empty_button.isEnabled()
     application.checkpoints.on_listed(Listing(trash=(TrashRow("k", "c1", "one", "2026-01-01"),)))
     press(qtbot, pane.empty_button)
-    assert "empty_trash" not in jobs and "1 checkpoint" in pane.trash_words.text()
+    assert ("empty_trash",) not in jobs and "1 checkpoint" in pane.trash_words.text()
     press(qtbot, pane.keep_button)
     press(qtbot, pane.empty_button)
     press(qtbot, pane.sure_button)
-    assert jobs.count("empty_trash") == 1
+    assert jobs.count(("empty_trash",)) == 1
 
 
 def test_what_was_fetched_in_part_can_be_deleted(part, application, qtbot, monkeypatch):
-    jobs = []
-    application.checkpoints.job_wanted.connect(lambda name, _arguments: jobs.append(name))
+    jobs = record(application.jobs)
     pane = part("storage")
     assert not pane.parts_button.isVisible()
-    application.checkpoints.on_answer("disk_use", DiskUseView(downloads=3 * 2**20))
+    application.checkpoints.on_disk_use(DiskUseView(downloads=3 * 2**20))
     assert pane.sizes["downloads"].text() == "3 MiB" and pane.parts_button.isEnabled()
     monkeypatch.setattr(application.downloads, "agreement", object())
     application.downloads.changed.emit()
@@ -177,18 +175,17 @@ def test_what_was_fetched_in_part_can_be_deleted(part, application, qtbot, monke
     monkeypatch.setattr(application.downloads, "agreement", None)
     application.downloads.changed.emit()
     press(qtbot, pane.parts_button)
-    assert jobs.count("delete_downloads") == 1
-    application.checkpoints.on_answer("delete_downloads", DiskUseView())
+    assert jobs.count(("delete_downloads",)) == 1
+    application.checkpoints.on_disk_use(DiskUseView())
     assert not pane.parts_button.isVisible()
 
 
 def test_the_race_shows_every_device_and_what_it_means(part, application, qtbot):
     find_devices(application)
     card = part("device").race_card
-    raced = []
-    application.engine.race_wanted.connect(raced.append)
+    raced = record(application.jobs, "race")
     press(qtbot, card.button)
-    assert raced == [("cpu", "webgpu:0")] and card.cancel_button.isVisible()
+    assert raced == [("race", ("cpu", "webgpu:0"))] and card.cancel_button.isVisible()
     slow, fast = RaceLine("cpu", "A processor", 1400.0), RaceLine("webgpu:0", "A card", 5200.0)
     broken = RaceLine("webgpu:1", "Another", problem="It gives wrong numbers.")
     application.engine.on_race_line(slow)
@@ -212,7 +209,7 @@ def test_automatic_takes_the_winner_of_the_race_and_says_so_everywhere(part, app
     assert said() == ("Automatic: A <b>graphics</b> card", ["webgpu:0"])
     application.engine.on_race_ended(RaceEnded(lines))
     assert said() == ("Automatic: A processor", ["cpu"]) and application.engine.in_use.name == "cpu"
-    assert chip.choices.actions()[0].toolTip() == "the fastest of 2 in a race"
+    assert chip.choices.actions()[0].toolTip() == application.engine.automatic_reason
 
 
 def test_the_device_can_be_left_to_the_program_again(part, application, qtbot):
@@ -243,8 +240,7 @@ def test_about_names_the_versions(part, qtbot):
 
 
 def test_deleting_what_is_kept_about_a_repository_asks_first(part, application, qtbot, tmp_path):
-    deleted = []
-    application.repository.delete_wanted.connect(deleted.append)
+    deleted = record(application.jobs, "delete_kept")
     pane = part("storage")
     assert not pane.kept.isVisible()
     application.repository.open(tmp_path)
@@ -254,4 +250,8 @@ def test_deleting_what_is_kept_about_a_repository_asks_first(part, application, 
     assert pane.kept.button.isVisible()
     press(qtbot, pane.kept.button)
     press(qtbot, pane.kept.sure_button)
-    assert deleted == [str(tmp_path)] and not pane.kept.isVisible() and application.repository.phase == "none"
+    assert (
+        deleted == [("delete_kept", str(tmp_path))]
+        and not pane.kept.isVisible()
+        and application.repository.phase == "none"
+    )
