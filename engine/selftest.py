@@ -1,7 +1,7 @@
-"""Every kernel of a device against the CPU device, on small odd inputs.
+"""Every kernel of a device against the CPU device, on small inputs of odd sizes.
 
-Some drivers report success and write zeros; a model trained on one learns garbage and nobody is told. So an adapter
-is checked before the first training on it, and refused by the name of the kernel that fails.
+Some drivers report success and write zeros, and a model trained on one silently learns garbage. So an adapter is
+checked before the first training on it, and rejected with the name of the kernel that failed.
 """
 
 from __future__ import annotations
@@ -56,10 +56,7 @@ CHECKED_SIZES = (Sizes(), Sizes(b=3, l=5, m=64, d=128, n=8, r=2, k=3, v=257))
 
 @dataclass(frozen=True)
 class KernelCheck:
-    """How far a kernel is from the CPU device:
-
-    `error` is relative to the largest value, NaN where it gave none or failed to run.
-    """
+    """How far a kernel is off.  `error` is relative to the largest value; NaN where it gave none or failed to run."""
 
     kernel: str
     error: float
@@ -70,7 +67,7 @@ class KernelCheck:
 
 
 def run(device: str | Device, report: Callable[[KernelCheck], None] = lambda check: None) -> list[KernelCheck]:
-    """Check every kernel of a device, given by name or open; `report` hears of each as it is done."""
+    """Check every kernel of a device, given by name or open; `report` is called after each."""
     opened = [open_device(device)] if isinstance(device, str) else []
     checked = opened[0] if opened else device
     try:
@@ -89,7 +86,7 @@ def run(device: str | Device, report: Callable[[KernelCheck], None] = lambda che
 
 
 def require(device: Device, report: Callable[[KernelCheck], None] = lambda check: None) -> None:
-    """Raise, naming the kernel, if the device gives wrong numbers; `report` hears of each and may raise to leave."""
+    """Raise, naming the kernel, if the device gives wrong numbers; `report` is called after each and may raise."""
     for check in run(device, report):
         if not check.passed:
             raise KernelMismatchError(
@@ -117,7 +114,7 @@ def _difference(sample: Sample, device: Device, expect: Expect) -> float:
 
 
 def _worst(errors: Iterable[float]) -> float:
-    """The largest; NaN where one is NaN (which Python's own max may pass over)."""
+    """The largest; NaN where one is NaN (which Python's own max may skip)."""
     return float(np.max(list(errors)))
 
 

@@ -1,9 +1,9 @@
-"""`codecoil complete`: go on with a text, at its end or at a cursor in a file.
+"""`codecoil complete`: complete a text at its end, or at a cursor in a file.
 
-The answer is a whole line, as the editor suggests it, or more while that is sure; with an option that says where to
-stop, how to sample, or to stream, the text goes on until then. Either way the memory of the file's repository is asked.
-The text goes to standard output, as it comes with --stream; everything else to standard error, or with --json into one
-object (with --stream, one line for each piece before it).
+Without options the answer is a whole line (or several, if the model is confident), as the editor suggests it. With a
+sampling or stop option, or --stream, text is written until it stops. Either way the memory of the file's repository is
+used. The text goes to standard output (with --stream, as it is written), everything else to standard error; --json
+prints one object, and with --stream one line for each piece before it.
 """
 
 from __future__ import annotations
@@ -30,24 +30,32 @@ GROUP_HELP = "With any of these, text is written until it stops; without, the an
 
 def add_parser(commands) -> None:
     """The command and its options."""
-    parser = commands.add_parser("complete", help="go on with a text, or at a cursor in a file")
+    parser = commands.add_parser("complete", help="complete a text, or a file at a cursor")
     parser.add_argument("text", nargs="?", choices=["-"], metavar="-", help="read the text from standard input")
-    parser.add_argument("--prompt", metavar="TEXT", help="the text to go on with")
-    parser.add_argument("--file", metavar="FILE", help="the file that the cursor is in")
-    parser.add_argument("--line", type=int, metavar="N", help="the cursor's line, from 1 (default: the last)")
-    parser.add_argument("--column", type=int, metavar="M", help="the cursor's column, from 1 (default: the line's end)")
-    parser.add_argument("--context", metavar="FILE", action="append", default=[], help="look at this file, too")
-    parser.add_argument("--checkpoint", metavar="ID", help="id, beginning of an id, or name (default: the newest)")
-    parser.add_argument("--base", metavar="FOLDER", help="a model in Hugging Face format instead")
+    parser.add_argument("--prompt", metavar="TEXT", help="the text to complete")
+    parser.add_argument("--file", metavar="FILE", help="the file the cursor is in")
+    parser.add_argument("--line", type=int, metavar="N", help="line of the cursor, counted from 1 (default: the last)")
     parser.add_argument(
-        "--no-memory", action="store_true", help="the model alone, without the memory of the repository"
+        "--column", type=int, metavar="M", help="column of the cursor, counted from 1 (default: end of the line)"
     )
-    parser.add_argument("--device", default="auto", metavar="NAME", help="as `codecoil devices` prints it")
+    parser.add_argument(
+        "--context", metavar="FILE", action="append", default=[], help="another file to take context from; repeatable"
+    )
+    parser.add_argument(
+        "--checkpoint", metavar="ID", help="checkpoint by name, id or start of an id (default: the newest)"
+    )
+    parser.add_argument(
+        "--base", metavar="FOLDER", help="a model folder in Hugging Face format, instead of a checkpoint"
+    )
+    parser.add_argument("--no-memory", action="store_true", help="do not use the memory of the repository")
+    parser.add_argument(
+        "--device", default="auto", metavar="NAME", help="as listed by `codecoil devices` (default: auto)"
+    )
     add_precision(parser)
     add_options(parser.add_argument_group("sampling and stopping", GROUP_HELP))
-    parser.add_argument("--stream", action="store_true", help="print the text as it comes")
+    parser.add_argument("--stream", action="store_true", help="print the text as it is written")
     parser.add_argument("--json", action="store_true", help="as JSON, with speeds and latency")
-    parser.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
+    parser.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="the data folder to use")
     parser.set_defaults(handler="app.command_line.complete")
 
 
@@ -74,7 +82,7 @@ def add_options(group) -> None:
 
 @dataclass(frozen=True)
 class Place:
-    """A cursor: the text on both sides of it, and the file that it is in."""
+    """A cursor: the text on both sides, and its file."""
 
     prefix: str
     suffix: str = ""
@@ -82,7 +90,6 @@ class Place:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Complete and print."""
     place = read_place(arguments)
     sampling, stops = Sampling(**given(arguments, SAMPLING)), Stops(**given(arguments, STOPS))
     others = {name: read_text(name) for name in arguments.context}
@@ -139,24 +146,24 @@ def losses_in_words(model: str, precision: str, losses: dict[str, DecodeLoss]) -
 
 
 def is_offer(arguments: argparse.Namespace) -> bool:
-    """Whether the answer is a whole line: nothing says how else to go on."""
+    """Whether the answer is a whole line, as the editor suggests it."""
     return not arguments.stream and not any(hasattr(arguments, name) for name in OPTIONS)
 
 
 def remembered(root: Path, tokenizer, progress: ProgressBar):
-    """The memory of a folder; None, and a word on standard error, where it cannot be read: the model answers alone."""
+    """The memory of a folder; None, with a message, where it cannot be read: the model then answers alone."""
     from engine.errors import CorpusError
 
     try:
         return memory_of(scan_folder(root, tokenizer, progress), progress)[1]
     except CorpusError as error:
         progress.clear()
-        print(f"codecoil: There is no memory of {plain(str(root))}: {error.message}", file=sys.stderr)
+        print(f"codecoil: No memory of {plain(str(root))} is used: {error.message}", file=sys.stderr)
         return None
 
 
 def show(arguments: argparse.Namespace, item, about: dict[str, Any]) -> None:
-    """Print a piece, or the end of it all."""
+    """Print a piece, or the whole completion."""
     from engine.generate.requests import Piece
 
     if isinstance(item, Piece):
@@ -179,16 +186,16 @@ def _end(arguments: argparse.Namespace) -> str:
 
 
 def read_place(arguments: argparse.Namespace) -> Place:
-    """The cursor that the arguments name."""
+    """The cursor given by the arguments."""
     from engine.errors import InputError
 
     given = [arguments.text is not None, arguments.prompt is not None, arguments.file is not None]
     if sum(given) != 1:
         raise InputError(
-            "There must be one text to complete.", "Give one of --file FILE, --prompt TEXT or - for standard input."
+            "Give exactly one text to complete.", "Use --file FILE, --prompt TEXT, or - for standard input."
         )
     if arguments.file is None and (arguments.line is not None or arguments.column is not None):
-        raise InputError("--line and --column are places in a file.", "Name it with --file.")
+        raise InputError("--line and --column need a file.", "Add --file FILE.")
     if arguments.prompt is not None:
         return Place(arguments.prompt)
     if arguments.file is None:
@@ -199,7 +206,7 @@ def read_place(arguments: argparse.Namespace) -> Place:
 
 
 def offset_of(text: str, line: int | None, column: int | None, name: str) -> int:
-    """Where line and column (both from 1) are in the text; line and column past the end are refused by name."""
+    """The offset of a line and column, both counted from 1; raises if they are past the end."""
     from engine.errors import InputError
 
     lines = text.split("\n")
@@ -216,7 +223,7 @@ def offset_of(text: str, line: int | None, column: int | None, name: str) -> int
 
 
 def read_text(name: str) -> str:
-    """The text of a file, decoded as the corpus does it."""
+    """The text of a file, decoded as the corpus decodes it."""
     from engine.errors import InputError
 
     try:
@@ -224,7 +231,7 @@ def read_text(name: str) -> str:
     except OSError as error:
         raise InputError(
             f"{name} cannot be read: {error.strerror or error}.",
-            "Name a file of yours, from the folder that you are in or with its whole path; `-` reads standard input.",
+            "Check the path; `-` reads standard input.",
         ) from error
 
 
@@ -234,12 +241,12 @@ def text_of(data: bytes, name: str) -> str:
 
     decoded = decode(data) if data else Decoded("", "utf-8")
     if not isinstance(decoded, Decoded):
-        raise InputError(f"{name} is no text: {decoded.words}.", "Choose a text file.")
+        raise InputError(f"{name} is not text: {decoded.words}.", "Choose a text file.")
     return decoded.text
 
 
 def path_in(root: Path | None, file: Path | None) -> str:
-    """The path as training has it: relative to the folder that was learned or else to the one that holds .git, or just
+    """The path as in training: relative to the folder the model was trained on, else to the one with .git, else just
     the name; "" without a file."""
     if file is None:
         return ""
@@ -247,14 +254,14 @@ def path_in(root: Path | None, file: Path | None) -> str:
 
 
 def root_of(root: Path | None, file: Path) -> Path:
-    """The repository of a file: `root` if it is in there, else the folder that holds .git, or just its own."""
+    """The repository of a file: `root` if the file is in it, else the folder with .git, else the file's own."""
     if root is not None and root in file.parents:
         return root
     return next((folder for folder in file.parents if (folder / ".git").exists()), file.parent)
 
 
 def context_of(others: dict[str, str], root: Path | None, place: Place):
-    """The pieces of other files, given by name, that are most like the cursor's place."""
+    """The pieces of other files, given by name, that are most similar to the code around the cursor."""
     from engine.generate.context import RecentFiles
 
     recent = RecentFiles()

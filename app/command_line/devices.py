@@ -1,4 +1,4 @@
-"""`codecoil devices`: every adapter, and which one `auto` takes and why."""
+"""`codecoil devices`: every device, and which one `auto` selects and why."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import textwrap
 
 from app.values.words import kind_words, limit_words
 
-WIDTH = 100  # of the lines that are printed
+WIDTH = 100  # characters of a printed line
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the list, for people or as JSON."""
     from engine.devices import choose_device, list_devices
 
     devices = list_devices()
@@ -28,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     for device in devices:
         print("\n".join(lines(device, device.name == automatic.info.name)), end="\n\n")
-    print(f"auto takes {automatic.info.name}, {automatic.reason}.")
+    print(f"auto selects {automatic.info.name}, {automatic.reason}.")
     return 0
 
 
@@ -42,5 +41,7 @@ def lines(device, is_automatic: bool) -> list[str]:
         ("features", ", ".join(device.features)),
     ]
     heading = f"{'*' if is_automatic else ' '} {device.name}  {device.description}"
-    told = [textwrap.wrap(f"    {name:<9}{value}", WIDTH, subsequent_indent=" " * 13) for name, value in facts if value]
-    return [heading, *itertools.chain.from_iterable(told)]
+    wrapped = [
+        textwrap.wrap(f"    {name:<9}{value}", WIDTH, subsequent_indent=" " * 13) for name, value in facts if value
+    ]
+    return [heading, *itertools.chain.from_iterable(wrapped)]

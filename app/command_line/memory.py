@@ -1,4 +1,4 @@
-"""`codecoil memory`: what the memory of a folder holds; with --ask, what it suggests at a cursor, and from where."""
+"""`codecoil memory`: what the memory of a folder contains; with --ask, what is suggested at a cursor and why."""
 
 from __future__ import annotations
 
@@ -25,30 +25,34 @@ JUST_NOW = 5.0  # seconds
 
 def add_parser(commands) -> None:
     """The command and its options."""
-    parser = commands.add_parser("memory", help="what the memory of a folder holds, and what it would suggest")
+    parser = commands.add_parser("memory", help="show what the memory of a folder contains and what it would suggest")
     parser.add_argument("path", metavar="PATH", help="the folder of source code")
     parser.add_argument(
-        "--checkpoint", metavar="ID", help="with the tokenizer of this one (default: the built-in model)"
+        "--checkpoint", metavar="ID", help="use the tokenizer of this checkpoint (default: the built-in model)"
     )
     parser.add_argument(
-        "--ask", metavar="FILE", help="what would be suggested in this file of the folder, and from where"
+        "--ask", metavar="FILE", help="show what would be suggested in this file of the folder, and its source"
     )
-    parser.add_argument("--line", type=int, metavar="N", help="the cursor's line, from 1 (default: the last)")
-    parser.add_argument("--column", type=int, metavar="M", help="the cursor's column, from 1 (default: the line's end)")
-    parser.add_argument("--device", default="auto", metavar="NAME", help="for --ask; as `codecoil devices` prints it")
+    parser.add_argument("--line", type=int, metavar="N", help="line of the cursor, counted from 1 (default: the last)")
+    parser.add_argument(
+        "--column", type=int, metavar="M", help="column of the cursor, counted from 1 (default: end of the line)"
+    )
+    parser.add_argument(
+        "--device", default="auto", metavar="NAME", help="for --ask; as listed by `codecoil devices` (default: auto)"
+    )
     parser.add_argument("--json", action="store_true", help="as JSON")
-    parser.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
+    parser.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="the data folder to use")
     parser.set_defaults(handler="app.command_line.memory")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Bring the memory up to date and print what it holds."""
+    """Update the memory and print what it contains."""
     from engine.corpus.reading.walk import source_folder
     from engine.errors import InputError
 
     root = source_folder(arguments.path)
     if arguments.ask is None and (arguments.line is not None or arguments.column is not None):
-        raise InputError("--line and --column are places in a file.", "Name it with --ask.")
+        raise InputError("--line and --column need a file.", "Add --ask FILE.")
     request = request_at(root, arguments) if arguments.ask is not None else None
     name, tokenizer = chosen_tokenizer(arguments.checkpoint)
     progress = ProgressBar()
@@ -79,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def chosen_tokenizer(checkpoint: str | None) -> tuple[str, Tokenizer]:
-    """The name of a model and its tokenizer."""
+    """The name of the model, and its tokenizer."""
     if checkpoint is None:
         return STARTER, starter_tokenizer()
     from engine.checkpoints.store.store import CheckpointStore
@@ -91,14 +95,14 @@ def chosen_tokenizer(checkpoint: str | None) -> tuple[str, Tokenizer]:
 
 
 def request_at(root: Path, arguments: argparse.Namespace) -> CompletionRequest:
-    """The cursor that --ask, --line and --column name."""
+    """The cursor given by --ask, --line and --column."""
     from engine.errors import InputError
     from engine.generate.requests import CompletionRequest, Offer
 
     file = Path(arguments.ask).resolve()
     text = read_text(arguments.ask)
     if root not in file.parents:
-        raise InputError(f"{arguments.ask} is not in {root}.", "Name a file of that folder.")
+        raise InputError(f"{arguments.ask} is not in {root}.", "Choose a file in that folder.")
     cursor = offset_of(text, arguments.line, arguments.column, arguments.ask)
     path = file.relative_to(root).as_posix()
     return CompletionRequest(text[:cursor], text[cursor:], path, offer=Offer(0.0, ALTERNATIVES))
@@ -111,7 +115,7 @@ def ask(
     device_name: str,
     progress: ProgressBar,
 ) -> Completion:
-    """What the model and the memory suggest together."""
+    """What model and memory suggest together."""
     from engine.generate.completer import Completer
     from engine.generate.options import AUTO
     from engine.generate.precision import decode_precision
@@ -133,9 +137,9 @@ def ask(
 
 
 def lines(content: dict[str, Any]) -> list[str]:
-    """What the memory holds, for people."""
+    """What the memory contains, for people."""
     age = content["age"]
-    built = "not kept" if age is None else "built just now" if age < JUST_NOW else f"built {about(age)} ago"
+    built = "not saved" if age is None else "built just now" if age < JUST_NOW else f"built {about(age)} ago"
     return [
         plain(content["path"]),
         f"{counted(content['tokens'], 'token')} in {counted(content['files'], 'file')},"
@@ -146,12 +150,12 @@ def lines(content: dict[str, Any]) -> list[str]:
 
 
 def suggestion_lines(answer: Completion) -> list[str]:
-    """The chance, the text and where it is from; then the other lines."""
+    """The probability, the text and its source; then the alternatives."""
     if not answer.text:
-        return ["", f"No suggestion: {answer.silence or 'nothing fits here.'}"]
+        return ["", f"No suggestion: {answer.silence or 'Nothing fits here.'}"]
     first, *more = answer.text.split("\n")
     chance = f"{answer.chance:.0%}".replace("%", " %") if answer.chance is not None else ""
     text = ["", f"{chance:>6}  {plain(first)}", *(f"{'':8}{plain(line)}" for line in more)]
     words = source_words(answer)
-    text.append(f"{'':8}({words})" if words else f"{'':8}(no other file has this line)")
+    text.append(f"{'':8}({words})" if words else f"{'':8}(this line is in no other file)")
     return text + [f"{'or':>6}  {plain(other)}" for other in answer.alternatives]

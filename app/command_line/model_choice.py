@@ -1,4 +1,4 @@
-"""Which model a command works with: the one that is named, or the best guess for a file."""
+"""Which model a command uses: the one given, or the best match for a file."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from engine.devices import Device
     from engine.model.model import Model
 
-STORE = "checkpoints"  # the folder of the store, in the data folder
-STARTER = "starter (built-in model)"  # its name in the store, and what the window calls it
+STORE = "checkpoints"  # folder of the store in the data folder
+STARTER = "starter (built-in model)"  # its name in the store, and in the window
 
 
 @dataclass(frozen=True)
 class ChosenModel:
-    """A loaded model, its tokenizer and what to call it.  The model is the caller's to close.
+    """A loaded model, its tokenizer and its name.  The caller closes the model.
 
-    `root`: the folder that it was trained on, where that is one above the file.  `key`: what its measured losses are
-    kept by; "" for a folder that is no checkpoint, whose weights may change.
+    `root`: the folder it was trained on, if the file is in it.  `key`: what its measured losses are stored under; ""
+    for a folder that is not a checkpoint, whose weights may change.
     """
 
     model: Model
@@ -34,8 +34,8 @@ class ChosenModel:
 
 
 def open_chosen(checkpoint: str | None, base: str | None, file: Path | None, device: Device) -> ChosenModel:
-    """The named checkpoint or folder; otherwise the newest checkpoint of the file's repository, the newest of all, or
-    the built-in model."""
+    """The given checkpoint or folder; otherwise the newest checkpoint of the file's repository, else the newest of
+    all, else the built-in model."""
     from engine.checkpoints.store.loading import load_checkpoint
     from engine.checkpoints.store.store import CheckpointStore
 
@@ -52,7 +52,7 @@ def open_chosen(checkpoint: str | None, base: str | None, file: Path | None, dev
 
 
 def newest_for(manifests: list[Manifest], file: Path | None) -> Manifest | None:
-    """The newest checkpoint that was trained on a folder above `file`, else the newest that was trained at all."""
+    """The newest checkpoint trained on a folder above `file`, else the newest trained one."""
     results = [manifest for manifest in manifests if not manifest.is_snapshot]  # newest first
     trained = [manifest for manifest in results if manifest.mode != "base"]
     if file is not None:
@@ -64,8 +64,8 @@ def newest_for(manifests: list[Manifest], file: Path | None) -> Manifest | None:
 
 
 def is_of(manifest: Any, folder: Path) -> bool:
-    """Whether a checkpoint learned `folder`: it says so, whatever its name is now; one from another machine has the
-    name that a run on `folder` gives."""
+    """Whether a checkpoint was trained on `folder`: it is recorded, whatever its name is now; one from another machine
+    is recognised by the name that a run on `folder` gives."""
     if manifest.data.get("root") == str(folder):
         return True
     name, mark, number = manifest.name.rpartition(" #")
@@ -73,7 +73,6 @@ def is_of(manifest: Any, folder: Path) -> bool:
 
 
 def open_starter(device: Device) -> ChosenModel:
-    """The built-in model."""
     from engine.generate.decode_losses import built_in_key
     from engine.model.starter import load_starter, starter_folder
 
@@ -82,7 +81,7 @@ def open_starter(device: Device) -> ChosenModel:
 
 
 def starter_tokenizer() -> Tokenizer:
-    """That of the built-in model, if there is one."""
+    """Of the built-in model; raises if there is none."""
     from engine.corpus.tokens.tokenizer import Tokenizer
     from engine.errors import CheckpointError
     from engine.model.starter import starter_folder
@@ -91,7 +90,7 @@ def starter_tokenizer() -> Tokenizer:
     if not starter_is_there():
         raise CheckpointError(
             "There is no model yet.",
-            "Train one with `codecoil train`, or get one with `codecoil base`.",
+            "Train one with `codecoil train`, or download one with `codecoil base`.",
         )
     return Tokenizer.load(starter_folder())
 

@@ -1,4 +1,4 @@
-"""The memory of a folder for one command: scanned, brought up to date and kept for the next time."""
+"""The memory of a folder for one command: scanned, updated, and saved for the next time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ScannedFolder:
-    """A folder with its tokens by one tokenizer."""
+    """A folder, tokenized by one tokenizer."""
 
     repository: Repository
     corpus: Corpus
@@ -34,7 +34,7 @@ def scan_folder(root: Path, tokenizer: Tokenizer, progress: ProgressBar) -> Scan
 
 
 def memory_of(folder: ScannedFolder, progress: ProgressBar) -> tuple[RepositoryMemory, MemorySnapshot]:
-    """The memory as the folder is now.  Says on standard error why it is not kept, if so."""
+    """The memory of the folder as it is now.  If it could not be saved, standard error says why."""
     from engine.memory import RepositoryMemory
 
     progress(0, 0, "Reading the memory")
@@ -49,7 +49,7 @@ def memory_of(folder: ScannedFolder, progress: ProgressBar) -> tuple[RepositoryM
 
 
 def source_words(completion: Completion) -> str:
-    """`as in src/x.py:41 and 3 more`; "" where the line stands nowhere else."""
+    """`as in src/x.py:41 and 3 more`; "" where the line is nowhere else."""
     if not completion.sources:
         return ""
     first, *others = completion.sources

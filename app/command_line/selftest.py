@@ -1,6 +1,6 @@
-"""`codecoil selftest`: every kernel of a device against its reference, a line each.
+"""`codecoil selftest`: check every kernel of a device against its reference, one line each.
 
-Fails with the names of the kernels that are wrong.
+Exits with 1 and the names of the kernels that are wrong.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from app.values.words import duration, milliseconds, small_number
 
 
 class Report:
-    """Prints a line per kernel on standard output, and on a terminal what is still to come below it."""
+    """Prints a line per kernel to standard output and, on a terminal, the progress below it."""
 
     def __init__(self, names: list[str]) -> None:
         self.width = max(map(len, names), default=0)
@@ -40,13 +40,13 @@ class Report:
             print(f"\r{self.done} of {self.total} kernels, {elapsed}", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Take the progress line away."""
+        """Erase the progress line."""
         if self.live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check the device; 0 if every kernel is within its limit."""
+    """0 if every kernel is within its limit."""
     from engine import selftest
     from engine.devices import choose_device
     from engine.graph.kernels import KERNELS
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     elapsed = duration(time.monotonic() - report.started)
     if wrong:
         count = f"{len(wrong)} of {len(checks)} kernels"
-        print(f"codecoil: {count} give wrong numbers on {choice.info.name}: {', '.join(wrong)}", file=sys.stderr)
+        print(f"codecoil: {count} compute wrong numbers on {choice.info.name}: {', '.join(wrong)}", file=sys.stderr)
         return FAILED
     print(f"All {len(checks)} kernels are within their limits ({elapsed}).")
     return 0

@@ -1,7 +1,7 @@
-"""Which devices there are, and which one `auto` takes.
+"""Which devices there are, and which one `auto` selects.
 
-A GPU is taken before the CPU; a software adapter (a GPU played by the CPU) only when asked for by name, since the CPU
-device is many times faster than one.
+A GPU comes before the CPU; a software adapter (a GPU emulated on the CPU) is used only when it is named, since the CPU
+device is many times faster.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from engine.devices.interface import Device
 from engine.devices.ledger import Ledger
 from engine.errors import DeviceError
 
-GPU_KINDS = ("discrete", "integrated", "unknown")  # in order of preference
+GPU_WORDS = {"discrete": "a discrete GPU", "integrated": "an integrated GPU", "unknown": "a GPU"}
+GPU_KINDS = tuple(GPU_WORDS)  # in order of preference
 
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """A device that could be opened; `name` is what `open_device` takes."""
+    """A device that can be opened; `name` is what `open_device` takes."""
 
     name: str
     description: str
@@ -35,7 +36,7 @@ class DeviceInfo:
 
 @dataclass(frozen=True)
 class Choice:
-    """The device to take, and why, in words."""
+    """The selected device, and why: words that follow a comma."""
 
     info: DeviceInfo
     reason: str
@@ -59,22 +60,22 @@ def choose_device(name: str = "auto", devices: list[DeviceInfo] | None = None) -
     ranked = sorted((a for a in adapters if a.kind in GPU_KINDS), key=lambda a: GPU_KINDS.index(a.kind))
     if name == "auto":
         if ranked:
-            return Choice(ranked[0], f"the {ranked[0].kind} GPU that WebGPU reaches")
+            return Choice(ranked[0], GPU_WORDS[ranked[0].kind])
         if not adapters:
-            return Choice(cpu, "the processor: no WebGPU adapter was found")
+            return Choice(cpu, "because no WebGPU adapter was found")
         return Choice(
-            cpu, f"the processor: WebGPU reaches only a software adapter ({adapters[0].description}), which is slower"
+            cpu, f"because the only WebGPU adapter is a software one ({adapters[0].description}), which is slower"
         )
     if name == "webgpu" and adapters:
-        return Choice((ranked or adapters)[0], "asked for by name")
+        return Choice((ranked or adapters)[0], "selected by name")
     for info in devices:
         if info.name == name:
-            return Choice(info, "asked for by name")
+            return Choice(info, "selected by name")
     names = ", ".join(["auto", *(info.name for info in devices)])
     if name.startswith("webgpu") and not adapters:
         raise DeviceError(
             "No WebGPU adapter was found.",
-            "Install a graphics driver with Vulkan (on Debian, Ubuntu: mesa-vulkan-drivers), or use the device 'cpu'.",
+            "Install a graphics driver with Vulkan (Debian, Ubuntu: mesa-vulkan-drivers), or use the device 'cpu'.",
         )
     raise DeviceError(f"There is no device {name!r}.", f"Choose one of: {names}.")
 
@@ -82,8 +83,8 @@ def choose_device(name: str = "auto", devices: list[DeviceInfo] | None = None) -
 def open_device(name: str = "auto", *, ceiling: int | None = None, portable: bool = False) -> Device:
     """Open a device by name.
 
-    `ceiling`: bytes that the engine may hold on it (default 3 GiB). `portable`: only the limits that every WebGPU
-    implementation gives.
+    `ceiling`: bytes that the engine may use on it (default 3 GiB). `portable`: only the limits that every WebGPU
+    implementation guarantees.
     """
     info = choose_device(name).info
     ledger = Ledger(ceiling) if ceiling is not None else Ledger()
@@ -99,7 +100,7 @@ def open_device(name: str = "auto", *, ceiling: int | None = None, portable: boo
 
 
 def tuning_folder() -> Path:
-    """Where measurements of this machine are kept."""
+    """Where measurements made on this machine are kept."""
     data = os.environ.get("CODECOIL_DATA")
     return (Path(data) if data else Path(platformdirs.user_cache_dir("codecoil", appauthor=False))) / "tuning"
 
@@ -113,7 +114,7 @@ def _adapters() -> tuple:
 
 
 def _processor_name() -> str:
-    """The processor's own name where the system tells it."""
+    """The processor's name, where the system gives it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

@@ -23,12 +23,13 @@ TRIPLE = re.compile(r"\"{3}|'{3}")
 KEY = re.compile(r"""\A\s*(?:-\s+)?["']?([\w.\-/ ]+?)["']?\s*[:=](?:\s|\Z)""")
 DATA = (".json", ".toml", ".yaml", ".yml")
 
-REPEATS = "The line stands there already."
-BRACKETS = "Its brackets do not fit."
-SYNTAX = "It would not parse."
-SAME_KEY = "The key is there already."
-CODE_IN_TEXT = "It is code, and this is a docstring."
+REPEATS = "The line is already there."
+BRACKETS = "The brackets would not match."
+SYNTAX = "The file would not parse any more."
+SAME_KEY = "The key already exists."
+CODE_IN_TEXT = "It is code, but the cursor is in a docstring."
 NOT_BETWEEN = "It does not fit before the rest of the line."
+NOTHING = "There is nothing to add."
 
 
 class Surroundings:
@@ -89,7 +90,7 @@ class Surroundings:
     def problem(self, text: str, *, joined: bool) -> str:
         """Why a line may not be suggested; "" where it may.  `joined`: it ends where the rest of the line begins."""
         if not text.strip():
-            return "There is nothing to add."
+            return NOTHING
         if self.rest.strip() and not joined and not CLOSERS.match(self.rest):
             return NOT_BETWEEN
         whole = (self.line + text + self.rest).strip()

@@ -39,8 +39,8 @@ MOST_LINES = 6
 WHOLE = (reasons.END_OF_LINE, reasons.END_OF_TEXT, reasons.JOINED)
 
 NOTHING_FITS = "Nothing fits here."
-TOO_LONG = "The line would not end."
-UNSURE = "Not sure enough."
+TOO_LONG = "The line would be too long."
+UNSURE = "Not confident enough."
 
 
 @dataclass(eq=False)

@@ -23,7 +23,7 @@ from engine.option_info import check_number
 
 MARK_TOKENS = 256  # between two kept states along a prompt
 LINES_BACK = 8  # a kept state this many lines before the cursor, for small edits above it
-NO_FIM = "This model was not made to fill in: it completes from the text before the cursor alone."
+NO_FIM = "This model has no fill-in-the-middle tokens: it only sees the text before the cursor."
 
 
 @dataclass(frozen=True)

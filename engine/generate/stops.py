@@ -1,6 +1,6 @@
-"""When a completion ends, and what of its text may be shown before that is known.
+"""When a completion ends, and how much of its text may be shown before that is known.
 
-Text is shown as early as possible and never taken back: what may turn out to be the beginning of a stop is held until
+Text is shown as early as possible and never retracted: what may turn out to be the start of a stop is held back until
 the next tokens decide.
 """
 
@@ -18,14 +18,14 @@ TOKEN_LIMIT = "token limit"
 TIME_LIMIT = "time limit"
 CANCELLED = "cancelled"
 JOINED = "reached the text after the cursor"
-LOOP = "would only repeat itself"
-SILENT = "nothing worth showing"
+LOOP = "started repeating itself"
+SILENT = "no suggestion"
 
 _CLOSING_LINE = re.compile(r"[)\]}]+[;,]?")
 
 
 class StopWatch:
-    """Reads a completion as it grows: `feed` gives what may be shown; once `reason` is set, the text is complete."""
+    """Reads a completion as it grows: `feed` returns what may be shown; once `reason` is set, the text is complete."""
 
     def __init__(self, stops: Stops, prefix: str) -> None:
         self._stops = stops
@@ -34,8 +34,8 @@ class StopWatch:
         self.reason: str | None = None
 
     def feed(self, text: str) -> str:
-        """What of the text so far may be shown and was not yet."""
-        # By character: which stop is known first must not depend on how the text is cut into tokens.
+        """What may be shown of the text so far and has not been yet."""
+        # By character: which stop is found first must not depend on how the text is split into tokens.
         for character in text:
             self._text += character
             found = [one for one in (self._string(), self._line_end(), self._block_end()) if one is not None]
@@ -45,7 +45,7 @@ class StopWatch:
         return self._show(len(self._text) - self._held())
 
     def finish(self) -> str:
-        """What was held back and, as nothing follows, belongs to the text."""
+        """What was held back: nothing follows, so it belongs to the text."""
         return self._show(len(self._text))
 
     def _show(self, end: int) -> str:
@@ -66,7 +66,7 @@ class StopWatch:
         return None if end is None else (end, END_OF_BLOCK)
 
     def _held(self) -> int:
-        """How many of the last characters may belong to a stop."""
+        """How many of the last characters may be part of a stop."""
         held = [overlap(self._text, one[:-1]) for one in self._stops.stop]
         if self._stops.end_of_line or self._block:
             held.append(int(self._text.endswith("\r")))
@@ -77,7 +77,7 @@ class StopWatch:
 
 
 def overlap(text: str, beginning: str) -> int:
-    """How long the longest end of `text` is that is also a beginning of `beginning`."""
+    """The length of the longest end of `text` that `beginning` starts with."""
     for length in range(min(len(text), len(beginning)), 0, -1):
         if text.endswith(beginning[:length]):
             return length
@@ -85,16 +85,16 @@ def overlap(text: str, beginning: str) -> int:
 
 
 class _BlockEnd:
-    """Finds the line that no longer belongs to the cursor's block.  Every line is looked at once."""
+    """Finds the first line that no longer belongs to the cursor's block.  Looks at every line once."""
 
     def __init__(self, prefix: str) -> None:
         self._cursor_line = prefix[prefix.rfind("\n") + 1 :]
-        self._outer = self._inner = -1  # indentation of the cursor's line, and of the block that goes on or opens there
-        self._begin = 0  # of the line that is looked at
+        self._outer = self._inner = -1  # indentation of the cursor's line, and of the block it is in or opens
+        self._begin = 0  # of the current line
         self._end = 0  # of the last line of the block
 
     def find(self, text: str) -> int | None:
-        """Where in the text the block ends; None while it goes on."""
+        """Where the block ends in the text; None while it continues."""
         while True:
             newline = text.find("\n", self._begin)
             first = self._begin == 0
@@ -111,7 +111,7 @@ class _BlockEnd:
             self._begin = newline + 1
 
     def _past(self, line: str, text: str, whole: bool) -> int | None:
-        """Where the block ended, if it ended before this line (or with the brackets that begin it)."""
+        """Where the block ended, if it ended before this line (or with the brackets that it starts with)."""
         if self._inner < 0:
             self._inner = max(self._outer, indentation(line))
         if indentation(line) >= self._inner:
@@ -124,6 +124,6 @@ class _BlockEnd:
 
 
 def indentation(line: str) -> int:
-    """The width of the white space in front of a line."""
+    """The width of a line's leading white space."""
     expanded = line.expandtabs(8)
     return len(expanded) - len(expanded.lstrip())

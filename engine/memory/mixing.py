@@ -48,7 +48,7 @@ class Level:
         level = cls(*(np.array(content[name], np.float64) for name in ("theta", "discount", "caution")))
         shape = (len(ORDERS), VARIETIES)
         if level.theta.shape != shape or level.discount.shape != shape or level.caution.shape != (len(SURE) + 1,):
-            raise ConfigError("A fit of the memory has numbers for other orders.", "Fit it again.")
+            raise ConfigError("The fit of the memory was made for other orders.", "Fit it again.")
         return level
 
 

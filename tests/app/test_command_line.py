@@ -44,7 +44,8 @@ def test_devices_prints_the_list_and_why(run_program, fake_engine, capsys):
     assert "  webgpu:0  A <b>graphics</b> card" in printed
     assert "kind     discrete (graphics card)" in printed
     assert "max buffer 1 GiB" in printed
-    assert printed.splitlines()[-1] == "auto takes cpu, the processor: no WebGPU adapter was found."
+    last = printed.splitlines()[-1]
+    assert "auto" in last and "cpu" in last and "no WebGPU adapter" in last
 
 
 def test_devices_as_json(run_program, fake_engine, capsys):
@@ -65,7 +66,7 @@ def test_selftest_fails_with_the_name_of_the_kernel(run_program, fake_engine, ca
     assert run_program(["selftest"]) == 1
     printed = capsys.readouterr()
     assert "matmul_nt  error 5.0e-01  limit 2.0e-05   1.5 ms  FAILED" in printed.out
-    assert printed.err == "codecoil: 1 of 4 kernels give wrong numbers on cpu: matmul_nt\n"
+    assert "1 of 4" in printed.err and "matmul_nt" in printed.err and "cpu" in printed.err
 
 
 def test_selftest_checks_the_device_it_is_told(run_program, fake_engine, capsys):

@@ -62,7 +62,7 @@ def test_its_age_in_words():
     content = {"path": "shop", "tokens": 1, "files": 1, "names": 2, "bytes": 2048, "tokenizer": "ab" * 32, "model": "m"}
     said = {age: lines(content | {"age": age})[2] for age in (None, 1.0, 180.0)}
     assert said == {
-        None: "2 KiB on disk, not kept",
+        None: "2 KiB on disk, not saved",
         1.0: "2 KiB on disk, built just now",
         180.0: "2 KiB on disk, built 3 min ago",
     }

@@ -70,7 +70,7 @@ class CpuDevice(Device):
             room = np.zeros(nbytes + _CACHE_LINE, np.uint8)
         except MemoryError as error:
             raise MemoryCeilingError(
-                f"The system has no {nbytes / 2**20:.0f} MiB left for {label}.",
+                f"There is not enough memory for {label} ({nbytes / 2**20:.0f} MiB).",
                 "Close other programs or lower the memory ceiling.",
             ) from error
         start = -room.ctypes.data % _CACHE_LINE

@@ -160,8 +160,8 @@ class WebGpuDevice(Device):
         """Raise if the adapter went away."""
         if self._watch.lost:
             raise DeviceLostError(
-                f"{self.description} went away.",
-                "Open a device again and go on from the last checkpoint; the CPU device always works.",
+                f"{self.description} was lost.",
+                "Open a device again and resume from the last checkpoint; the CPU device always works.",
             )
 
     def failure(self, doing: str, error: Exception) -> DeviceError:
@@ -169,8 +169,8 @@ class WebGpuDevice(Device):
         if self._watch.lost or "lost" in str(error).lower():
             self._watch.lost = True
             return DeviceLostError(
-                f"{self.description} went away while {doing}.",
-                "Open a device again and go on from the last checkpoint.",
+                f"{self.description} was lost while {doing}.",
+                "Open a device again and resume from the last checkpoint.",
             )
         return DeviceError(
             f"{self.description} failed while {doing}: {error}.", "Run `codecoil selftest`, or choose another device."

@@ -30,7 +30,7 @@ class Pipelines:
                 self._pipelines[key] = self._compile(launch, header)
             except wgpu.GPUError as error:
                 raise DeviceError(
-                    f"The graphics driver does not take the kernel {launch.shader}: {error}.",
+                    f"The graphics driver rejected the kernel {launch.shader}: {error}.",
                     "Update the driver, or use the device 'cpu'.",
                 ) from error
         return self._pipelines[key]

@@ -86,7 +86,7 @@ def _rows(view: View, first: int, last: int) -> View:
 
 def _few(tokens: int) -> int:
     if tokens > FEW_TOKENS:
-        raise InputError(f"A kernel of decoding was given {tokens} tokens; it takes at most {FEW_TOKENS} at a time.")
+        raise InputError(f"A decoding kernel was given {tokens} tokens; it takes at most {FEW_TOKENS} at a time.")
     return tokens
 
 
@@ -112,7 +112,7 @@ def top_k(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> lis
     logits, best = views
     (rows, width), k = logits.shape, (best.shape[1] - 1) // 2
     if k > TOP or (traits.software and (k + 1) * ceil_div(width, LANES) > MOST_TURNS):
-        raise InputError(f"The best {k} of {width} are more than this device looks for.", "Ask for fewer.")
+        raise InputError(f"This device cannot find the best {k} of {width} scores.", "Ask for fewer.")
     return [Launch("top_k", views, pack(rows, width, k, whole(logits), whole(best)), flat_grid(rows))]
 
 
