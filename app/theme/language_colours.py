@@ -13,12 +13,12 @@ import zlib
 from app.theme.tokens import Tokens, contrast
 
 SOFT, STRONG = 4.2, 7.0  # contrast against a card
-FULL, QUIET, GREY = 0.62, 0.34, 0.06  # saturation
+FULL, QUIET, GREY = 0.62, 0.34, 0.2  # saturation
 
 HUES = {  # degrees, and the contrast
-    "c": (232, STRONG),
+    "c": (34, SOFT),
     "c#": (290, STRONG),
-    "c++": (330, SOFT),
+    "c++": (326, SOFT),
     "clojure": (100, STRONG),
     "cmake": (0, STRONG),
     "css": (285, SOFT),
@@ -67,7 +67,7 @@ def language_colour(language: str, tokens: Tokens) -> str:
     """#rrggbb for a language as the engine names it ("python")."""
     name = language.lower()
     if name in ("", "text"):
-        return shade(220, GREY, SOFT, tokens.panel)
+        return shade(200, GREY, STRONG, tokens.panel)
     if name in HUES:
         hue, ratio = HUES[name]
         return shade(hue, FULL, ratio, tokens.panel)

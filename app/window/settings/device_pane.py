@@ -45,9 +45,9 @@ class DevicePane(PageColumn):
         self._table.column.addWidget(self.kernels)
         for widget in (self.devices, self.error_card, self.race_card, self.check_card):
             self.column.addWidget(widget)
-        self.column.addWidget(self._table, 1)
+        self.column.addWidget(self._table, 100)
         self._table.hide()
-        self.column.addStretch(0)
+        self.column.addStretch(1)  # takes the height while there is no table
         self.error_card.action_wanted.connect(self.on_cpu_wanted)
         controller.state_changed.connect(self.on_state_changed)
         controller.devices_changed.connect(self.on_devices_changed)

@@ -31,7 +31,7 @@ class LookPane(PageColumn):
         look = Card("Look", spacing=10)
         self.theme = SettingRow(settings, "theme", "Theme", Segmented(THEMES, "Theme"))
         self.ligatures = SettingRow(
-            settings, "ligatures", "Font ligatures", Switch(), "The editor draws != and -> as single signs."
+            settings, "ligatures", "Font ligatures", Switch(), "The editor joins signs such as != into one."
         )
         look.column.addWidget(self.theme)
         look.column.addWidget(rule())

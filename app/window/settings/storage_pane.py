@@ -69,8 +69,8 @@ class StoragePane(PageColumn):
         self.sizes: dict[str, QLabel] = {}
         self.names: dict[str, QLabel] = {}
         for i, (kind, name) in enumerate((*KINDS, ("total", "Total"), ("free", "Free on this disk"))):
-            self.names[kind] = label(name, "strong" if kind == "total" else "text")
-            self.sizes[kind] = label("", "strong" if kind == "total" else "body")
+            self.names[kind] = label(name, "heading" if kind == "total" else "text")
+            self.sizes[kind] = label("", "heading" if kind == "total" else "body")
             self.sizes[kind].setAlignment(Qt.AlignmentFlag.AlignRight)
             grid.addWidget(self.names[kind], i, 0)
             grid.addWidget(self.sizes[kind], i, 1)
