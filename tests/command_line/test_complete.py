@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import sys
 from dataclasses import replace
@@ -127,7 +128,7 @@ def test_standard_input_in_any_encoding_of_the_corpus(ask, monkeypatch):
     assert typed(b"") >= 1
 
 
-def test_options_reach_the_model(ask):
+def test_options_reach_the_model(ask, monkeypatch):
     prompt = ("--prompt", SOURCE[:80])
     drawn = (
         "--temperature",
@@ -146,6 +147,8 @@ def test_options_reach_the_model(ask):
     text = ask(*prompt)["text"]
     stopped = ask(*prompt, "--stop", text[2:4], "--stop", "never")
     assert (stopped["text"], stopped["reason"]) == (text[: text.index(text[2:4])], "stop string")
+    clock = itertools.count()  # a second goes by with every look at the clock
+    monkeypatch.setattr("engine.generate.completion_run.time.perf_counter", lambda: float(next(clock)))
     assert ask(*prompt, "--milliseconds", "1", "--max-tokens", "4096")["reason"] == "time limit"
 
 
