@@ -1,5 +1,5 @@
 // y = softmax(scale * q k^T) v over the keys that each query sees, head by head; the scores are never held.
-// q, y: (t, heads * head_dim); k, v: (s, groups * head_dim); places: (t, 3) with first and past-the-last key of each
+// q, y: (t, heads * head_dim); k, v: (s, groups * head_dim); reach: (t, 3) with first and past-the-last key of each
 // query; sums: (t, 2 heads), of which the first half becomes the logarithm of the sum of the exponentials.
 // A workgroup takes ROWS queries of one head and goes through the keys KEYS at a time; SHARE = LANES / ROWS lanes have
 // a query together: each has some of the tile's scores, and some channels of the result (PER of them).
@@ -17,7 +17,7 @@ struct Params {
     q_offset: u32,
     k_offset: u32,
     v_offset: u32,
-    places_offset: u32,
+    reach_offset: u32,
     y_offset: u32,
     sums_offset: u32,
 }
@@ -26,14 +26,14 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> q: array<f32>;
 @group(0) @binding(2) var<storage, read_write> k: array<f32>;
 @group(0) @binding(3) var<storage, read_write> v: array<f32>;
-@group(0) @binding(4) var<storage, read_write> places: array<u32>;
+@group(0) @binding(4) var<storage, read_write> reach: array<u32>;
 @group(0) @binding(5) var<storage, read_write> y: array<f32>;
 @group(0) @binding(6) var<storage, read_write> sums: array<f32>;
 
 var<workgroup> queries: array<f32, ROWS * HEAD_DIM>;
 var<workgroup> tile: array<f32, KEYS * HEAD_DIM>;  // keys, then values
 var<workgroup> scores: array<f32, ROWS * KEYS>;
-var<workgroup> reach: vec2u;  // first and past-the-last key that any of the queries sees
+var<workgroup> span: vec2u;  // first and past-the-last key that any of the queries sees
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -52,18 +52,18 @@ fn main(
     let row = lane / SHARE;
     let part = lane % SHARE;
     let token = min(block + row, p.tokens - 1u);
-    let first = places[p.places_offset + 3u * token + 1u];
-    let last = select(first, places[p.places_offset + 3u * token + 2u], block + row < p.tokens);
+    let first = reach[p.reach_offset + 3u * token + 1u];
+    let last = select(first, reach[p.reach_offset + 3u * token + 2u], block + row < p.tokens);
     if (lane == 0u) {
         var seen = vec2u(0xffffffffu, 0u);
         for (var r = 0u; r < min(ROWS, p.tokens - block); r++) {
-            let at = p.places_offset + 3u * (block + r);
-            seen = vec2u(min(seen.x, places[at + 1u]), max(seen.y, places[at + 2u]));
+            let at = p.reach_offset + 3u * (block + r);
+            seen = vec2u(min(seen.x, reach[at + 1u]), max(seen.y, reach[at + 2u]));
         }
-        reach = seen;
+        span = seen;
     }
-    let begin = workgroupUniformLoad(&reach).x;
-    let end = workgroupUniformLoad(&reach).y;
+    let begin = workgroupUniformLoad(&span).x;
+    let end = workgroupUniformLoad(&span).y;
     for (var i = lane; i < ROWS * HEAD_DIM; i += LANES) {
         let t = min(block + i / HEAD_DIM, p.tokens - 1u);
         queries[i] = p.scale * q[p.q_offset + (t * p.heads + head) * HEAD_DIM + i % HEAD_DIM];

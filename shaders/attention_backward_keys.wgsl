@@ -1,6 +1,6 @@
 // d_v = P^T d_y and d_k = dS^T q * scale (P and dS as in attention_backward_queries.wgsl), summed over the query heads
 // that share a key head: no two workgroups write to the same key.
-// d_y, q: (t, heads * head_dim); k, v, d_k, d_v: (t, groups * head_dim); places: (t, 3); sums: (t, 2 heads).
+// d_y, q: (t, heads * head_dim); k, v, d_k, d_v: (t, groups * head_dim); reach: (t, 3); sums: (t, 2 heads).
 // A workgroup takes ROWS keys of one key head and goes through the queries from there to the end of their sequence,
 // KEYS at a time; SHARE = LANES / ROWS lanes have a key together, each with some of its channels (PER of them).
 //! lib: grid
@@ -18,7 +18,7 @@ struct Params {
     q_offset: u32,
     k_offset: u32,
     v_offset: u32,
-    places_offset: u32,
+    reach_offset: u32,
     sums_offset: u32,
     d_k_offset: u32,
     d_v_offset: u32,
@@ -29,7 +29,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> q: array<f32>;
 @group(0) @binding(3) var<storage, read_write> k: array<f32>;
 @group(0) @binding(4) var<storage, read_write> v: array<f32>;
-@group(0) @binding(5) var<storage, read_write> places: array<u32>;
+@group(0) @binding(5) var<storage, read_write> reach: array<u32>;
 @group(0) @binding(6) var<storage, read_write> sums: array<f32>;
 @group(0) @binding(7) var<storage, read_write> d_k: array<f32>;
 @group(0) @binding(8) var<storage, read_write> d_v: array<f32>;
@@ -79,10 +79,10 @@ fn main(
             workgroupBarrier();
             for (var j = part; j < KEYS; j += SHARE) {
                 let token = min(begin + j, end - 1u);
-                let place = p.places_offset + 3u * token;
+                let place = p.reach_offset + 3u * token;
                 var chance = 0.0;
                 var d_score = 0.0;
-                if (begin + j < end && key >= places[place + 1u] && key < places[place + 2u]) {
+                if (begin + j < end && key >= reach[place + 1u] && key < reach[place + 2u]) {
                     var score = 0.0;
                     var value = 0.0;
                     for (var d = 0u; d < HEAD_DIM; d++) {

@@ -1,5 +1,5 @@
 // d_q = scale * dS k with dS = P (d_y v^T - delta), P = exp(scale * q k^T - log sum), over the keys that a query sees.
-// d_y, q, d_q: (t, heads * head_dim); k, v: (s, groups * head_dim); places: (t, 3); sums: (t, 2 heads), the logarithms
+// d_y, q, d_q: (t, heads * head_dim); k, v: (s, groups * head_dim); reach: (t, 3); sums: (t, 2 heads), the logarithms
 // of the sums and then the deltas.  Rows and lanes as in attention.wgsl.
 //! lib: grid
 
@@ -15,7 +15,7 @@ struct Params {
     q_offset: u32,
     k_offset: u32,
     v_offset: u32,
-    places_offset: u32,
+    reach_offset: u32,
     sums_offset: u32,
     d_q_offset: u32,
 }
@@ -25,7 +25,7 @@ struct Params {
 @group(0) @binding(2) var<storage, read_write> q: array<f32>;
 @group(0) @binding(3) var<storage, read_write> k: array<f32>;
 @group(0) @binding(4) var<storage, read_write> v: array<f32>;
-@group(0) @binding(5) var<storage, read_write> places: array<u32>;
+@group(0) @binding(5) var<storage, read_write> reach: array<u32>;
 @group(0) @binding(6) var<storage, read_write> sums: array<f32>;
 @group(0) @binding(7) var<storage, read_write> d_q: array<f32>;
 
@@ -34,7 +34,7 @@ var<workgroup> d_rows: array<f32, ROWS * HEAD_DIM>;
 var<workgroup> keys: array<f32, KEYS * HEAD_DIM>;
 var<workgroup> values: array<f32, KEYS * HEAD_DIM>;
 var<workgroup> d_scores: array<f32, ROWS * KEYS>;
-var<workgroup> reach: vec2u;  // first and past-the-last key that any of the queries sees
+var<workgroup> span: vec2u;  // first and past-the-last key that any of the queries sees
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -53,20 +53,20 @@ fn main(
     let row = lane / SHARE;
     let part = lane % SHARE;
     let token = min(block + row, p.tokens - 1u);
-    let first = places[p.places_offset + 3u * token + 1u];
-    let last = select(first, places[p.places_offset + 3u * token + 2u], block + row < p.tokens);
+    let first = reach[p.reach_offset + 3u * token + 1u];
+    let last = select(first, reach[p.reach_offset + 3u * token + 2u], block + row < p.tokens);
     let log_sum = sums[p.sums_offset + token * 2u * p.heads + head];
     let delta = sums[p.sums_offset + token * 2u * p.heads + p.heads + head];
     if (lane == 0u) {
         var seen = vec2u(0xffffffffu, 0u);
         for (var r = 0u; r < min(ROWS, p.tokens - block); r++) {
-            let at = p.places_offset + 3u * (block + r);
-            seen = vec2u(min(seen.x, places[at + 1u]), max(seen.y, places[at + 2u]));
+            let at = p.reach_offset + 3u * (block + r);
+            seen = vec2u(min(seen.x, reach[at + 1u]), max(seen.y, reach[at + 2u]));
         }
-        reach = seen;
+        span = seen;
     }
-    let begin = workgroupUniformLoad(&reach).x;
-    let end = workgroupUniformLoad(&reach).y;
+    let begin = workgroupUniformLoad(&span).x;
+    let end = workgroupUniformLoad(&span).y;
     for (var i = lane; i < ROWS * HEAD_DIM; i += LANES) {
         let at = (min(block + i / HEAD_DIM, p.tokens - 1u) * p.heads + head) * HEAD_DIM + i % HEAD_DIM;
         queries[i] = p.scale * q[p.q_offset + at];

@@ -1,5 +1,5 @@
 // y = softmax(scale * q k^T) v of each query over the keys that it sees, keys and values in float16, two to a word.
-// q, y: (t, heads * head_dim); k, v: rows of groups * head_dim, which is even; places: (t, 3).
+// q, y: (t, heads * head_dim); k, v: rows of groups * head_dim, which is even; reach: (t, 3).
 // A workgroup takes one token and head.  For the scores each lane has a key; for the result each has channels.
 //! lib: grid reduce float_bits
 
@@ -15,7 +15,7 @@ struct Params {
     q_offset: u32,
     k_offset: u32,  // in numbers, even
     v_offset: u32,
-    places_offset: u32,
+    reach_offset: u32,
     y_offset: u32,
 }
 
@@ -23,12 +23,12 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> q: array<f32>;
 @group(0) @binding(2) var<storage, read_write> k: array<u32>;
 @group(0) @binding(3) var<storage, read_write> v: array<u32>;
-@group(0) @binding(4) var<storage, read_write> places: array<u32>;
+@group(0) @binding(4) var<storage, read_write> reach: array<u32>;
 @group(0) @binding(5) var<storage, read_write> y: array<f32>;
 
 var<workgroup> query: array<f32, HEAD_DIM>;
 var<workgroup> chances: array<f32, LANES>;
-var<workgroup> reach: vec2u;
+var<workgroup> span: vec2u;
 
 fn half_of(word: u32, odd: u32) -> f32 {
     return bitcast<f32>(float16_to_float32((word >> (16u * odd)) & 0xffffu));
@@ -48,10 +48,10 @@ fn main(
     let head = flat % p.heads;
     let key_head = head / (p.heads / p.groups);
     if (lane == 0u) {
-        reach = vec2u(places[p.places_offset + 3u * token + 1u], places[p.places_offset + 3u * token + 2u]);
+        span = vec2u(reach[p.reach_offset + 3u * token + 1u], reach[p.reach_offset + 3u * token + 2u]);
     }
-    let first = workgroupUniformLoad(&reach).x;
-    let last = workgroupUniformLoad(&reach).y;
+    let first = workgroupUniformLoad(&span).x;
+    let last = workgroupUniformLoad(&span).y;
     for (var d = lane; d < HEAD_DIM; d += LANES) {
         query[d] = p.scale * q[p.q_offset + flat * HEAD_DIM + d];
     }

@@ -17,8 +17,8 @@ def head_dim(s: Sizes) -> int:
     return s.n + s.n % 2
 
 
-def packed_places(s: Sizes) -> np.ndarray:
-    """places (t, 3) of b sequences with two documents each: position, first key, past the last key."""
+def packed_reach(s: Sizes) -> np.ndarray:
+    """reach (t, 3) of b sequences with two documents each: position, first key, past the last key."""
     token = np.arange(s.t)
     border = -(-s.l // 2)
     start = token // s.l * s.l + np.where(token % s.l >= border, border, 0)
@@ -39,7 +39,7 @@ def _rope(random, s, given):
     h = head_dim(s)
     return sample(
         "rope", s, given, {"head_dim": h, "sign": 1},
-        x=normal(random, s.t, s.r * h), places=packed_places(s), rotations=rotations(s.l, h),
+        x=normal(random, s.t, s.r * h), reach=packed_reach(s), rotations=rotations(s.l, h),
     )  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def _swiglu_backward(random, s, given):
 def _heads(random, s) -> dict[str, np.ndarray]:
     h = head_dim(s)
     q = normal(random, s.t, SHARE * s.r * h)
-    return {"q": q, "k": normal(random, s.t, s.r * h), "v": normal(random, s.t, s.r * h), "places": packed_places(s)}
+    return {"q": q, "k": normal(random, s.t, s.r * h), "v": normal(random, s.t, s.r * h), "reach": packed_reach(s)}
 
 
 def _attention(random, s, given):
@@ -81,9 +81,9 @@ def _backward(random, s):
     from engine.devices.attention_reference import attention, attention_deltas
 
     operands, numbers = _heads(random, s), {"head_dim": head_dim(s), "scale": head_dim(s) ** -0.5}
-    wide = {name: array.astype(np.float64) for name, array in operands.items() if name != "places"}
+    wide = {name: array.astype(np.float64) for name, array in operands.items() if name != "reach"}
     sums = np.zeros((s.t, 2 * SHARE * s.r))
-    forward = attention(**wide, places=operands["places"], y=None, sums=sums, **numbers)
+    forward = attention(**wide, reach=operands["reach"], y=None, sums=sums, **numbers)
     d_y = normal(random, s.t, operands["q"].shape[1])
     sums = attention_deltas(d_y.astype(np.float64), forward["y"], forward["sums"], numbers["head_dim"])["sums"]
     return {"d_y": d_y, **operands, "sums": sums.astype(np.float32)}, numbers
@@ -103,11 +103,11 @@ def _attention_backward_keys(random, s, given):
 def _cache_append(random, s, given):
     """Two more rows stand before the first token, and stay."""
     width = s.r * head_dim(s)
-    places = np.stack([np.arange(s.t) + 2, np.zeros(s.t), np.arange(s.t) + 3], axis=1).astype(np.int32)
+    reach = np.stack([np.arange(s.t) + 2, np.zeros(s.t), np.arange(s.t) + 3], axis=1).astype(np.int32)
     x = normal(random, s.t, width, scale=10)
     x.reshape(-1)[:4] = np.float32([0, 1e-7, 6e-8, 65504])[: x.size]
     cache = normal(random, s.t + 2, width).astype(np.float16)
-    return sample("cache_append", s, given, {}, x=x, places=places, cache=cache)
+    return sample("cache_append", s, given, {}, x=x, reach=reach, cache=cache)
 
 
 def _attention_cached(random, s, given):

@@ -5,7 +5,7 @@ each name that binds buffers in this order, `shaders/` a `.wgsl` file of the sam
 against float64.
 
 Letters: b batch, l length, t = b*l tokens, m model width, d inner width, n state size, k convolution taps, r rank of
-delta, v vocabulary, p parts of a sum, f width of a gated MLP. `places` (t, 3) says of each token its position, the
+delta, v vocabulary, p parts of a sum, f width of a gated MLP. `reach` (t, 3) says of each token its position, the
 first key that it sees and the one past the last. Access: `r` read, `w` written whole, `x` read and written (also:
 written in part). `?` marks an operand that may be absent, `s` one whose rows may lie apart (part of a wider matrix; any
 operand of a product may). Nothing is added up in an order that depends on timing: partial sums go to their own rows and
@@ -250,17 +250,17 @@ KERNELS: dict[str, Kernel] = {
         _kernel("scale", "x:x2", "factor", "x *= factor"),
         _kernel(
             "rope",
-            "x:x2 places:r2i rotations:r2",
+            "x:x2 reach:r2i rotations:r2",
             "head_dim sign",
             "in place: the halves of each head of x (t, heads * head_dim) rotated by the angles whose cosines and "
-            "sines are row places[i, 0] of rotations (positions, head_dim); sign -1 turns back",
+            "sines are row reach[i, 0] of rotations (positions, head_dim); sign -1 turns back",
         ),
         _kernel(
             "attention",
-            "q:r2 k:r2 v:r2 places:r2i y:w2 sums:x2",
+            "q:r2 k:r2 v:r2 reach:r2i y:w2 sums:x2",
             "head_dim scale",
-            "y (t, heads * head_dim) = softmax(scale * q k^T) v, head by head; query i sees the keys places[i, 1] to "
-            "places[i, 2] - 1, and heads / groups query heads share one of k, v (t, groups * head_dim); sums "
+            "y (t, heads * head_dim) = softmax(scale * q k^T) v, head by head; query i sees the keys reach[i, 1] to "
+            "reach[i, 2] - 1, and heads / groups query heads share one of k, v (t, groups * head_dim); sums "
             "(t, 2 heads): the first half = the logarithm of the sum of the exponentials",
         ),
         _kernel(
@@ -271,26 +271,26 @@ KERNELS: dict[str, Kernel] = {
         ),
         _kernel(
             "attention_backward_queries",
-            "d_y:r2 q:r2 k:r2 v:r2 places:r2i sums:r2 d_q:w2",
+            "d_y:r2 q:r2 k:r2 v:r2 reach:r2i sums:r2 d_q:w2",
             "head_dim scale",
             "d_q of attention, from sums as attention and attention_deltas leave them",
         ),
         _kernel(
             "attention_backward_keys",
-            "d_y:r2 q:r2 k:r2 v:r2 places:r2i sums:r2 d_k:w2 d_v:w2",
+            "d_y:r2 q:r2 k:r2 v:r2 reach:r2i sums:r2 d_k:w2 d_v:w2",
             "head_dim scale length",
             "d_k and d_v of attention, each summed over the query heads that share it; in sequences of `length` tokens "
             "no query sees a later key",
         ),
         _kernel(
             "cache_append",
-            "x:r2 places:r2i cache:x2h",
+            "x:r2 reach:r2i cache:x2h",
             "",
-            "cache[places[i, 2] - 1] = x[i] as float16, to the nearest, ties to even",
+            "cache[reach[i, 2] - 1] = x[i] as float16, to the nearest, ties to even",
         ),
         _kernel(
             "attention_cached",
-            "q:r2 k:r2h v:r2h places:r2i y:w2",
+            "q:r2 k:r2h v:r2h reach:r2i y:w2",
             "head_dim scale",
             "y of attention against keys and values in float16",
         ),

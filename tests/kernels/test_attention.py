@@ -65,7 +65,7 @@ def test_few_rows_give_what_many_give(device):
     whole = make_sample("attention_cached", Sizes(b=1, l=20, n=16, r=2))
     y = run_sample(device, whole)["y"]
     for start, stop in ((0, 1), (3, 11), (12, 20)):
-        part = {name: whole.operands[name][start:stop] for name in ("q", "places", "y")}
+        part = {name: whole.operands[name][start:stop] for name in ("q", "reach", "y")}
         few = run_sample(device, with_operands(whole, **part))["y"]
         assert np.abs(few - y[start:stop]).max() < 1e-6
 

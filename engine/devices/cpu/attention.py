@@ -113,26 +113,26 @@ def _spread_out(number, count):
 
 
 @_inline
-def _reach(places, first, count):
+def _span(reach, first, count):
     """First and past-the-last key that any of `count` queries sees."""
-    low, high = places[first, 1], places[first, 2]
+    low, high = reach[first, 1], reach[first, 2]
     for i in range(first + 1, first + count):
-        low, high = min(low, places[i, 1]), max(high, places[i, 2])
+        low, high = min(low, reach[i, 1]), max(high, reach[i, 2])
     return low, high
 
 
-def attention(q, k, v, places, y, sums, head_dim, scale):
+def attention(q, k, v, reach, y, sums, head_dim, scale):
     """y (t, heads * head_dim), and the logarithm of the sum of the exponentials of every row and head."""
-    _attend(q, k.ctypes.data, v.ctypes.data, k.itemsize, k.shape[1], places, y, sums, int(head_dim), scale)
+    _attend(q, k.ctypes.data, v.ctypes.data, k.itemsize, k.shape[1], reach, y, sums, int(head_dim), scale)
 
 
-def attention_cached(q, k, v, places, y, head_dim, scale):
+def attention_cached(q, k, v, reach, y, head_dim, scale):
     """y (t, heads * head_dim) with keys and values in float16."""
-    attention(q, k, v, places, y, np.empty((0, 0), f32), head_dim, scale)
+    attention(q, k, v, reach, y, np.empty((0, 0), f32), head_dim, scale)
 
 
 @kernel
-def _attend(q, k, v, size, stride, places, y, sums, head_dim, scale):
+def _attend(q, k, v, size, stride, reach, y, sums, head_dim, scale):
     """k and v: addresses of matrices with `stride` numbers a row, of `size` bytes each."""
     t, heads, groups = q.shape[0], q.shape[1] // head_dim, stride // head_dim
     share = heads // groups
@@ -147,13 +147,13 @@ def _attend(q, k, v, size, stride, places, y, sums, head_dim, scale):
         scores, chances = np.empty(KEYS, f32), np.empty(KEYS, f32)
         mixed = np.zeros(ROWS * share * padded, f32)
         largest, mass = np.full(ROWS * share, LOWEST), np.zeros(ROWS * share, f32)
-        begin, end = _reach(places, first, count)
+        begin, end = _span(reach, first, count)
         for start in range(begin, end, KEYS):
             keys = min(KEYS, end - start)
             _pack_across(k, size, stride, start, keys, group * head_dim, head_dim, across)
             _pack_along(v, size, stride, start, keys, group * head_dim, head_dim, padded, along)
             for r in range(count):
-                low, high = max(places[first + r, 1] - start, 0), min(places[first + r, 2] - start, keys)
+                low, high = max(reach[first + r, 1] - start, 0), min(reach[first + r, 2] - start, keys)
                 if low >= high:
                     continue
                 for h in range(share):
@@ -177,10 +177,10 @@ def _attend(q, k, v, size, stride, places, y, sums, head_dim, scale):
                     sums[first + r, head] = largest[own] + f32(math.log(mass[own])) if mass[own] > ZERO else ZERO
 
 
-def cache_append(x, places, cache):
-    """cache[places[i, 2] - 1] = x[i] as float16."""
+def cache_append(x, reach, cache):
+    """cache[reach[i, 2] - 1] = x[i] as float16."""
     with np.errstate(over="ignore"):
-        cache[places[:, 2] - 1] = x
+        cache[reach[:, 2] - 1] = x
 
 
 @kernel
@@ -204,7 +204,7 @@ def _score_gradients(scores, values, low, high, log_sum, delta, scale, chances, 
 
 
 @kernel
-def attention_backward_queries(d_y, q, k, v, places, sums, d_q, head_dim, scale):
+def attention_backward_queries(d_y, q, k, v, reach, sums, d_q, head_dim, scale):
     """d_q (t, heads * head_dim)."""
     t, heads, groups = q.shape[0], q.shape[1] // head_dim, k.shape[1] // head_dim
     share = heads // groups
@@ -220,14 +220,14 @@ def attention_backward_queries(d_y, q, k, v, places, sums, d_q, head_dim, scale)
         scores, values = np.empty(KEYS, f32), np.empty(KEYS, f32)
         chances, d_scores = np.empty(KEYS, f32), np.empty(KEYS, f32)
         summed = np.zeros(ROWS * share * padded, f32)
-        begin, end = _reach(places, first, count)
+        begin, end = _span(reach, first, count)
         for start in range(begin, end, KEYS):
             keys = min(KEYS, end - start)
             _pack_across(k.ctypes.data, 4, k.shape[1], start, keys, group * head_dim, head_dim, across_k)
             _pack_across(v.ctypes.data, 4, v.shape[1], start, keys, group * head_dim, head_dim, across_v)
             _pack_along(k.ctypes.data, 4, k.shape[1], start, keys, group * head_dim, head_dim, padded, along_k)
             for r in range(count):
-                low, high = max(places[first + r, 1] - start, 0), min(places[first + r, 2] - start, keys)
+                low, high = max(reach[first + r, 1] - start, 0), min(reach[first + r, 2] - start, keys)
                 if low >= high:
                     continue
                 for h in range(share):
@@ -245,7 +245,7 @@ def attention_backward_queries(d_y, q, k, v, places, sums, d_q, head_dim, scale)
 
 
 @kernel
-def attention_backward_keys(d_y, q, k, v, places, sums, d_k, d_v, head_dim, scale, length):
+def attention_backward_keys(d_y, q, k, v, reach, sums, d_k, d_v, head_dim, scale, length):
     """d_k and d_v (t, groups * head_dim), each summed over the query heads that share a key head."""
     t, heads, groups = q.shape[0], q.shape[1] // head_dim, k.shape[1] // head_dim
     share = heads // groups
@@ -265,7 +265,7 @@ def attention_backward_keys(d_y, q, k, v, places, sums, d_k, d_v, head_dim, scal
         _pack_across(k.ctypes.data, 4, k.shape[1], start, keys, group * head_dim, head_dim, across_k)
         _pack_across(v.ctypes.data, 4, v.shape[1], start, keys, group * head_dim, head_dim, across_v)
         for i in range(start, end):  # no query sees a later key
-            low, high = max(places[i, 1] - start, 0), min(places[i, 2] - start, keys)
+            low, high = max(reach[i, 1] - start, 0), min(reach[i, 2] - start, keys)
             if low >= high:
                 continue
             for h in range(share):

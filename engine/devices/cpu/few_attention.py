@@ -21,7 +21,7 @@ from engine.devices.cpu.simd import LANES, load, spread, store, total
 from engine.devices.cpu.vector_math import ZERO, exp, f32
 
 KEYS = 64  # scores held at a time
-Q, K, V, PLACES, Y = range(5)
+Q, K, V, REACH, Y = range(5)
 
 
 @few
@@ -88,7 +88,7 @@ def attend(row, numbers, task):
     groups = columns_of(row, K) // head_dim
     share = width // head_dim // groups
     token, group = task // groups, task % groups
-    first, last = int_at(address(row, PLACES) + 12 * token + 4), int_at(address(row, PLACES) + 12 * token + 8)
+    first, last = int_at(address(row, REACH) + 12 * token + 4), int_at(address(row, REACH) + 12 * token + 8)
     q = address(row, Q) + 4 * (width * token + group * share * head_dim)
     y = address(row, Y) + 4 * (width * token + group * share * head_dim)
     key, value = address(row, K) + 2 * group * head_dim, address(row, V) + 2 * group * head_dim

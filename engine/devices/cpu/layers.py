@@ -104,12 +104,12 @@ def scale(x, factor):
 
 
 @kernel
-def rope(x, places, rotations, head_dim, sign):
+def rope(x, reach, rotations, head_dim, sign):
     """Rotate the halves of every head of x (t, heads * head_dim) by the angles of its token's position."""
     t, width = x.shape
     half = head_dim // 2
     for i in prange(t):
-        at = places[i, 0]
+        at = reach[i, 0]
         for h in range(0, width, head_dim):
             for j in range(half):
                 c, s = rotations[at, j], rotations[at, half + j] * f32(sign)

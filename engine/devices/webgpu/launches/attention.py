@@ -38,12 +38,12 @@ def _gated(shader: str, views: Views) -> Launch:
 
 
 def cache_append(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-    x, places, cache = views
+    x, reach, cache = views
     width = x.shape[1]
     if width % 2 or cache.offset % 2:
         raise InputError(f"A cache has rows of {width} numbers; it needs an even number.")
     words = x.size // 2
-    parameters = pack(words, width, whole(x), whole(places), whole(cache) // 2)
+    parameters = pack(words, width, whole(x), whole(reach), whole(cache) // 2)
     return [Launch("cache_append", views, parameters, flat_grid(ceil_div(words, 64)))]
 
 
