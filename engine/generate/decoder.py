@@ -1,7 +1,8 @@
-"""The decoder: one sequence's recurrent state on the model's device, and the programs that move it on.
+"""The decoder: one sequence's state on the model's device, and the programs that move it on.
 
-The state has a fixed size, so neither time nor memory of a token depends on how many came before. Longer texts are
-read in chunks by the scan, and what is left over in passes of up to eight tokens; one token is such a pass.
+Longer texts are read in chunks, and what is left over in passes of up to eight tokens; one token is such a pass. A
+recurrent state has a fixed size, and going back needs a copy of it. A cache has a row for each token, and going back is
+forgetting rows; a context that would be overwritten is put aside on the host (`contexts`).
 """
 
 from __future__ import annotations
@@ -13,16 +14,20 @@ import numpy as np
 
 from engine.devices.interface import Executable
 from engine.errors import CodecoilError, InputError
+from engine.generate.contexts import Context, Contexts
 from engine.generate.programs import DecodeState, Passes
 from engine.generate.quantised import DecodeWeights
 from engine.graph.kernels import FEW_TOKENS, TOP
 from engine.graph.tensor import READ_BACK, Tensor
+from engine.model.blocks.block import CACHE, RECURRENT
 from engine.model.model import Model
 from engine.model.step import checked_ids
 
 CHUNKS = (512, 128, 32)  # tokens that the scan takes at a time; what is left over goes in passes of at most eight
 EACH_CHUNK = 128  # tokens of a long text whose scores are all wanted: more would take much working memory
 GREEDY_RUN = 8  # greedy tokens that one submit computes
+CONTEXT = 4096  # tokens that a cache holds
+WORTH_KEEPING = 128  # tokens of a context that are put aside before others take their place
 
 
 class Cancelled(CodecoilError):
@@ -31,15 +36,18 @@ class Cancelled(CodecoilError):
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """All that a decoder knows of what it has read, as a copy on the host: (layers, k-1, d) and (layers, n, d)."""
+    """All that a decoder needs to come back to a place: copies of recurrent states, and the tokens that were read.
+
+    `ids` are empty where the model has no cache.
+    """
 
     position: int
-    history: np.ndarray
-    state: np.ndarray
+    recurrent: tuple[np.ndarray, ...]
+    ids: tuple[int, ...] = ()
 
     @property
     def nbytes(self) -> int:
-        return self.history.nbytes + self.state.nbytes
+        return sum(array.nbytes for array in self.recurrent) + 8 * len(self.ids)
 
 
 class Decoder:
@@ -48,23 +56,29 @@ class Decoder:
     Use it from the model's thread, and `close` it before the model. `position`: tokens read since the start.
     """
 
-    def __init__(self, model: Model, *, precision: str = "float32", chunk: int = CHUNKS[0]) -> None:
+    def __init__(
+        self, model: Model, *, precision: str = "float32", chunk: int = CHUNKS[0], context: int = CONTEXT
+    ) -> None:
         """`precision`: "float32" reads the model's own weights, so that a model in training is decoded as it is now;
         "float16" and "int8" read copies that `refresh` makes anew.
 
-        `chunk`: the most tokens that are read between two looks at `cancelled`.
+        `chunk`: the most tokens that are read between two looks at `cancelled`. `context`: the most tokens that a cache
+        holds; a model without one reads without end.
         """
         if not isinstance(chunk, int) or chunk < 1:
             raise InputError(f"A chunk has {chunk!r} tokens; it must be a whole number of at least 1.")
         self.model, self.precision, self.position = model, precision, 0
         self._chunks = sorted({chunk, *CHUNKS} & set(range(FEW_TOKENS + 1, chunk + 1)), reverse=True)
         self._few = min(chunk, FEW_TOKENS)
-        self._state = DecodeState(model.config)
+        context = min(context, getattr(model.config, "max_position_embeddings", context))
+        self._state = DecodeState(model.config, context, model.device.limits.max_binding_bytes)
+        self._ids: list[int] = []  # whose keys and values the cache holds; some may lie behind `position`
+        self._contexts = Contexts()
         self._weights = DecodeWeights(model.network, model.device, precision)
         self._passes = Passes(self._weights, model.device, self._state)
         self._adapters: dict = {}
         self._executables: dict[tuple, Executable] = {}
-        model.device.allocate([self._state.slab, *self._weights.slabs])
+        model.device.allocate([*self._state.slabs, *self._weights.slabs])
         try:
             self.refresh()
         except BaseException:
@@ -75,7 +89,7 @@ class Decoder:
 
     def reset(self) -> None:
         """Forget everything that was read."""
-        for tensor in (self._state.history, self._state.state):
+        for tensor in self._state.of_role(RECURRENT).values():
             self.model.device.write(tensor, np.zeros(tensor.shape, np.float32))
         self.position = 0
 
@@ -104,9 +118,8 @@ class Decoder:
             part = flat[done : done + size]
             done += len(part)
             executable = self._executable("read", len(part), "each")
-            executable.run({"ids": part})
+            self._run(executable, part)
             rows.append(executable.read("logits"))
-            self.position += len(part)
         return np.concatenate(rows)
 
     def read_top(self, ids: Sequence[int] | np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray, float]:
@@ -135,27 +148,56 @@ class Decoder:
         while left > 0:
             run = GREEDY_RUN if left >= GREEDY_RUN else 1
             executable = self._executable("greedy", run)
-            executable.run({"ids": self._checked(chosen[-1][-1:])})
+            first_id = self._checked(chosen[-1][-1:])
+            self._make_room(run)
+            executable.run({"ids": first_id} | self._places(executable, run))
             chosen.append(executable.read_later(READ_BACK)())
-            self.position += run
+            self._note([*first_id, *chosen[-1][:-1]])
             left -= run
         return np.concatenate(chosen)[1:].astype(np.int32)
 
     # ---- coming back
 
     def snapshot(self) -> Snapshot:
-        """A copy of the present state."""
-        return Snapshot(self.position, self._host_copy(self._state.history), self._host_copy(self._state.state))
+        """The present state, to come back to."""
+        copies = tuple(self._host_copy(tensor) for tensor in self._state.of_role(RECURRENT).values())
+        return Snapshot(self.position, copies, tuple(self._ids[: self.position]))
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to where `snapshot` was taken; it may come from another decoder of the same model."""
-        parts = ((self._state.history, snapshot.history), (self._state.state, snapshot.state))
-        for tensor, array in parts:
-            if array.shape != tensor.shape:
-                raise InputError("The snapshot is of a model of another shape.", "Read the text again.")
-        for tensor, array in parts:
+        tensors = self._state.of_role(RECURRENT).values()
+        if [array.shape for array in snapshot.recurrent] != [tensor.shape for tensor in tensors]:
+            raise InputError("The snapshot is of a model of another shape.", "Read the text again.")
+        if self._state.has_cache and not self._find_context(snapshot):
+            self.reset()
+            self._read(snapshot.ids, "nothing")
+            return
+        for tensor, array in zip(tensors, snapshot.recurrent, strict=True):
             self.model.device.write(tensor, array)
         self.position = snapshot.position
+
+    def _find_context(self, snapshot: Snapshot) -> bool:
+        """Have the cache hold what was read up to the snapshot; False where that has to be read again."""
+        wanted = snapshot.ids
+        if tuple(self._ids[: len(wanted)]) == wanted:
+            return True
+        kept = self._contexts.take(wanted)
+        if kept is None:
+            return False
+        self._put_aside()
+        for tensor, rows in zip(self._state.of_role(CACHE).values(), kept.rows, strict=True):
+            whole = self.model.device.read(tensor)
+            whole[:, : rows.shape[1]] = rows
+            self.model.device.write(tensor, whole)
+        self._ids = list(kept.ids)
+        return True
+
+    def _put_aside(self) -> None:
+        """Keep the cache as it is on the host."""
+        rows = tuple(
+            self.model.device.read(tensor)[:, : len(self._ids)].copy() for tensor in self._state.of_role(CACHE).values()
+        )
+        self._contexts.keep(Context(tuple(self._ids), rows))
 
     # ---- weights and memory
 
@@ -165,7 +207,10 @@ class Decoder:
         if adapters != self._adapters:  # other matrices, so other programs
             self._forget_programs()
             self._adapters = adapters
-        self._executable("coefficients").run({})
+        self._ids = []
+        self._contexts.clear()
+        if self._passes.has_preparation:
+            self._executable("preparation").run({})
         if self._weights.slabs:
             packing = self.model.device.compile(self._passes.packing())
             packing.run({})
@@ -174,7 +219,7 @@ class Decoder:
     def close(self) -> None:
         """Give all memory back."""
         self._forget_programs()
-        self.model.device.release([self._state.slab, *self._weights.slabs])
+        self.model.device.release([*self._state.slabs, *self._weights.slabs])
 
     # ---- inside
 
@@ -188,12 +233,44 @@ class Decoder:
             left = total - done
             size = next((chunk for chunk in self._chunks if chunk <= left), min(left, self._few))
             executable = self._executable("read", size, give if size == left else "nothing")
-            executable.run({"ids": flat[done : done + size]})
+            self._run(executable, flat[done : done + size])
             done += size
-            self.position += size
             if progress is not None:
                 progress(done, total)
         return executable
+
+    def _run(self, executable: Executable, ids: np.ndarray) -> None:
+        """Read `ids` by a program of that many tokens."""
+        self._make_room(len(ids))
+        executable.run({"ids": ids} | self._places(executable, len(ids)))
+        self._note(ids.tolist())
+
+    def _places(self, executable: Executable, tokens: int) -> dict[str, np.ndarray]:
+        """Which keys the next `tokens` tokens see, and their rotations."""
+        if "reach" not in executable.plan.program.inputs:
+            return {}
+        own = np.arange(tokens)
+        reach = np.stack([own, np.zeros(tokens), self.position + own + 1], axis=1).astype(np.int32)
+        rotations = self.model.config.rotations(self.position + own)
+        return {"reach": reach} | ({} if rotations is None else {"rotations": rotations})
+
+    def _make_room(self, tokens: int) -> None:
+        """What is about to be overwritten is put aside where it is much; a full cache is refused."""
+        if not self._state.has_cache:
+            return
+        if self.position + tokens > self._state.context:
+            raise InputError(
+                f"The text has more than {self._state.context} tokens, which is all that this model looks back on.",
+                "Ask with less text before the cursor.",
+            )
+        if len(self._ids) - self.position > WORTH_KEEPING:
+            self._put_aside()
+        del self._ids[self.position :]
+
+    def _note(self, ids: list[int]) -> None:
+        self.position += len(ids)
+        if self._state.has_cache:
+            self._ids += map(int, ids)
 
     def _checked(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
         return checked_ids(np.asarray(ids)[None], self.model.config, least=1)[0]

@@ -8,10 +8,10 @@ that is used up becomes the next one.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
-from engine.graph.kernels import STATE_INTERVAL
-from engine.graph.parameters import IndexedRows, LowRankPair, Parameter, TrainedRows
+from engine.graph.kernels import FEW_TOKENS, STATE_INTERVAL
+from engine.graph.parameters import IndexedRows, Parameter, TrainedRows
+from engine.graph.projections import Projection, product, sum_parts, weight_gradient
 from engine.graph.tape import Tape
 from engine.graph.tensor import Kind, Tensor, View
 
@@ -21,63 +21,15 @@ NORM_BLOCK_ROWS = 64  # rows whose share of the norm's scale gradient is summed 
 DEAD_SHARE = 1e-3  # of the layer's root mean square, at which a channel counts as dead
 
 
-@dataclass(frozen=True)
-class Projection:
-    """x @ weight^T + bias, plus an adapter's low-rank share.  weight: (out, in)."""
-
-    weight: Parameter
-    bias: Parameter | None = None
-    adapter: LowRankPair | None = None
-
-    def trained(self, tape: Tape) -> bool:
-        """Whether any part of it is trained."""
-        pair = (self.adapter.down, self.adapter.up) if self.adapter else ()
-        return any(map(tape.trained, (self.weight, self.bias, *pair)))
-
-    def forward(self, tape: Tape, x: Tensor, name: str, residual: Tensor | None = None) -> Tensor:
-        """The product, with `residual` (t, out) added where given."""
-        y = tape.new(name, (x.shape[0], self.weight.shape[0]))
-        bias = self.bias.tensor if self.bias else None
-        tape.emit("matmul_nt", x, self.weight.tensor, y, residual, bias, alpha=1.0, accumulate=0)
-        if self.adapter is not None:
-            _product(
-                tape, "nt", self._low(tape, x), self.adapter.up.tensor, y, accumulate=True, alpha=self.adapter.scale
-            )
-        return y
-
-    def pass_gradient(self, tape: Tape, d_y: Tensor, x: Tensor) -> Tensor | None:
-        """Emit d_x where x wants it; gives d_low (t, r), the gradient inside the adapter, where there is one."""
-        if tape.wants(x):
-            d_x, holds = tape.gradient_to_fill(x)
-            _product(tape, "nn", d_y, self.weight.tensor, d_x, accumulate=holds)
-        if self.adapter is None or not (tape.wants(x) or tape.trained(self.adapter.down)):
-            return None
-        d_low = tape.new("d_low_rank", (d_y.shape[0], self.adapter.down.shape[0]))
-        _product(tape, "nn", d_y, self.adapter.up.tensor, d_low, alpha=self.adapter.scale)
-        if tape.wants(x):
-            _product(tape, "nn", d_low, self.adapter.down.tensor, tape.gradient(x), accumulate=True)
-        return d_low
-
-    def weight_gradients(self, tape: Tape, d_y: Tensor, d_low: Tensor | None, x: Tensor) -> None:
-        """Emit the gradients of what is trained; x holds the input again, wherever it was kept."""
-        _weight_gradient(tape, self.weight, d_y.view(), x)
-        if self.bias and (trained := tape.trained(self.bias)):
-            _sum_parts(tape, d_y.view(), trained.gradient)
-        if self.adapter is None:
-            return
-        _weight_gradient(tape, self.adapter.down, d_low.view() if d_low else None, x)
-        if tape.trained(self.adapter.up):
-            # low = x @ down^T is cheap (r columns): made again instead of kept
-            _weight_gradient(tape, self.adapter.up, d_y.view(), self._low(tape, x), alpha=self.adapter.scale)
-
-    def _low(self, tape: Tape, x: Tensor) -> Tensor:
-        low = tape.new("low_rank", (x.shape[0], self.adapter.down.shape[0]))
-        _product(tape, "nt", x, self.adapter.down.tensor, low)
-        return low
-
-
-def embedding(tape: Tape, ids: Tensor, order: Tensor | None, table: Parameter, places: Tensor | None = None) -> Tensor:
-    """Rows of `table` (v, m) for `ids` (t,).
+def embedding(
+    tape: Tape,
+    ids: Tensor | View,
+    order: Tensor | None,
+    table: Parameter,
+    places: Tensor | None = None,
+    factor: float = 1.0,
+) -> Tensor:
+    """factor * rows of `table` (v, m) for `ids` (t,).
 
     Where the table is trained, `places` (t,) says which trained row each token has, negative for none (not given: the
     ids themselves), and `order` is their stable argsort.
@@ -85,11 +37,15 @@ def embedding(tape: Tape, ids: Tensor, order: Tensor | None, table: Parameter, p
     x = tape.new("embedded", (ids.shape[0], table.shape[1]))
     for first_row, block in zip(table.first_rows, table.blocks, strict=True):
         tape.emit("embedding_gather", ids, block, x, first_row=first_row)
+    if factor != 1.0:
+        tape.emit("scale", x, factor=factor)
     trained = tape.trained(table)
     if trained is None:
         return x
 
     def backward() -> None:
+        if factor != 1.0:
+            tape.emit("scale", tape.gradient(x), factor=factor)
         for start, d_table in zip(trained.starts, trained.gradients, strict=True):
             if not tape.accumulates(d_table):
                 tape.emit("fill", d_table.view(shape=(d_table.size,)), value=0.0)
@@ -117,20 +73,22 @@ def rmsnorm(tape: Tape, x: Tensor, scale: Parameter, epsilon: float) -> Tensor:
             "rmsnorm_backward", tape.gradient(y), x, scale.tensor, inverse_rms, d_x, partial, accumulate=int(holds)
         )
         if trained:
-            _sum_parts(tape, partial.view(), trained.gradient)
+            sum_parts(tape, partial.view(), trained.gradient)
 
     tape.record(y, backward)
     return y
 
 
-def linear(tape: Tape, x: Tensor, projection: Projection, name: str = "projected") -> Tensor:
-    """projection(x).  x: (t, in)."""
-    y = projection.forward(tape, x, name)
+def linear(tape: Tape, x: Tensor | View, projection: Projection, name: str = "projected", heads: int = 1) -> Tensor:
+    """projection(x).  x: (t, in).  With several `heads`, each is a row of its own: (t * heads, out / heads)."""
+    t, wide = x.shape[0], projection.weight.shape[0]
+    y = tape.new(name, (t * heads, wide // heads))
+    projection.forward(tape, x, name, into=y.view(shape=(t, wide)))
     if not (tape.wants(x) or projection.trained(tape)):
         return y
 
     def backward() -> None:
-        d_y = tape.gradient(y)
+        d_y = tape.gradient(y).view(shape=(t, wide))
         d_low = projection.pass_gradient(tape, d_y, x)
         projection.weight_gradients(tape, d_y, d_low, x)
 
@@ -139,14 +97,23 @@ def linear(tape: Tape, x: Tensor, projection: Projection, name: str = "projected
 
 
 def gated_projection(
-    tape: Tape, y: Tensor, xz: Tensor, projection: Projection, residual: Tensor, dead: View | None = None
+    tape: Tape,
+    y: Tensor,
+    xz: Tensor,
+    projection: Projection,
+    residual: Tensor,
+    dead: View | None = None,
+    rows: int | None = None,
 ) -> Tensor:
     """residual + projection(y * silu(z)), z being the second half of xz (t, 2d).
 
     The product y * silu(z) is not kept: `gate_backward` makes it again in the place of y, just before the weight's
-    gradient needs it. `dead` (1, 1), where given, gets the number of dead channels.
+    gradient needs it. `dead` (1, 1), where given, gets the number of dead channels. `rows`: only so many of the last
+    rows are wanted, while decoding.
     """
     t, d = y.shape
+    if rows is not None and rows < t:
+        return _last_rows_gated(tape, y, xz, projection, residual, rows)
     z = xz.columns(d, 2 * d)
     g = tape.new("gated", (t, d))
     tape.emit("gate", y, z, g)
@@ -163,7 +130,7 @@ def gated_projection(
         tape.emit("gate_backward", d_g, y, z, d_z)
         tape.set_gradient(y, d_g)  # in place
         if dead is not None:
-            _count_dead(tape, y, d_g, dead)
+            count_dead(tape, y, d_g, dead)
         projection.weight_gradients(tape, d_out, d_low, y)
         if tape.wants(residual):
             tape.set_gradient(residual, d_out)  # the residual stream: the same buffer goes on to the layer below
@@ -172,7 +139,16 @@ def gated_projection(
     return out
 
 
-def _count_dead(tape: Tape, g: Tensor, d_y: Tensor, dead: View) -> None:
+def _last_rows_gated(tape: Tape, y: Tensor, xz: Tensor, projection: Projection, residual: Tensor, rows: int) -> Tensor:
+    (t, d), first = y.shape, y.shape[0] - rows
+    if rows == 0:
+        return residual
+    g = tape.new("gated", (rows, d))
+    tape.emit("gate", y.rows(first, t), View(xz, first * 2 * d + d, (rows, d), 2 * d), g)
+    return projection.forward(tape, g, "residual", residual.rows(first, t))
+
+
+def count_dead(tape: Tape, g: Tensor, d_y: Tensor, dead: View) -> None:
     """Count the channels of a layer that take no part over the whole batch.
 
     Dead is a channel through which nothing goes out (its column of the gated output g is next to zero at every token)
@@ -191,14 +167,29 @@ def _count_dead(tape: Tape, g: Tensor, d_y: Tensor, dead: View) -> None:
 
 
 def causal_conv_silu(
-    tape: Tape, xz: Tensor, weight: Parameter, bias: Parameter | None, length: int, history: Tensor | None = None
+    tape: Tape,
+    xz: Tensor,
+    weight: Parameter,
+    bias: Parameter | None,
+    length: int,
+    history: View | None = None,
+    decoding: bool = False,
 ) -> Tensor:
-    """silu of the depthwise convolution over the first half of xz (t, 2d); weight: (d, 1, k)."""
+    """silu of the depthwise convolution over the first half of xz (t, 2d); weight: (d, 1, k).
+
+    `decoding`: one sequence goes on from `history` (k-1, d), absent for a single tap, which moves on behind it.
+    """
     t, d = xz.shape[0], xz.shape[1] // 2
     taps = weight.tensor.view(shape=(d, weight.shape[2]))
     bias_tensor = bias.tensor if bias else None
     u = tape.new("u", (t, d))
-    tape.emit("causal_conv_silu", xz.columns(0, d), taps, bias_tensor, history, u, length=length)
+    if decoding and t <= FEW_TOKENS:
+        tape.emit("causal_conv_silu_tokens", xz.columns(0, d), taps, bias_tensor, history, u)
+        return u
+    before = history and View(history.tensor, history.offset, (1, *history.shape), d)
+    tape.emit("causal_conv_silu", xz.columns(0, d), taps, bias_tensor, before, u, length=length)
+    if history is not None:
+        tape.emit("carry_history", xz.columns(0, d), history)
     trained_weight, trained_bias = tape.trained(weight), tape.trained(bias)
     if not (tape.wants(xz) or trained_weight or trained_bias):
         return u
@@ -214,9 +205,9 @@ def causal_conv_silu(
             length=length,
         )  # fmt: skip
         if d_weight is not None:
-            _sum_parts(tape, d_weight.view(shape=(batch, d * taps.shape[1])), trained_weight.gradient)
+            sum_parts(tape, d_weight.view(shape=(batch, d * taps.shape[1])), trained_weight.gradient)
         if d_bias is not None:
-            _sum_parts(tape, d_bias.view(), trained_bias.gradient)
+            sum_parts(tape, d_bias.view(), trained_bias.gradient)
 
     tape.record(u, backward)
     return u
@@ -231,30 +222,38 @@ def selective_state_space(
     A_log: Parameter,
     D: Parameter,
     length: int,
-    states: Tensor | None = None,
+    state: View | None = None,
+    coefficients: View | None = None,
 ) -> Tensor:
     """y of the selective scan over u (t, d), with delta, B and C projected from u.
 
-    x_proj: (r+2n, d), dt_proj: (d, r), A_log: (d, n). `states` (b, ceil(l/64)+1, n, d), where given, holds the state
-    to go on from in slot 0.
+    x_proj: (r+2n, d), dt_proj: (d, r), A_log: (d, n). While decoding, one sequence goes on from `state` (n, d), which
+    moves on behind it, with the `coefficients` (n+2, d) that were prepared.
     """
     (t, d), (_, n), r = u.shape, A_log.shape, dt_proj.shape[1]
     batch = t // length
     x_dbl = tape.new("x_dbl", (t, r + 2 * n))
-    _product(tape, "nt", u, x_proj.tensor, x_dbl)
+    product(tape, "nt", u, x_proj.tensor, x_dbl)
     delta = tape.new("delta", (t, d))
-    _product(tape, "nt", x_dbl.columns(0, r), dt_proj.tensor, delta)
-    coefficients = tape.new("coefficients", (n + 2, d))
-    tape.emit("scan_coefficients", A_log.tensor, D.tensor, dt_bias.tensor, coefficients)
-    carry = states is not None
-    if states is None:
-        states = tape.new("states", (batch, math.ceil(length / STATE_INTERVAL) + 1, n, d))
+    product(tape, "nt", x_dbl.columns(0, r), dt_proj.tensor, delta)
     y = tape.new("y", (t, d))
+    if state is not None and t <= FEW_TOKENS:
+        tape.emit("selective_scan_tokens", u, delta, x_dbl, coefficients, state, y, rank=r)
+        return y
+    if coefficients is None:
+        coefficients = tape.new("coefficients", (n + 2, d))
+        tape.emit("scan_coefficients", A_log.tensor, D.tensor, dt_bias.tensor, coefficients)
+    states = tape.new("states", (batch, math.ceil(length / STATE_INTERVAL) + 1, n, d))
+    if state is not None:
+        tape.emit("carry_state", View(state.tensor, state.offset, (1, n, d), d), states.view(0, (n, d)))
     tape.emit(
         "selective_scan",
         u, delta, x_dbl, coefficients, states, y, _workspace(tape, "selective_scan", batch, length, d, n),
-        length=length, rank=r, carry=int(carry),
+        length=length, rank=r, carry=int(state is not None),
     )  # fmt: skip
+    if state is not None:
+        tape.emit("carry_state", states.view(0, states.shape[1:]), state)
+        return y
     want_coefficients = any(map(tape.trained, (A_log, D, dt_bias)))
     want_inputs = tape.wants(u) or want_coefficients or bool(tape.trained(dt_proj))
     trained_rows = tape.trained(x_proj)
@@ -286,11 +285,11 @@ def selective_state_space(
                 accumulate=int(tape.accumulates(tape.trained(A_log).gradient)),
             )  # fmt: skip
         if want_inputs:
-            _product(tape, "nn", d_delta, dt_proj.tensor, d_x_dbl.columns(0, r))
-            _weight_gradient(tape, dt_proj, d_delta.view(), x_dbl.columns(0, r))
-        _weight_gradient(tape, x_proj, d_x_dbl.view(), u)
+            product(tape, "nn", d_delta, dt_proj.tensor, d_x_dbl.columns(0, r))
+            weight_gradient(tape, dt_proj, d_delta.view(), x_dbl.columns(0, r))
+        weight_gradient(tape, x_proj, d_x_dbl.view(), u)
         if tape.wants(u):
-            _product(tape, "nn", d_x_dbl, x_proj.tensor, d_u, accumulate=True)
+            product(tape, "nn", d_x_dbl, x_proj.tensor, d_u, accumulate=True)
             tape.set_gradient(u, d_u)
 
     tape.record(y, backward)
@@ -303,8 +302,12 @@ def head_rows(vocabulary: int, t: int, max_binding_bytes: int) -> int:
     return max(1, min(rows, t, max_binding_bytes // (4 * vocabulary)))
 
 
-def cross_entropy(tape: Tape, x: Tensor, head: Parameter, targets: Tensor, scalars: Tensor) -> Tensor:
+def cross_entropy(
+    tape: Tape, x: Tensor, head: Parameter, targets: Tensor, scalars: Tensor, factor: float = 1.0
+) -> Tensor:
     """Per-token losses (t,) of x (t, m) against targets, in chunks of tokens: the full (t, v) logits are never held.
+
+    `factor`: what the logits are multiplied by.
 
     The gradient of a chunk's logits is there as soon as its loss is, so d_x and the head's gradient are computed at
     once, not in `backward`.
@@ -318,7 +321,7 @@ def cross_entropy(tape: Tape, x: Tensor, head: Parameter, targets: Tensor, scala
     for start in range(0, t, rows):
         stop = min(start + rows, t)
         logits = tape.new("logits", (stop - start, v), Kind.WORKSPACE)
-        head_logits(tape, x.rows(start, stop), head, logits)
+        head_logits(tape, x.rows(start, stop), head, logits, factor)
         tape.emit(
             "cross_entropy",
             logits, targets.rows(start, stop), losses.rows(start, stop), scalars,
@@ -327,14 +330,14 @@ def cross_entropy(tape: Tape, x: Tensor, head: Parameter, targets: Tensor, scala
         if d_x is not None:
             for first_row, block in zip(head.first_rows, head.blocks, strict=True):
                 d_logits = logits.columns(first_row, first_row + block.shape[0])
-                _product(tape, "nn", d_logits, block, d_x.rows(start, stop), accumulate=first_row > 0)
+                product(tape, "nn", d_logits, block, d_x.rows(start, stop), first_row > 0, factor)
         if trained is not None:
-            _head_gradient(tape, trained, logits, x.rows(start, stop))
+            _head_gradient(tape, trained, logits, x.rows(start, stop), factor)
     return losses
 
 
-def _head_gradient(tape: Tape, trained: TrainedRows | IndexedRows, d_logits: Tensor, x: View) -> None:
-    """d_head (+)= d_logits^T x for what is trained of the head: d_logits (t, v), x (t, m)."""
+def _head_gradient(tape: Tape, trained: TrainedRows | IndexedRows, d_logits: Tensor, x: View, factor: float) -> None:
+    """d_head (+)= factor * d_logits^T x for what is trained of the head: d_logits (t, v), x (t, m)."""
     if isinstance(trained, TrainedRows):
         columns = [
             d_logits.columns(first_row, first_row + block.shape[0])
@@ -346,31 +349,13 @@ def _head_gradient(tape: Tape, trained: TrainedRows | IndexedRows, d_logits: Ten
             columns.append(tape.new("d_trained_logits", (d_logits.shape[0], block.ids.size), Kind.WORKSPACE))
             tape.emit("gather_columns", block.ids, d_logits, columns[-1])
     for d_rows, gradient in zip(columns, trained.gradients, strict=True):
-        _product(tape, "tn", d_rows, x, gradient, accumulate=tape.accumulates(gradient))
+        product(tape, "tn", d_rows, x, gradient, tape.accumulates(gradient), factor)
 
 
-def head_logits(tape: Tape, x: Tensor | View, head: Parameter, logits: Tensor) -> None:
-    """x (t, m) @ head (v, m)^T into logits (t, v), block by block of the vocabulary."""
+def head_logits(tape: Tape, x: Tensor | View, head: Parameter, logits: Tensor, factor: float = 1.0) -> None:
+    """factor * x (t, m) @ head (v, m)^T into logits (t, v), block by block of the vocabulary."""
     for first_row, block in zip(head.first_rows, head.blocks, strict=True):
-        _product(tape, "nt", x, block, logits.columns(first_row, first_row + block.shape[0]))
-
-
-def _product(tape: Tape, layout: str, a, b, c, accumulate: bool = False, alpha: float = 1.0) -> None:
-    tape.emit(f"matmul_{layout}", a, b, c, None, None, alpha=float(alpha), accumulate=int(accumulate))
-
-
-def _weight_gradient(tape: Tape, weight: Parameter, d_y: View, x: Tensor | View, alpha: float = 1.0) -> None:
-    """d_weight = d_y^T x for the rows of `weight` that are trained, if any: d_y (t, out), x (t, in)."""
-    trained = tape.trained(weight)
-    if trained is not None:
-        d_rows = View(d_y.tensor, d_y.offset + trained.first, (d_y.shape[0], trained.last - trained.first), d_y.stride)
-        _product(tape, "tn", d_rows, x, trained.gradient, tape.accumulates(trained.gradient), alpha)
-
-
-def _sum_parts(tape: Tape, parts: View, gradient: Tensor) -> None:
-    """gradient (+)= sum of parts (p, size) over p."""
-    row = gradient.view(shape=(1, gradient.size))
-    tape.emit("sum_rows", parts, row, columns=gradient.size, accumulate=int(tape.accumulates(gradient)))
+        product(tape, "nt", x, block, logits.columns(first_row, first_row + block.shape[0]), alpha=factor)
 
 
 def _workspace(tape: Tape, kernel: str, b: int, l: int, d: int, n: int) -> Tensor | None:

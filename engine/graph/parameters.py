@@ -92,6 +92,16 @@ class IndexedRows:
 
 
 @dataclass(frozen=True, eq=False)
+class PackedMatrix:
+    """A matrix (rows, columns) in fewer bits: float16 numbers, or 8-bit words with scales (see `narrow_int8`)."""
+
+    rows: int
+    columns: int
+    numbers: Tensor
+    scales: Tensor | None
+
+
+@dataclass(frozen=True, eq=False)
 class LowRankPair:
     """An adapter: weight + scale * up @ down, with down (r, in) and up (out, r)."""
 

@@ -1,13 +1,15 @@
 """The model: its shape, its parameters, its forward pass, its training step and its files.
 
-    config ─▶ blueprint ──(on a device)──▶ model ─┬─ mamba: forward on a tape ─▶ logits, loss
+    config ─▶ blueprint ──(on a device)──▶ model ─┬─ network: forward on a tape ─▶ logits, loss
     files ─▶ parameters ──────────────────▶       └─ selection ─▶ trained ─▶ step: forward, backward, clip, AdamW
 
     config       the shape, in the words of Hugging Face's `config.json`; presets
     blueprint    where every parameter would live and what a mode would cost, before a byte is allocated
     layout       parameters in slabs that a device can bind at once
     initialise   the first weights of a new model
-    mamba        the network itself, readable in one sitting
+    network      embedding, blocks in order, norm, head: for training and for decoding
+    blocks/      one file a block: parameters, state and forward pass, stated once
+    architectures/   one configuration class a family, by `model_type`
     model        `Model`: weights on a device and what can be asked of them; other programs build on it
     modes        the names of the training modes
     selection    what a mode trains: full, WSLA, LoRA or vocabulary, as rows of parameters

@@ -14,13 +14,12 @@ from engine.errors import InputError, MemoryCeilingError
 from engine.graph.parameters import LowRankPair
 from engine.graph.plan import shared_arena
 from engine.graph.tensor import Kind, Slab
-from engine.model.config import ModelConfig
+from engine.model.architectures.architecture import Architecture
 from engine.model.layout import ParameterLayout
-from engine.model.mamba import Network
 from engine.model.modes import ADAPTER_MODES
+from engine.model.network import Network
 from engine.model.selection import (
     DEFAULT_RANK,
-    EMBEDDING,
     adapter_names,
     adapter_shapes,
     selected_rows,
@@ -34,13 +33,14 @@ from engine.option_info import check_number
 class Blueprint:
     """The parameters of a configuration laid out for a device, with or without adapters."""
 
-    def __init__(self, config: ModelConfig, device: Device) -> None:
+    def __init__(self, config: Architecture, device: Device) -> None:
         self.config = config
         self._most = device.limits.max_binding_bytes
         shapes = config.parameter_shapes()
-        self.layout = ParameterLayout(shapes, self._most)
+        still = frozenset(name for name, spec in config.specs.items() if not spec.decays)
+        self.layout = ParameterLayout(shapes, self._most, still=still)
         for name, parameter in self.layout.parameters.items():
-            if len(parameter.blocks) > 1 and name not in (EMBEDDING, "lm_head.weight"):
+            if len(parameter.blocks) > 1 and name not in (config.embedding_name, config.head_name):
                 raise MemoryCeilingError(
                     f"{name} needs {4 * math.prod(parameter.shape) / 2**20:.1f} MiB in one piece; "
                     f"this device binds at most {self._most / 2**20:.1f} MiB.",
@@ -55,7 +55,7 @@ class Blueprint:
         return [*self.layout.slabs, *(self.adapter_layout.slabs if self.adapter_layout else [])]
 
     def add_adapters(self, rank: int, scale: float) -> ParameterLayout:
-        """Low-rank pairs on in_proj and out_proj of every layer."""
+        """Low-rank pairs on the large matrices of every layer."""
         if self.adapter_layout is not None:
             raise InputError("The model has adapters already.", "Merge or discard them first.")
         check_number("The adapters' rank", rank, 1, self.config.hidden_size, whole=True)
@@ -82,7 +82,7 @@ class Blueprint:
         layouts = [self.layout, adapters] if adapters else [self.layout]
         rows = selected_rows(self.config, mode, shapes)
         tokens = selected_tokens(self.config, mode, token_ids)
-        return TrainedSet(layouts, rows, {} if tokens is None else {EMBEDDING: tokens})
+        return TrainedSet(layouts, rows, {} if tokens is None else {self.config.embedding_name: tokens})
 
     def estimate(
         self,
@@ -112,7 +112,7 @@ class Blueprint:
 
 
 def estimate_training(
-    config: ModelConfig,
+    config: Architecture,
     device: Device,
     mode: str,
     batch: int,

@@ -11,68 +11,30 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from engine.errors import ConfigError
+from engine.model.architectures.architecture import DESCRIPTIVE_KEYS, Architecture, need_whole, require
+from engine.model.blocks.block import Block
+from engine.model.blocks.mamba1 import Mamba1
 
-# Keys that change nothing in what the model computes: training-time, bookkeeping and generation settings.
-DESCRIPTIVE_KEYS = frozenset(
-    [
-        "architectures",
-        "_name_or_path",
-        "transformers_version",
-        "dtype",
-        "torch_dtype",
-        "use_cache",
-        "use_mambapy",
-        "use_associative_scan",
-        "residual_in_fp32",
-        "rescale_prenorm_residual",
-        "initializer_range",
-        "bos_token_id",
-        "eos_token_id",
-        "pad_token_id",
-        "unk_token_id",
-        "sep_token_id",
-        "cls_token_id",
-        "mask_token_id",
-        "time_step_min",
-        "time_step_max",
-        "time_step_floor",
-        "time_step_scale",
-        "time_step_init_scheme",
-        "fused_add_norm",
-        "pad_vocab_size_multiple",
-        "return_dict",
-        "output_hidden_states",
-        "output_attentions",
-        "torchscript",
-        "id2label",
-        "label2id",
-        "problem_type",
-        "num_labels",
-        "task_specific_params",
-        "tokenizer_class",
-        "prefix",
-        "finetuning_task",
-        "chunk_size_feed_forward",
-        "max_length",
-        "min_length",
-        "do_sample",
-        "temperature",
-        "top_k",
-        "top_p",
-        "repetition_penalty",
-        "is_encoder_decoder",
-        "is_decoder",
-        "license",
-        "model_max_length",
-        "auto_map",
-    ]
-)
+# Keys of Mamba that change nothing in what the model computes, besides those of every architecture.
+MAMBA_DESCRIPTIVE_KEYS = DESCRIPTIVE_KEYS | {
+    "use_mambapy",
+    "use_associative_scan",
+    "residual_in_fp32",
+    "rescale_prenorm_residual",
+    "time_step_min",
+    "time_step_max",
+    "time_step_floor",
+    "time_step_scale",
+    "time_step_init_scheme",
+    "fused_add_norm",
+    "pad_vocab_size_multiple",
+}
 LEGACY_KEYS = {"d_model": "hidden_size", "n_layer": "num_hidden_layers", "d_inner": "intermediate_size"}
 LEGACY_SSM_KEYS = {"d_state": "state_size", "d_conv": "conv_kernel", "expand": "expand", "dt_rank": "time_step_rank"}
 
 
 @dataclass(frozen=True)
-class ModelConfig:
+class ModelConfig(Architecture):
     """Sizes and options; 0 for `intermediate_size` or `time_step_rank` means: computed from the others."""
 
     hidden_size: int = 256
@@ -94,9 +56,9 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         for name in ("hidden_size", "num_hidden_layers", "vocab_size", "state_size", "conv_kernel", "expand"):
-            _need_whole(name, getattr(self, name), 1)
+            need_whole(name, getattr(self, name), 1)
         for name in ("intermediate_size", "time_step_rank"):
-            _need_whole(name, getattr(self, name), 0)
+            need_whole(name, getattr(self, name), 0)
         if not (isinstance(self.layer_norm_epsilon, int | float) and 0 < self.layer_norm_epsilon < 1):
             raise ConfigError(f"layer_norm_epsilon is {self.layer_norm_epsilon!r}; it must lie between 0 and 1.")
         for name in ("use_bias", "use_conv_bias", "tie_word_embeddings"):
@@ -118,21 +80,21 @@ class ModelConfig:
     def from_hugging_face(cls, keys: dict[str, Any]) -> ModelConfig:
         """Read the keys of a `config.json`; refuse, by name, what this engine does not compute."""
         keys = _from_legacy(dict(keys))
-        _require(keys, "model_type", "mamba")
-        _require(keys, "hidden_act", "silu", "swish")
-        _require(keys, "rms_norm", True)
-        _require(keys, "num_heads", None)
+        require(keys, "model_type", "mamba")
+        require(keys, "hidden_act", "silu", "swish")
+        require(keys, "rms_norm", True)
+        require(keys, "num_heads", None)
         if keys.get("time_step_rank") == "auto":
             keys["time_step_rank"] = 0
         names = {f.name for f in fields(cls)} - {"described"}
-        unknown = sorted(set(keys) - names - DESCRIPTIVE_KEYS)
+        unknown = sorted(set(keys) - names - MAMBA_DESCRIPTIVE_KEYS)
         if unknown:
             raise ConfigError(
                 "The configuration has keys that this engine does not know and that may change the result: "
                 f"{', '.join(unknown)}.",
                 "Only Mamba-1 models in Hugging Face format can be used.",
             )
-        described = {key: value for key, value in keys.items() if key in DESCRIPTIVE_KEYS - names}
+        described = {key: value for key, value in keys.items() if key in MAMBA_DESCRIPTIVE_KEYS - names}
         return cls(**{key: value for key, value in keys.items() if key in names}, described=described)
 
     def to_hugging_face(self) -> dict[str, Any]:
@@ -141,46 +103,33 @@ class ModelConfig:
         fixed = {"model_type": "mamba", "architectures": ["MambaForCausalLM"], "hidden_act": "silu"}
         return {**self.described, **fixed, **own}
 
-    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Every parameter by its Hugging Face name, in the order of the checkpoint."""
-        m, d, n, r = self.hidden_size, self.intermediate_size, self.state_size, self.time_step_rank
-        v, k = self.vocab_size, self.conv_kernel
-        shapes: dict[str, tuple[int, ...]] = {"backbone.embeddings.weight": (v, m)}
-        for layer in range(self.num_hidden_layers):
-            prefix = f"backbone.layers.{layer}"
-            mixer = {
-                "A_log": (d, n),
-                "D": (d,),
-                "conv1d.weight": (d, 1, k),
-                "conv1d.bias": (d,) if self.use_conv_bias else None,
-                "in_proj.weight": (2 * d, m),
-                "in_proj.bias": (2 * d,) if self.use_bias else None,
-                "x_proj.weight": (r + 2 * n, d),
-                "dt_proj.weight": (d, r),
-                "dt_proj.bias": (d,),
-                "out_proj.weight": (m, d),
-                "out_proj.bias": (m,) if self.use_bias else None,
-            }
-            shapes[f"{prefix}.norm.weight"] = (m,)
-            shapes.update({f"{prefix}.mixer.{name}": shape for name, shape in mixer.items() if shape is not None})
-        shapes["backbone.norm_f.weight"] = (m,)
-        if not self.tie_word_embeddings:
-            shapes["lm_head.weight"] = (v, m)
-        return shapes
+    # ---- what the architecture states
+
+    model_type = "mamba"
+    gguf_architecture = "mamba"
+    embedding_name = "backbone.embeddings.weight"
+    norm_name = "backbone.norm_f.weight"
 
     @property
-    def parameter_count(self) -> int:
-        return sum(math.prod(shape) for shape in self.parameter_shapes().values())
+    def norm_epsilon(self) -> float:
+        return self.layer_norm_epsilon
+
+    def layer_prefix(self, layer: int) -> str:
+        return f"backbone.layers.{layer}."
+
+    def blocks(self, layer: int) -> tuple[Block, ...]:
+        return (
+            Mamba1(
+                self.hidden_size, self.intermediate_size, self.state_size, self.conv_kernel, self.time_step_rank,
+                self.layer_norm_epsilon, self.use_bias, self.use_conv_bias, self.num_hidden_layers,
+                (self.time_step_min, self.time_step_max, self.time_step_floor),
+            ),
+        )  # fmt: skip
 
 
 def stays_float32(name: str) -> bool:
     """Whether a parameter is never stored in fewer bits: few and sensitive (A_log, D, norms, biases, convolution)."""
-    return not decays(name) or ".conv1d." in name
-
-
-def decays(name: str) -> bool:
-    """Whether weight decay applies: not to A_log, D, biases and norms."""
-    return not (name.endswith((".A_log", ".D", ".bias")) or ".norm" in name)
+    return name.endswith((".A_log", ".D", ".bias")) or "norm" in name or ".conv1d." in name
 
 
 PRESETS = {
@@ -196,18 +145,6 @@ def preset(name: str, vocab_size: int = 8192) -> ModelConfig:
     if name not in PRESETS:
         raise ConfigError(f"There is no size {name!r}.", f"Choose one of: {', '.join(PRESETS)}.")
     return ModelConfig(vocab_size=vocab_size, **PRESETS[name])
-
-
-def _need_whole(name: str, value: Any, lowest: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
-        raise ConfigError(f"{name} is {value!r}; it must be a whole number of at least {max(lowest, 1)}.")
-
-
-def _require(keys: dict[str, Any], name: str, *allowed: Any) -> None:
-    """Drop `name` from keys if its value is one that this engine computes, else refuse it."""
-    value = keys.pop(name, allowed[0])
-    if value not in allowed:
-        raise ConfigError(f"{name} is {value!r}; this engine computes only {' or '.join(map(repr, allowed))}.")
 
 
 def _from_legacy(keys: dict[str, Any]) -> dict[str, Any]:
@@ -230,7 +167,7 @@ def _from_legacy(keys: dict[str, Any]) -> dict[str, Any]:
             raise ConfigError(f"{old} in ssm_cfg is {inner[old]!r} but {new} is {keys[new]!r}; they must agree.")
     if "pad_vocab_size_multiple" in keys and "vocab_size" in keys and "model_type" not in keys:
         multiple = keys["pad_vocab_size_multiple"]
-        _need_whole("pad_vocab_size_multiple", multiple, 1)
-        _need_whole("vocab_size", keys["vocab_size"], 1)
+        need_whole("pad_vocab_size_multiple", multiple, 1)
+        need_whole("vocab_size", keys["vocab_size"], 1)
         keys["vocab_size"] = -(-keys["vocab_size"] // multiple) * multiple
     return keys

@@ -16,13 +16,14 @@ import numpy as np
 
 from engine.atomic_file import replace_file, replacing
 from engine.errors import CheckpointError, CodecoilError
-from engine.model.config import ModelConfig, stays_float32
+from engine.model.architectures import config_from
+from engine.model.architectures.architecture import Architecture
+from engine.model.config import stays_float32
 from engine.safe_reading import DAMAGED, read_json
 from engine.tensor_file import TensorFile, TensorSource, as_float32, new_file, not_finite
 
 WEIGHTS_FILE, INDEX_FILE, CONFIG_FILE = "model.safetensors", "model.safetensors.index.json", "config.json"
-EMBEDDING, HEAD = "backbone.embeddings.weight", "lm_head.weight"
-OTHER_SPELLINGS = {"backbone.embedding.weight": EMBEDDING}
+OTHER_SPELLINGS = {"backbone.embedding.weight": "backbone.embeddings.weight"}  # state-spaces' own
 READABLE = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}
 METADATA = {"format": "pt"}  # transformers reads no file without it
 MAX_LAYERS, MAX_SIZE, MAX_SHARDS = 4096, 1 << 31, 1024
@@ -32,12 +33,12 @@ MISMATCH = "The files do not belong to this config.json."
 # ---- configuration
 
 
-def read_config(folder: Path) -> ModelConfig:
+def read_config(folder: Path) -> Architecture:
     """The configuration of a model folder."""
     return read_config_file(_real(folder / CONFIG_FILE))
 
 
-def read_config_file(path: Path) -> ModelConfig:
+def read_config_file(path: Path) -> Architecture:
     """The configuration in a `config.json`."""
     keys = read_json(path)
     if not isinstance(keys, dict):
@@ -45,16 +46,16 @@ def read_config_file(path: Path) -> ModelConfig:
     return config_from_keys(keys, str(path))
 
 
-def config_from_keys(keys: dict[str, Any], where: str) -> ModelConfig:
-    """`ModelConfig.from_hugging_face` for keys of unknown origin, with limits on every size; `where` names the file."""
+def config_from_keys(keys: dict[str, Any], where: str) -> Architecture:
+    """`architectures.config_from` for keys of unknown origin, with limits on every size; `where` names the file."""
     try:
-        config = ModelConfig.from_hugging_face(keys)
+        config = config_from(keys)
     except CodecoilError as error:
         raise CheckpointError(f"{where}: {error.message}", error.remedy or "Choose another model.") from error
     except (TypeError, ValueError, OverflowError, AttributeError, ZeroDivisionError) as error:
         raise CheckpointError(f"{where} is not a model configuration: {str(error)[:200]}.", DAMAGED) from error
-    sizes = (config.hidden_size, config.vocab_size, config.state_size, config.conv_kernel, config.intermediate_size)
-    if config.num_hidden_layers > MAX_LAYERS or max(*sizes, config.time_step_rank) > MAX_SIZE:
+    sizes = [value for value in vars(config).values() if isinstance(value, int)]
+    if config.num_hidden_layers > MAX_LAYERS or max(sizes) > MAX_SIZE:
         raise CheckpointError(f"{where} describes a model of impossible size.", DAMAGED)
     return config
 
@@ -65,7 +66,7 @@ def config_from_keys(keys: dict[str, Any], where: str) -> ModelConfig:
 class FolderParameters(TensorSource):
     """Parameters by our names, in the type they are stored in.  Names, shapes and types are checked on opening."""
 
-    def __init__(self, folder: Path, config: ModelConfig) -> None:
+    def __init__(self, folder: Path, config: Architecture) -> None:
         self.folder, self.config, self._shapes = folder, config, config.parameter_shapes()
         self.files = [TensorFile(path) for path in _weight_files(folder)]
         self._found: dict[str, tuple[TensorFile, str]] = {}
@@ -80,7 +81,7 @@ class FolderParameters(TensorSource):
 
     def _check_names(self) -> None:
         missing = sorted(self._shapes.keys() - self._found.keys())
-        tied = {HEAD} if self.config.tie_word_embeddings else set()
+        tied = {self.config.head_name} if self.config.tie_word_embeddings else set()
         extra = sorted(self._found.keys() - self._shapes.keys() - tied)
         problems = [
             f"{what}: {', '.join(names[:5])}{f' and {len(names) - 5} more' if len(names) > 5 else ''}"
@@ -111,10 +112,11 @@ class FolderParameters(TensorSource):
 
     def has_other_head(self) -> bool:
         """Whether a tied model comes with a head that differs from its embedding."""
-        if HEAD not in self._found or HEAD in self._shapes:
+        head, table = self.config.head_name, self.config.embedding_name
+        if head not in self._found or head in self._shapes:
             return False
-        (file, stored), (other, embedding) = self._found[HEAD], self._found[EMBEDDING]
-        if file.entries[stored].shape != self._shapes[EMBEDDING]:
+        (file, stored), (other, embedding) = self._found[head], self._found[table]
+        if file.entries[stored].shape != self._shapes[table]:
             return True
         if file.entries[stored].dtype == other.entries[embedding].dtype:
             pairs = zip(file.pieces(stored), other.pieces(embedding), strict=True)
@@ -192,7 +194,7 @@ def _real(path: Path) -> Path:
 # ---- writing
 
 
-def write_model(folder: Path, config: ModelConfig, parameters: Mapping[str, np.ndarray]) -> None:
+def write_model(folder: Path, config: Architecture, parameters: Mapping[str, np.ndarray]) -> None:
     """Write a folder that `load_model` and transformers read, in float32; each file appears whole or not at all."""
     keys = {**config.to_hugging_face(), "dtype": "float32"}
     keys.pop("torch_dtype", None)  # the older name of the same key, with what the file was before

@@ -7,20 +7,25 @@ from __future__ import annotations
 
 from engine.graph.parameters import Parameter
 from engine.graph.tensor import Kind, Slab, aligned
-from engine.model.config import decays
 
 
 class ParameterLayout:
-    """Where each parameter of `shapes` lives on a device with a given largest binding."""
+    """Where each parameter of `shapes` lives on a device with a given largest binding; `still`: what does not decay."""
 
-    def __init__(self, shapes: dict[str, tuple[int, ...]], max_binding_bytes: int, label: str = "parameters") -> None:
+    def __init__(
+        self,
+        shapes: dict[str, tuple[int, ...]],
+        max_binding_bytes: int,
+        label: str = "parameters",
+        still: frozenset[str] = frozenset(),
+    ) -> None:
         self.slabs: list[Slab] = []
         self.parameters: dict[str, Parameter] = {}
         self.names_in: dict[Slab, list[str]] = {}
         for decaying in (True, False):
             current = None
             for name, shape in shapes.items():
-                if decays(name) is not decaying:
+                if (name not in still) is not decaying:
                     continue
                 blocks = []
                 for rows in _row_blocks(shape, max_binding_bytes):

@@ -19,8 +19,9 @@ from engine.graph.parameters import Parameter
 from engine.graph.tape import Tape
 from engine.graph.tensor import ALIGNMENT, READ_BACK, Kind, Program, Slab, Tensor
 from engine.model import files
+from engine.model.architectures import config_from
+from engine.model.architectures.architecture import Architecture
 from engine.model.blueprint import Blueprint, estimate_training
-from engine.model.config import ModelConfig
 from engine.model.initialise import initial_adapter, initial_parameters
 from engine.model.modes import ADAPTER_MODES
 from engine.model.selection import DEFAULT_RANK, selected_tokens
@@ -31,6 +32,7 @@ from engine.model.step import (
     checked_counted,
     checked_ids,
     loss_program,
+    place_inputs,
     step_program,
 )
 from engine.model.trained import TrainedSet
@@ -94,9 +96,9 @@ class ParameterMap(MutableMapping[str, np.ndarray]):
 
 
 class Model:
-    """A Mamba-1 model on one device.  Use it from the thread that made it; `close` gives its memory back."""
+    """A model on one device.  Use it from the thread that made it; `close` gives its memory back."""
 
-    def __init__(self, config: ModelConfig, device: Device) -> None:
+    def __init__(self, config: Architecture, device: Device) -> None:
         """Zero weights: `create_model` and `load_model` fill them."""
         self.config, self.device = config, device
         self._blueprint = Blueprint(config, device)
@@ -113,7 +115,8 @@ class Model:
         ids = checked_ids(ids, self.config, least=1)
         (b, l), v = ids.shape, self.config.vocab_size
         executable, _ = self._keep(("logits", b, l), lambda: (self._logits_program(b, l), None))
-        executable.run({"ids": ids.reshape(-1)})
+        program = executable.plan.program
+        executable.run({"ids": ids.reshape(-1)} | place_inputs(program, self.config, ids))
         chunks = [executable.read(name) for name in executable.plan.program.outputs]
         return np.concatenate(chunks).reshape(b, l, v)
 
@@ -126,7 +129,8 @@ class Model:
         b, l = ids.shape[0], ids.shape[1] - 1
         executable, _ = self._keep(("losses", b, l), lambda: (loss_program(self.network, self.device, b, l), None))
         scalars = AdamW().scalars(1, b * l)
-        executable.run(batch_inputs(executable.plan.program, ids, scalars, checked_counted(counted, ids)))
+        inputs = batch_inputs(executable.plan.program, self.config, ids, scalars, checked_counted(counted, ids))
+        executable.run(inputs)
         return executable.read("losses").reshape(b, l)
 
     def loss_and_gradients(
@@ -135,7 +139,7 @@ class Model:
         """Mean loss of ids (b, l+1) — inputs ids[:, :-1], targets ids[:, 1:] — and the gradient of what `trainable`
         names.
 
-        "full": every parameter. "wsla": the B and C rows of every x_proj, (2n, d) each. "lora": the low-rank pairs.
+        "full": every parameter. "wsla": the rows of B and C; "qk": the queries and keys. "lora": the low-rank pairs.
         "vocabulary": the pairs, and of the embedding one row (m,) for each of `token_ids`, in order and each once.
         """
         ids = checked_ids(ids, self.config, least=2)
@@ -149,7 +153,7 @@ class Model:
         key = ("gradients", trainable, b, l, recompute, b"" if tokens is None else tokens.tobytes())
         executable, trained = self._keep(key, build)
         scalars = AdamW().scalars(1, b * l)
-        executable.run(batch_inputs(executable.plan.program, ids, scalars, trained=trained))
+        executable.run(batch_inputs(executable.plan.program, self.config, ids, scalars, trained=trained))
         loss = float(executable.read(READ_BACK)[Statistics.LOSS_SUM]) / (b * l)
         gradients = {}
         for name, rows in trained.rows.items():
@@ -205,7 +209,7 @@ class Model:
         return self._blueprint.trained_set(mode, token_ids)
 
     def attach_adapters(self, rank: int = DEFAULT_RANK, scale: float = 1.0, seed: int = 0) -> ParameterMap:
-        """Put low-rank pairs on in_proj and out_proj of every layer; they change nothing until they are trained."""
+        """Put low-rank pairs on the large matrices of every layer; they change nothing until they are trained."""
         layout = self._blueprint.add_adapters(rank, scale)
         try:
             self.device.allocate(layout.slabs)
@@ -256,7 +260,7 @@ class Model:
         for start in range(0, b * l, rows):
             stop = min(start + rows, b * l)
             logits = tape.output(f"logits {start}", tape.new("logits", (stop - start, v)))
-            op.head_logits(tape, hidden.rows(start, stop), self.network.head, logits)
+            op.head_logits(tape, hidden.rows(start, stop), self.network.head, logits, self.config.logits_factor)
         return tape.program
 
     def _keep(self, key: tuple, build) -> tuple[Executable, TrainedSet | None]:
@@ -287,24 +291,24 @@ class Model:
             self._discard(self._kept.popitem()[1])
 
 
-def create_model(config: ModelConfig | dict[str, Any], seed: int = 0, device: Device | str | None = None) -> Model:
-    """A new model with random weights; `config` is a ModelConfig or a dict of Hugging Face keys.
+def create_model(config: Architecture | dict[str, Any], seed: int = 0, device: Device | str | None = None) -> Model:
+    """A new model with random weights; `config` is a configuration or a dict of Hugging Face keys.
 
     `device`: an open device, or the name of one to open, which the model then closes with itself.
     """
     if isinstance(config, dict):
-        config = ModelConfig.from_hugging_face(config)
+        config = config_from(config)
     return _filled(config, device, lambda model: model.parameters.update(initial_parameters(config, seed)))
 
 
 def load_model(folder: str | Path, device: Device | str | None = None) -> Model:
-    """The model of a Hugging Face Mamba-1 folder: float32, float16 or bfloat16, sharded or not, tied or not."""
+    """The model of a Hugging Face folder: float32, float16 or bfloat16, sharded or not, tied or not."""
     folder = Path(folder)
     parameters = files.FolderParameters(folder, files.read_config(folder))  # checked before anything is allocated
     return _filled(parameters.config, device, lambda model: model.parameters.fill(parameters))
 
 
-def _filled(config: ModelConfig, device: Device | str | None, fill: Callable[[Model], None]) -> Model:
+def _filled(config: Architecture, device: Device | str | None, fill: Callable[[Model], None]) -> Model:
     """A model with the parameters that `fill` gives it; nothing stays allocated or open if that fails."""
     opened = open_device(device or "auto") if device is None or isinstance(device, str) else None
     model = None

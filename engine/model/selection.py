@@ -9,30 +9,29 @@ from typing import Any
 import numpy as np
 
 from engine.errors import InputError
-from engine.model.config import ModelConfig
-from engine.model.modes import ADAPTER_MODES, MODES
+from engine.model.architectures.architecture import Architecture
+from engine.model.modes import ADAPTER_MODES, FEW_PARAMETER_MODES, MODES
 
-EMBEDDING = "backbone.embeddings.weight"
-ADAPTED = ("in_proj", "out_proj")
 DEFAULT_RANK = 8
 
 
-def selected_rows(config: ModelConfig, mode: str, adapters: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, int]]:
+def selected_rows(config: Architecture, mode: str, adapters: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, int]]:
     """First and past-the-last trained row by parameter name.  `adapters`: shapes of the low-rank parameters.
 
     The single rows of the embedding that "vocabulary" trains besides are those of `selected_tokens`.
     """
     if mode == "full":
         return {name: (0, shape[0]) for name, shape in config.parameter_shapes().items()}
-    if mode == "wsla":  # rows of B and C; the rows of delta, which come first, stay
-        first, last = config.time_step_rank, config.time_step_rank + 2 * config.state_size
-        return {f"backbone.layers.{i}.mixer.x_proj.weight": (first, last) for i in range(config.num_hidden_layers)}
+    if mode in config.modes:
+        return {name: spec.trained_by[mode] for name, spec in config.specs.items() if mode in spec.trained_by}
+    if mode in FEW_PARAMETER_MODES:
+        raise InputError(f"Mode {mode} has nothing to train in a {config.model_type} model.", _instead(config))
     if mode in ADAPTER_MODES:
         return {name: (0, shape[0]) for name, shape in adapters.items()}
     raise InputError(f"There is no training mode {mode!r}.", f"Choose one of: {', '.join(MODES)}.")
 
 
-def selected_tokens(config: ModelConfig, mode: str, token_ids: Any) -> np.ndarray | None:
+def selected_tokens(config: Architecture, mode: str, token_ids: Any) -> np.ndarray | None:
     """The ids whose embedding rows are trained, in order and each once; None where `mode` trains no single rows."""
     if mode != "vocabulary":
         return None
@@ -54,9 +53,13 @@ def selected_tokens(config: ModelConfig, mode: str, token_ids: Any) -> np.ndarra
 def layer_of(name: str) -> int | None:
     """The layer that a parameter or a low-rank pair belongs to; None for embedding, last norm and head."""
     match name.split("."):
-        case ["backbone", "layers", number, *_]:
+        case [_, "layers", number, *_]:
             return int(number)
     return None
+
+
+def _instead(config: Architecture) -> str:
+    return f"Choose {' or '.join(sorted(config.modes)) or 'lora'}."
 
 
 def adapter_names(weight: str) -> tuple[str, str]:
@@ -65,11 +68,11 @@ def adapter_names(weight: str) -> tuple[str, str]:
     return f"{stem}.lora_A.weight", f"{stem}.lora_B.weight"
 
 
-def adapter_shapes(config: ModelConfig, rank: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the low-rank parameters on in_proj and out_proj of every layer."""
+def adapter_shapes(config: Architecture, rank: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the low-rank parameters on the large matrices of every layer."""
     shapes: dict[str, tuple[int, ...]] = {}
-    for name, (rows, *rest) in config.parameter_shapes().items():
-        if any(name.endswith(f".{part}.weight") for part in ADAPTED):
-            down, up = adapter_names(name)
-            shapes[down], shapes[up] = (rank, rest[0]), (rows, rank)
+    for name, spec in config.specs.items():
+        if spec.adapted:
+            (rows, columns), (down, up) = spec.shape, adapter_names(name)
+            shapes[down], shapes[up] = (rank, columns), (rows, rank)
     return shapes

@@ -19,10 +19,9 @@ from engine.graph import operations as op
 from engine.graph.kernels import LayerStatistics, Scalars, Statistics
 from engine.graph.parameters import IndexedRows
 from engine.graph.tape import Tape
-from engine.graph.tensor import READ_BACK, Program
-from engine.model.config import ModelConfig
-from engine.model.mamba import Network
-from engine.model.selection import EMBEDDING
+from engine.graph.tensor import Program
+from engine.model.architectures.architecture import Architecture
+from engine.model.network import Network
 from engine.model.trained import TrainedSet
 from engine.option_info import number_problem
 
@@ -107,11 +106,11 @@ def step_program(
     ids = tape.input("ids", (tokens,), "int32")
     targets = tape.input("targets", (tokens,), "int32")
     scalars = tape.input("scalars", (Scalars.COUNT,))
-    rows = tape.trained(network.parameters[EMBEDDING])
+    rows = tape.trained(network.embedding)
     order = tape.input("order", (tokens,), "int32") if rows else None
     places = tape.input("places", (tokens,), "int32") if isinstance(rows, IndexedRows) else None
     hidden = network.hidden(tape, ids, order, length, places, recompute)
-    losses = op.cross_entropy(tape, hidden, network.head, targets, scalars)
+    losses = op.cross_entropy(tape, hidden, network.head, targets, scalars, network.config.logits_factor)
     tape.emit("total", losses, tape.statistics().view(Statistics.LOSS_SUM, (1,)))
     tape.backward()
     if update:
@@ -127,11 +126,11 @@ def loss_program(network: Network, device: Device, batch: int, length: int) -> P
     targets = tape.input("targets", (tokens,), "int32")
     scalars = tape.input("scalars", (Scalars.COUNT,))
     hidden = network.hidden(tape, ids, None, length)
-    tape.output("losses", op.cross_entropy(tape, hidden, network.head, targets, scalars))
+    tape.output("losses", op.cross_entropy(tape, hidden, network.head, targets, scalars, network.config.logits_factor))
     return tape.program
 
 
-def checked_ids(ids: Any, config: ModelConfig, least: int) -> np.ndarray:
+def checked_ids(ids: Any, config: Architecture, least: int) -> np.ndarray:
     """`ids` as int32 (batch, length), or an error that says what is wrong with them."""
     try:
         array = np.asarray(ids)
@@ -163,14 +162,17 @@ def checked_counted(counted: Any, ids: np.ndarray) -> np.ndarray:
 
 def batch_inputs(
     program: Program,
+    config: Architecture,
     ids: np.ndarray,
     scalars: np.ndarray,
     counted: np.ndarray | None = None,
     trained: TrainedSet | None = None,
+    document_end: int | None = None,
 ) -> dict[str, np.ndarray]:
     """The inputs of a step for ids (b, l + 1): inputs ids[:, :-1], targets ids[:, 1:], -1 where one does not count.
 
-    `trained`: what the step trains; needed where that is single rows of the embedding.
+    `trained`: what the step trains; needed where that is single rows of the embedding. `document_end`: the token that
+    ends a document; what follows does not attend to what came before.
     """
     flat = np.ascontiguousarray(ids[:, :-1], np.int32).reshape(-1)
     targets = np.ascontiguousarray(ids[:, 1:], np.int32)
@@ -182,6 +184,24 @@ def batch_inputs(
         inputs["places"] = rows = trained.places(flat)
     if "order" in program.inputs:
         inputs["order"] = np.argsort(rows, kind="stable").astype(np.int32)
+    return inputs | place_inputs(program, config, ids[:, :-1], document_end)
+
+
+def place_inputs(
+    program: Program, config: Architecture, ids: np.ndarray, document_end: int | None = None
+) -> dict[str, np.ndarray]:
+    """`reach` and `rotations` for ids (b, l), as far as the program has them."""
+    if "reach" not in program.inputs:
+        return {}
+    (b, l), token = ids.shape, np.arange(ids.size)
+    begins = np.zeros((b, l), bool)
+    begins[:, 0] = True
+    if document_end is not None:
+        begins[:, 1:] |= ids[:, :-1] == document_end
+    start = np.maximum.accumulate(np.where(begins.reshape(-1), token, 0))
+    inputs = {"reach": np.stack([token - start, start, token + 1], axis=1).astype(np.int32)}
+    if "rotations" in program.inputs:
+        inputs["rotations"] = config.rotations(np.arange(l))
     return inputs
 
 
@@ -231,8 +251,11 @@ class TrainingStep:
         length: int,
         micro_batches: int = 1,
         recompute: int = 0,
+        document_end: int | None = None,
     ) -> None:
+        """`document_end`: the token that ends a document; attention does not look across it."""
         self.device, self.trained, self.config = device, trained, network.config
+        self.document_end = document_end
         for name, value in (("batch", batch), ("length", length), ("micro_batches", micro_batches)):
             if not isinstance(value, int) or value < 1:
                 raise InputError(f"{name} of a training step is {value!r}; it must be a whole number of at least 1.")
@@ -275,7 +298,9 @@ class TrainingStep:
         waiting = []
         parts = zip(np.split(ids, self.micro_batches), np.split(counted, self.micro_batches), strict=True)
         for (part, part_counted), executable in zip(parts, executables, strict=True):
-            executable.run(batch_inputs(executable.plan.program, part, scalars, part_counted, self.trained))
+            program = executable.plan.program
+            inputs = batch_inputs(program, self.config, part, scalars, part_counted, self.trained, self.document_end)
+            executable.run(inputs)
             waiting.append(executable.read_later(READ_BACK))
 
         def result() -> StepResult:

@@ -14,10 +14,10 @@ import numpy as np
 from engine.checkpoints.store.delta import Delta, DeltaPart, apply_delta, make_delta
 from engine.checkpoints.store.store import CheckpointStore, Manifest
 from engine.devices import Device
-from engine.model.config import ModelConfig
+from engine.model.architectures.architecture import Architecture
 from engine.model.model import Model
 from engine.model.modes import ADAPTER_MODES
-from engine.model.selection import EMBEDDING, adapter_names, adapter_shapes, selected_rows
+from engine.model.selection import adapter_names, adapter_shapes
 from engine.train.options import TrainingOptions
 
 
@@ -27,7 +27,7 @@ class Origin:
 
     base: Manifest
     root: Manifest
-    config: ModelConfig
+    config: Architecture
     before: Delta | None  # None where it cannot be told as one delta of the usual parts
 
     @classmethod
@@ -106,12 +106,13 @@ class Origin:
             adapters[up] = np.float32(part.scale) * self.before.tensors[part.up]
 
 
-def _is_usual(part: DeltaPart, config: ModelConfig) -> bool:
+def _is_usual(part: DeltaPart, config: Architecture) -> bool:
     """Whether a training mode makes such a part."""
     if part.kind == "rows":
-        return selected_rows(config, "wsla", {}).get(part.parameter) == (part.first, part.last)
+        spec = config.specs.get(part.parameter)
+        return spec is not None and (part.first, part.last) in spec.trained_by.values()
     if part.kind == "indexed_rows":
-        return part.parameter == EMBEDDING
+        return part.parameter == config.embedding_name
     return adapter_names(part.parameter)[0] in adapter_shapes(config, 1)
 
 

@@ -23,7 +23,7 @@ def decoded(cpu, threads: int, tokens: int) -> tuple[np.ndarray, np.ndarray]:
         decoder = Decoder(model)
         for token in range(tokens):
             scores = decoder.step(token)
-        state = decoder.snapshot().state
+        state = decoder.snapshot().recurrent[1]
         decoder.close()
     cpu.crew.close()
     return scores, state

@@ -110,10 +110,10 @@ class ScriptedDecoder:
         return np.array([np.argmax(self.step(first))])
 
     def snapshot(self) -> Snapshot:
-        return Snapshot(len(self.read_ids), np.array(self.read_ids, np.float32), np.array(self._said, np.float32))
+        return Snapshot(len(self.read_ids), (np.array(self.read_ids, np.float32), np.array(self._said, np.float32)))
 
     def restore(self, snapshot: Snapshot) -> None:
-        self.read_ids, self._said = snapshot.history.astype(int).tolist(), snapshot.state.astype(int).tolist()
+        self.read_ids, self._said = (array.astype(int).tolist() for array in snapshot.recurrent)
 
     def refresh(self) -> None: ...
 

@@ -29,12 +29,12 @@ def test_a_snapshot_neither_changes_nor_can_be_changed(device):
     with open_decoder(device) as decoder:
         decoder.read(prompt(decoder, 5))
         kept = decoder.snapshot()
-        state = kept.state.copy()
+        state = kept.recurrent[1].copy()
         decoder.read(prompt(decoder, 5))
-        assert np.array_equal(kept.state, state)
-        assert kept.nbytes == kept.state.nbytes + kept.history.nbytes
+        assert np.array_equal(kept.recurrent[1], state)
+        assert kept.nbytes == sum(array.nbytes for array in kept.recurrent)
         with pytest.raises(ValueError):
-            kept.state[0] = 1
+            kept.recurrent[1][0] = 1
 
 
 def test_a_snapshot_serves_another_decoder_of_the_same_model_and_no_other_model(cpu):

@@ -11,7 +11,7 @@ SIZE = 1000 + ENTRY_BYTES
 
 
 def state(position: int, scores: bool = False) -> PrefixState:
-    snapshot = Snapshot(position, np.zeros(50, np.float32), np.zeros(200, np.float32))
+    snapshot = Snapshot(position, (np.zeros(50, np.float32), np.zeros(200, np.float32)))
     return PrefixState(position, snapshot, np.zeros(3, np.float32) if scores else None)
 
 

@@ -265,8 +265,8 @@ def test_large_tensors_are_loaded_in_pieces(device, tmp_path, monkeypatch):
 def test_another_kind_of_model_is_refused_before_its_weights_are_read(cpu, tmp_path):
     folder = copy_of("plain", tmp_path)
     (folder / WEIGHTS).unlink()
-    change_config(folder, lambda keys: keys.update(model_type="llama"))
-    refused(folder, cpu, "model_type is 'llama'")
+    change_config(folder, lambda keys: keys.update(model_type="gpt_bigcode"))
+    refused(folder, cpu, "model_type is 'gpt_bigcode'")
 
 
 def test_a_folder_that_cannot_be_written_is_a_typed_error(cpu, tmp_path):

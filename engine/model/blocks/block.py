@@ -1,0 +1,138 @@
+"""What a block is: its parameters, its decoding state and its forward pass, stated once.
+
+Everything else derives from it: layout, initialisation, training modes, packing, files, labels, the decoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.graph.kernels import LayerStatistics
+from engine.graph.parameters import Parameter
+from engine.graph.projections import Projection
+from engine.graph.tape import Tape
+from engine.graph.tensor import Tensor, View
+
+if TYPE_CHECKING:
+    from engine.model.network import Network
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+
+
+def ones(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return np.ones(shape)
+
+
+def zeros(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return np.zeros(shape)
+
+
+def normal(deviation: float) -> Draw:
+    return lambda random, shape: random.normal(0.0, deviation, shape)
+
+
+def uniform(bound: float) -> Draw:
+    return lambda random, shape: random.uniform(-bound, bound, shape)
+
+
+@dataclass(frozen=True)
+class ParameterSpec:
+    """A parameter of a block, by the end of its Hugging Face name ("mixer.in_proj.weight").
+
+    `decays`: weight decay applies.  `packs`: may be stored in fewer bits.  `adapted`: gets a low-rank pair.
+    `trained_by`: rows that a mode of few parameters trains, by mode.  `gguf`: its name behind "blk.N.", with
+    `to_gguf` and `from_gguf` where the numbers differ.  `label`: for people, with a `short` one for narrow places.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    draw: Draw
+    decays: bool = True
+    packs: bool = False
+    adapted: bool = False
+    trained_by: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    gguf: str = ""
+    to_gguf: Callable[[np.ndarray], np.ndarray] | None = None
+    from_gguf: Callable[[np.ndarray], np.ndarray] | None = None
+    label: str = ""
+    short: str = ""
+
+
+RECURRENT, CACHE, PREPARED = "recurrent", "cache", "prepared"
+
+
+@dataclass(frozen=True)
+class StateSpec:
+    """Memory that a block keeps while decoding.
+
+    "recurrent": moves on with every token; going back needs a copy.  "cache": a row (`shape`) for each token; going
+    back is forgetting rows.  "prepared": made from the weights by `Block.prepare`, the same for every text.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    role: str
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True)
+class BlockPass:
+    """One block in one program: where it stands, and what it may use.
+
+    `length`: tokens of a sequence.  `reach` (t, 3) and `rotations`: for blocks that attend (see engine.graph.kernels).
+    `state`: the block's own while decoding, None in training.  `rows`: while decoding, how many of the last rows are
+    wanted (None: all).
+    """
+
+    tape: Tape
+    network: Network
+    prefix: str
+    layer: int
+    length: int
+    reach: Tensor | None = None
+    rotations: Tensor | None = None
+    state: Mapping[str, View] | None = None
+    rows: int | None = None
+
+    @property
+    def decoding(self) -> bool:
+        return self.state is not None
+
+    def parameter(self, name: str) -> Parameter | None:
+        return self.network.parameters.get(self.prefix + name)
+
+    def projection(self, name: str, alpha: float = 1.0) -> Projection:
+        """`name`.weight with its bias, its adapter and its packed copy, where there are any."""
+        return self.network.projection(self.prefix + name, alpha)
+
+    @property
+    def dead(self) -> View | None:
+        """Where the number of dead channels goes, in a step with insight."""
+        return self.tape.layer_statistics(self.layer, LayerStatistics.DEAD)
+
+
+class Block:
+    """A residual block: x (t, m) in, x + something out."""
+
+    def parameters(self) -> tuple[ParameterSpec, ...]:
+        """In the order of the Hugging Face checkpoint."""
+        raise TypeError(f"{type(self).__name__} states no parameters")
+
+    def states(self) -> tuple[StateSpec, ...]:
+        """What it keeps while decoding; nothing, where a token does not depend on those before it."""
+        return ()
+
+    @property
+    def attends(self) -> bool:
+        """Whether it needs `reach`."""
+        return False
+
+    def prepare(self, at: BlockPass) -> None:
+        """Emit what depends on the weights only; called whenever they have changed."""
+
+    def forward(self, at: BlockPass, x: Tensor) -> Tensor:
+        raise TypeError(f"{type(self).__name__} has no forward pass")
