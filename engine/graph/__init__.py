@@ -11,5 +11,6 @@ take.
     kernels      the contract: names, operands and numbers of all that a device must be able to do
     tensor       tensors without numbers, programs          parameters   parameters, and the parts that are trained
     operations   what a model is made of: forward kernels, and the backward that each records
+    dense        the same for attention and the gated MLP   projections  matrices, packed or not, with their adapters
     tape         reverse-mode differentiation               plan         where every tensor lives
 """

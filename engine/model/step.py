@@ -19,7 +19,7 @@ from engine.graph import operations as op
 from engine.graph.kernels import LayerStatistics, Scalars, Statistics
 from engine.graph.parameters import IndexedRows
 from engine.graph.tape import Tape
-from engine.graph.tensor import Program
+from engine.graph.tensor import READ_BACK, Program
 from engine.model.architectures.architecture import Architecture
 from engine.model.network import Network
 from engine.model.trained import TrainedSet

@@ -56,7 +56,7 @@ UNUSED_HERE = frozenset(
 
 @dataclass(frozen=True)
 class DenseConfig(Architecture):
-    """Sizes and switches.  `attention_scale` 0: by the width of a head; `rope_theta` 0: no positions."""
+    """Sizes and switches.  `attention_multiplier` 0: by the width of a head; `rope_theta` 0: no positions."""
 
     model_type: str
     hidden_size: int
