@@ -16,8 +16,8 @@ import numpy as np
 
 from engine.atomic_file import replace_file, replacing
 from engine.errors import CheckpointError, CodecoilError
-from engine.model.architectures import config_from
 from engine.model.architectures.architecture import Architecture
+from engine.model.architectures.reading import config_from
 from engine.model.config import stays_float32
 from engine.safe_reading import DAMAGED, read_json
 from engine.tensor_file import TensorFile, TensorSource, as_float32, new_file, not_finite
@@ -47,7 +47,7 @@ def read_config_file(path: Path) -> Architecture:
 
 
 def config_from_keys(keys: dict[str, Any], where: str) -> Architecture:
-    """`architectures.config_from` for keys of unknown origin, with limits on every size; `where` names the file."""
+    """`config_from` for keys of unknown origin, with limits on every size; `where` names the file."""
     try:
         config = config_from(keys)
     except CodecoilError as error:

@@ -19,8 +19,8 @@ from engine.graph.parameters import Parameter
 from engine.graph.tape import Tape
 from engine.graph.tensor import ALIGNMENT, READ_BACK, Kind, Program, Slab, Tensor
 from engine.model import files
-from engine.model.architectures import config_from
 from engine.model.architectures.architecture import Architecture
+from engine.model.architectures.reading import config_from
 from engine.model.blueprint import Blueprint, estimate_training
 from engine.model.initialise import initial_adapter, initial_parameters
 from engine.model.modes import ADAPTER_MODES
