@@ -8,7 +8,7 @@ be met (message and remedy on standard error), 3 a run failed and can be resumed
     scan                which files of a folder would be learned
     train               adapt a model, with train_options and train_report (text, or JSON lines)
     complete            complete a text                    score         did training help?
-    checkpoints         manage checkpoints, with checkpoint_words, checkpoint_merge and checkpoint_precisions
+    checkpoints         manage checkpoints, with checkpoint_words and checkpoint_measuring
     base                larger base models                 model_choice  which model a command means
     chosen_device       opened with the memory ceiling of the settings
     held_out            losses, for commands that compare

@@ -9,11 +9,12 @@ from typing import Any
 from app.values.words import nbytes
 
 LOSS = "held_out_loss"
+KIND = {"whole": "full model", "delta": "delta"}
 MOST_TENSORS = 10  # that a comparison shows; the JSON has them all
 
 
 def plain(text: str) -> str:
-    """Text that a terminal can show: what is not printable is spelled out, so that nothing can steer the terminal."""
+    """Text that is safe to print: unprintable characters are escaped, so that none can control the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -23,7 +24,7 @@ def as_json(manifest) -> dict[str, Any]:
 
 
 def finite(value: Any) -> Any:
-    """The same with None for what is no number of JSON."""
+    """The same value with None for NaN and infinity, which JSON does not have."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -41,29 +42,29 @@ def listing(found: list, unreadable: list, use) -> list[str]:
     if lines:
         lines.insert(0, f"{'id':<8}  {'created':<16}  {'mode':<10}  {'held out':>8}  {'size':>9}    name")
     elif not unreadable:
-        lines.append("No checkpoint yet: `codecoil train FOLDER` makes one.")
+        lines.append("No checkpoints yet. `codecoil train FOLDER` creates one.")
     for one in unreadable:
-        what = "of a newer version" if one.newer else "cannot be read"
+        what = "made by a newer version" if one.newer else "unreadable"
         lines.append(f"{plain(one.id)[:8]:<8}  {what}: {plain(one.reason)}")
     lines.append(
         f"{len(found)} checkpoint{'s' * (len(found) != 1)}, {nbytes(use.checkpoints)};"
-        f" trash {nbytes(use.trash)}; free {nbytes(use.free)}."
+        f" trash {nbytes(use.trash)}; {nbytes(use.free)} free."
     )
     return lines
 
 
-def details(manifest, dependants: list, folder: str) -> list[str]:
-    """All that is known of one."""
+def details(manifest, dependants: list, runs: list[str], folder: str) -> list[str]:
+    """Everything about one checkpoint."""
     rows = [
         ("id", manifest.id),
         ("created", manifest.created),
-        ("kind", f"{manifest.kind}, {manifest.mode}, {manifest.precision}"),
+        ("kind", f"{KIND[manifest.kind]}, {manifest.mode}, {manifest.precision}"),
         ("size", f"{nbytes(manifest.nbytes)} in {len(manifest.files)} files"),
         ("run", manifest.run),
         ("step", str(manifest.step or "")),
         ("base", f"{manifest.base.id} (weights {manifest.base.sha256[:12]}…)" if manifest.base else ""),
         ("parents", ", ".join(manifest.parents)),
-        ("needed by", ", ".join(one.name for one in dependants)),
+        ("needed by", ", ".join([*(one.name for one in dependants), *(f"unfinished run {run}" for run in runs)])),
         ("tags", ", ".join(manifest.tags)),
         ("pinned", "yes" if manifest.pinned else ""),
         ("folder", folder),
@@ -83,7 +84,7 @@ def comparison_lines(found) -> list[str]:
     moved.sort(key=lambda tensor: -tensor.drift.relative_l2)
     lines += [_drift(tensor.name.removeprefix("backbone."), tensor.drift) for tensor in moved[:MOST_TENSORS]]
     if len(moved) > MOST_TENSORS:
-        lines.append(f"and {len(moved) - MOST_TENSORS} more tensors that differ (--json lists all)")
+        lines.append(f"and {len(moved) - MOST_TENSORS} more tensors that differ (--json lists them all)")
     for what, differences in (("option", found.options), ("metric", found.metrics)):
         lines += [
             f"{what} {plain(one.name)}: {plain(str(one.first))} | {plain(str(one.second))}" for one in differences
@@ -97,11 +98,11 @@ def merge_lines(child, blend, losses: dict[str, float | None], measured: bool, s
     weights = sorted({round(weight, 4) for weight in (*blend.layers, blend.outside)})
     share = f"{weights[0]:g}" if len(weights) == 1 else f"{weights[0]:g} to {weights[-1]:g} by layer"
     lines = [
-        f"held-out loss: first {shown['first']}, second {shown['second']}, child {shown['child']}",
+        f"held-out loss: first {shown['first']}, second {shown['second']}, merged {shown['child']}",
         f"share of the second: {share}",
     ]
     if not measured:
-        lines.append("The child was not measured: name a folder of source code with --repository to do that.")
+        lines.append("The result was not measured; name a folder of source code with --repository to measure it.")
     return [*lines, saved if child is None else f"{saved}: {child.id[:8]}  {plain(child.name)}"]
 
 
@@ -114,6 +115,17 @@ def trash_lines(items: list, size: int, freed: int | None) -> list[str]:
     lines = [] if freed is None else [f"Freed {nbytes(freed)}."]
     lines += [f"{one.id[:8]}  deleted {one.deleted[:16].replace('T', ' ')}  {plain(one.name)}" for one in items]
     return [*lines, f"{len(items)} in the trash, {nbytes(size)}."]
+
+
+def precision_lines(rows: list[dict[str, Any]]) -> list[str]:
+    """Size, error and loss in each precision, as a table."""
+    lines = [f"{'precision':<12}{'size':>12}{'largest error':>16}{'held-out loss':>16}"]
+    for row in rows:
+        error = "" if row["largest_error"] is None else f"{row['largest_error']:.2e}"
+        loss = "not measured" if row["held_out_loss"] is None else f"{row['held_out_loss']:.4f}"
+        note = row["problem"] or ("experimental" if row["experimental"] else "")
+        lines.append(f"{row['precision']:<12}{nbytes(row['nbytes']):>12}{error:>16}{loss:>16}  {note}".rstrip())
+    return lines
 
 
 def _loss(manifest) -> str:

@@ -1,7 +1,6 @@
 """`codecoil checkpoints`: everything that can be done with checkpoints, for people or, with --json, for programs.
 
-Every command may be repeated: what is done already is said, not done twice. ID is an id, the beginning of one, or a
-name.
+Every command can be repeated safely: what has been done already is reported, not done twice.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any
 
 from app.command_line import FAILED
 from app.command_line.checkpoint_words import (
+    LOSS,
     as_json,
     comparison_lines,
     details,
@@ -21,6 +21,7 @@ from app.command_line.checkpoint_words import (
     finite,
     listing,
     plain,
+    precision_lines,
     trash_lines,
 )
 from app.data.data_folder import data_folder
@@ -32,66 +33,78 @@ FORMATS = ("hf", "gguf", "coil", "adapter")
 
 def add_parser(commands) -> None:
     """The command and its verbs."""
-    parser = commands.add_parser("checkpoints", help="list, check, compare, merge, export and import checkpoints")
+    parser = commands.add_parser(
+        "checkpoints", help="list, verify, compare, merge, convert, export and import checkpoints"
+    )
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
 
     def verb(name: str, words: str, *positional: tuple[str, str]) -> argparse.ArgumentParser:
         own = verbs.add_parser(name, help=words)
         for argument, help in positional:
             own.add_argument(argument, metavar=argument.upper(), help=help)
-        own.add_argument("--json", action="store_true", help="as JSON")
-        own.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
+        own.add_argument("--json", action="store_true", help="print JSON")
+        own.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="data folder")
         own.set_defaults(handler="app.command_line.checkpoints", verb=name)
         return own
 
-    which = ("id", "id, beginning of an id, or name")
-    verb("list", "all checkpoints, newest first").add_argument("--run", metavar="RUN", help="only those of a run")
-    show = verb("show", "all that is known of one", which)
-    show.add_argument("--precisions", action="store_true", help="also size and error in every precision")
-    show.add_argument("--repository", metavar="PATH", help="with --precisions: measure the held-out loss there")
+    which = ("id", "id, start of an id, or name")
+    verb("list", "list all checkpoints, newest first").add_argument("--run", metavar="RUN", help="only this run's")
+    show = verb("show", "show everything about a checkpoint", which)
+    show.add_argument("--precisions", action="store_true", help="also show size and error in every precision")
+    show.add_argument("--repository", metavar="PATH", help="with --precisions: measure held-out loss on this folder")
     check = verb("verify", "check every hash, name, shape and number")
-    check.add_argument("ids", metavar="ID", nargs="*", help="without one: all")
-    verb("compare", "how far two are apart", ("first", which[1]), ("second", which[1]))
-    _add_merge(verb("merge", "blend two of one base", ("first", which[1]), ("second", which[1])))
-    export = verb("export", "write one in a format that others read", which, ("out", "file or folder to write"))
+    check.add_argument("ids", metavar="ID", nargs="*", help="which to check (default: all)")
+    verb("compare", "measure how far two checkpoints are apart", ("first", which[1]), ("second", which[1]))
+    _add_merge(verb("merge", "blend two checkpoints of one base", ("first", which[1]), ("second", which[1])))
+    convert = verb("convert", "make a copy that needs no base, in any precision", which)
+    convert.add_argument(
+        "--precision",
+        metavar="P",
+        default="float32",
+        help="any that `show --precisions` lists, down to 1.5 bits (default: float32)",
+    )
+    convert.add_argument("--name", metavar="NAME", help="name of the copy")
+    convert.add_argument("--repository", metavar="PATH", help="measure the copy's held-out loss on this folder")
+    convert.add_argument("--device", default="auto", metavar="NAME", help="device to measure on (default: auto)")
+    export = verb("export", "write a checkpoint in a format that other programs read", which)
+    export.add_argument("out", metavar="OUT", help="file or folder to write")
     export.add_argument("--format", choices=FORMATS, required=True)
     export.add_argument("--precision", metavar="P", help="hf: float32, bfloat16, float16; gguf: f32, f16, q8_0, q4_0")
-    export.add_argument("--whole", action="store_true", help="coil: a delta together with its base")
-    bring = verb("import", "take in a Hugging Face folder, a .coil or an MBJS file", ("path", "file or folder"))
-    bring.add_argument("--name", metavar="NAME", help="what to call it")
-    bring.add_argument("--tokenizer", metavar="PATH", help="tokenizer.json of a model that came without")
-    verb("whole", "copy one that stands on a base, so that it needs none", which).add_argument("--name", metavar="NAME")
-    verb("rename", "give one another name", which, ("name", "the new name"))
-    note = verb("note", "write a note to one, and tags", which, ("text", "the note"))
-    note.add_argument("--tag", action="append", metavar="TAG", help="replace its tags; may be repeated")
-    verb("pin", "keep one, whatever the rule of retention says", which).add_argument("--off", action="store_true")
-    delete = verb("delete", "move one to the trash", which)
-    delete.add_argument("--force", action="store_true", help="even if others depend on it")
-    trash = verb("trash", "what is in the trash")
-    trash.add_argument("--empty", action="store_true", help="delete it for good")
-    trash.add_argument("--force", action="store_true", help="even what others depend on")
-    verb("restore", "take one back from the trash", which)
-    gc = verb("gc", "remove what killed writers left, and with --newest what the rule does not keep")
-    gc.add_argument("--newest", type=int, metavar="N", help="of every run, keep the newest N, the best and the pinned")
+    export.add_argument("--full", action="store_true", help="coil: include the base of a delta")
+    bring = verb("import", "import a Hugging Face folder, a .coil file or an MBJS file", ("path", "file or folder"))
+    bring.add_argument("--name", metavar="NAME", help="name of the checkpoint")
+    bring.add_argument("--tokenizer", metavar="PATH", help="tokenizer.json, if the model comes without one")
+    verb("rename", "rename a checkpoint", which, ("name", "the new name"))
+    note = verb("note", "set a checkpoint's note, and its tags", which, ("text", "the note"))
+    note.add_argument("--tag", action="append", metavar="TAG", help="replaces all tags; may be repeated")
+    pin = verb("pin", "keep a checkpoint regardless of retention", which)
+    pin.add_argument("--off", action="store_true", help="unpin it")
+    delete = verb("delete", "move a checkpoint to the trash", which)
+    delete.add_argument("--force", action="store_true", help="even if other checkpoints or unfinished runs need it")
+    trash = verb("trash", "list the trash")
+    trash.add_argument("--empty", action="store_true", help="delete its contents permanently")
+    trash.add_argument("--force", action="store_true", help="even what is still needed")
+    verb("restore", "restore a checkpoint from the trash", which)
+    gc = verb("gc", "remove leftovers of interrupted writes and, with --newest, old checkpoints")
+    gc.add_argument("--newest", type=int, metavar="N", help="of every run keep the newest N, the best and the pinned")
     gc.add_argument("--best", type=int, metavar="N", default=1, help="how many of the best to keep (default: 1)")
     gc.add_argument("--run", metavar="RUN", help="only this run")
-    gc.add_argument("--dry-run", action="store_true", help="only say what would go")
+    gc.add_argument("--dry-run", action="store_true", help="only show what would be moved to the trash")
 
 
 def _add_merge(merge: argparse.ArgumentParser) -> None:
     merge.add_argument(
-        "--weight", metavar="W", default="0.5", help='the second\'s share, 0 to 1, or "loss" (default: 0.5)'
+        "--weight", metavar="W", default="0.5", help='share of the second, 0 to 1, or "loss" (default: 0.5)'
     )
-    merge.add_argument("--search", type=int, metavar="N", help="try N blends by layer and keep the best")
-    merge.add_argument("--seed", type=int, default=0, help="of the search (default: 0)")
-    merge.add_argument("--out-name", metavar="NAME", help="what to call the child")
-    merge.add_argument("--repository", metavar="PATH", help="measure the losses on what is held out of this folder")
-    merge.add_argument("--device", default="auto", metavar="NAME", help="to measure on (default: auto)")
-    merge.add_argument("--dry-run", action="store_true", help="measure, and save nothing")
+    merge.add_argument("--search", type=int, metavar="N", help="try N per-layer blends and keep the best")
+    merge.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
+    merge.add_argument("--out-name", metavar="NAME", help="name of the merged checkpoint")
+    merge.add_argument("--repository", metavar="PATH", help="measure held-out loss on this folder")
+    merge.add_argument("--device", default="auto", metavar="NAME", help="device to measure on (default: auto)")
+    merge.add_argument("--dry-run", action="store_true", help="measure without saving")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what the verb says."""
     from engine.checkpoints.store.store import CheckpointStore
 
     store = CheckpointStore(data_folder() / STORE)
@@ -124,11 +137,12 @@ def _show(store, arguments: argparse.Namespace) -> int:
         **as_json(manifest),
         "folder": str(store.folder_of(manifest.id)),
         "dependants": [one.id for one in dependants],
+        "needed_by_runs": store.runs_on(manifest.id),
         "config": store.config(manifest.id).to_hugging_face(),
     }
-    lines = details(manifest, dependants, content["folder"])
+    lines = details(manifest, dependants, store.runs_on(manifest.id), content["folder"])
     if arguments.precisions:
-        from app.command_line.checkpoint_precisions import precision_lines, precision_rows  # loads NumPy
+        from app.command_line.checkpoint_measuring import precision_rows
 
         content["precisions"] = precision_rows(store, manifest.id, arguments.repository)
         lines = [*lines, "", *precision_lines(content["precisions"])]
@@ -152,10 +166,10 @@ def _verify(store, arguments: argparse.Namespace) -> int:
     }
     lines = []
     for one in wanted:
-        lines.append(f"{one.id[:8]}  {one.name}: {'NOT whole' if findings[one.id] else 'whole'}")
+        lines.append(f"{one.id[:8]}  {one.name}: {'DAMAGED' if findings[one.id] else 'intact'}")
         lines += [f"    {plain(f'{found.file}: {found.words}'.removeprefix(': '))}" for found in findings[one.id]]
-    lines += [f"{plain(one.id)}: cannot be read: {plain(one.reason)}" for one in broken]
-    _print(arguments, content, lines or ["There is nothing to check."])
+    lines += [f"{plain(one.id)}: unreadable: {plain(one.reason)}" for one in broken]
+    _print(arguments, content, lines or ["There are no checkpoints."])
     return FAILED if broken or any(findings.values()) else 0
 
 
@@ -182,7 +196,7 @@ def _compare(store, arguments: argparse.Namespace) -> int:
 
 
 def _merge(store, arguments: argparse.Namespace) -> int:
-    from app.command_line.checkpoint_merge import merge_checkpoints
+    from app.command_line.checkpoint_measuring import merge_checkpoints
 
     return _print(arguments, *merge_checkpoints(store, arguments))
 
@@ -191,7 +205,7 @@ def _export(store, arguments: argparse.Namespace) -> int:
     from engine.checkpoints.formats.exporting import export_checkpoint
 
     out = Path(arguments.out).expanduser().absolute()
-    done = export_checkpoint(store, arguments.id, arguments.format, out, arguments.precision, arguments.whole)
+    done = export_checkpoint(store, arguments.id, arguments.format, out, arguments.precision, arguments.full)
     content = {
         "path": str(done.path),
         "format": done.format,
@@ -208,31 +222,31 @@ def _import(store, arguments: argparse.Namespace) -> int:
     known = {one.id for one in store.list()}
     path, tokenizer = Path(arguments.path).expanduser(), arguments.tokenizer
     manifest = import_checkpoint(store, path, arguments.name, Path(tokenizer) if tokenizer else None)
-    words = "Was imported before" if manifest.id in known else "Imported"
+    words = "Already imported" if manifest.id in known else "Imported"
     notes = [f"  {plain(line)}" for line in manifest.note.splitlines()]
     lines = [f"{words}: {manifest.id[:8]}  {manifest.name}, {nbytes(manifest.nbytes)}.", *notes]
     return _print(arguments, {**as_json(manifest), "new": manifest.id not in known}, lines)
 
 
-def _whole(store, arguments: argparse.Namespace) -> int:
-    source, found = store.get(arguments.id), store.list()
-    # No run leaves a whole checkpoint in the mode of a delta: one such with this parent is the copy of an earlier call.
-    sign = ("whole", source.mode, (source.id,))
-    copies = [one for one in found if (one.kind, one.mode, one.parents) == sign and source.kind != "whole"]
-    manifest = copies[0] if copies else store.materialise(source.id, arguments.name)
-    new = manifest not in found
-    words = f"{'needs' if new else 'needed'} no base{'' if new else ' before'}, {nbytes(manifest.nbytes)}."
-    return _print(arguments, {**as_json(manifest), "new": new}, [f"{manifest.id[:8]}  {manifest.name} {words}"])
+def _convert(store, arguments: argparse.Namespace) -> int:
+    from app.command_line.checkpoint_measuring import convert_checkpoint
+
+    known = {one.id for one in store.list()}
+    manifest = convert_checkpoint(store, arguments)
+    new = manifest.id not in known
+    loss = f", held-out loss {manifest.metrics[LOSS]:.4f}" if LOSS in manifest.metrics else ""
+    words = f"{manifest.id[:8]}  {manifest.name}: {manifest.precision}, {nbytes(manifest.nbytes)}{loss}."
+    return _print(arguments, {**as_json(manifest), "new": new}, [f"{'Saved' if new else 'Already there'}: {words}"])
 
 
 def _rename(store, arguments: argparse.Namespace) -> int:
     manifest = store.rename(arguments.id, arguments.name)
-    return _print(arguments, as_json(manifest), [f"{manifest.id[:8]} is called {manifest.name}."])
+    return _print(arguments, as_json(manifest), [f"{manifest.id[:8]} is now called {manifest.name}."])
 
 
 def _note(store, arguments: argparse.Namespace) -> int:
     manifest = store.annotate(arguments.id, note=arguments.text, tags=arguments.tag)
-    return _print(arguments, as_json(manifest), [f"{manifest.name}: noted."])
+    return _print(arguments, as_json(manifest), [f"{manifest.name}: note saved."])
 
 
 def _pin(store, arguments: argparse.Namespace) -> int:
@@ -244,12 +258,12 @@ def _delete(store, arguments: argparse.Namespace) -> int:
     from engine.errors import CheckpointError
 
     try:
-        gone, words = store.delete(arguments.id, arguments.force), "is in the trash"
+        gone, words = store.delete(arguments.id, arguments.force), "was moved to the trash"
     except CheckpointError:
         gone = _in_trash(store, arguments.id)
         if gone is None:
             raise
-        words = "is in the trash already"
+        words = "is already in the trash"
     content = {"id": gone.id, "name": gone.name, "key": gone.key, "deleted": gone.deleted}
     return _print(arguments, content, [f"{plain(gone.name)} {words}."])
 
@@ -275,7 +289,7 @@ def _restore(store, arguments: argparse.Namespace) -> int:
     from engine.errors import CheckpointError
 
     try:
-        manifest, words = store.restore(arguments.id), "is back"
+        manifest, words = store.restore(arguments.id), "was restored"
     except CheckpointError:
         here = {word: one for one in store.list() for word in (one.id, one.name)}
         if arguments.id not in here or any(arguments.id in (one.id, one.name) for one in store.trash()):
@@ -309,7 +323,7 @@ VERBS = {
     "merge": _merge,
     "export": _export,
     "import": _import,
-    "whole": _whole,
+    "convert": _convert,
     "rename": _rename,
     "note": _note,
     "pin": _pin,

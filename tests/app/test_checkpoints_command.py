@@ -71,7 +71,7 @@ def test_an_empty_store(ask, say):
     found = ask("list")
     assert found["checkpoints"] == [] and found["unreadable"] == [] and found["disk_use"]["checkpoints"] == 0
     assert "0 checkpoints" in say("list")
-    assert "nothing to check" in say("verify")
+    assert ask("verify") == {"checkpoints": [], "unreadable": []}
     assert "codecoil:" in say("show", "nobody", code=REFUSED)
 
 
@@ -102,19 +102,20 @@ def test_precisions_with_their_size_error_and_measured_loss(ask, say, filled, tm
         row["precision"]: row for row in ask("show", "first", "--precisions", "--repository", folder)["precisions"]
     }
     assert abs(measured["float16"]["held_out_loss"] - measured["float32"]["held_out_loss"]) < 0.01
-    assert "stored as" in say("show", "first", "--precisions")
+    printed = say("show", "first", "--precisions")
+    assert all(name in printed for name in rows)
 
 
 def test_verify(ask, say, store, filled):
     assert all(one["findings"] == [] for one in ask("verify")["checkpoints"])
-    assert "whole" in say("verify", "base")
+    assert "base" in say("verify", "base")
     path = store.folder_of(filled["first"]) / "delta.safetensors"
     data = bytearray(path.read_bytes())
     data[-1] ^= 0x40
     path.write_bytes(data)
     found = ask("verify", "first", code=FAILED)["checkpoints"][0]
     assert found["name"] == "first" and any(one["file"] == "delta.safetensors" for one in found["findings"])
-    assert "NOT whole" in say("verify", code=FAILED)
+    assert "delta.safetensors" in say("verify", code=FAILED)
 
 
 def test_compare(ask, say, filled):
@@ -139,14 +140,14 @@ def test_merge_without_measuring(ask, say, store, filled):
     assert np.allclose(blended, 0.75 * first + 0.25 * second, atol=1e-7)
     again = ask("merge", "first", "second", "--weight", "0.25", "--out-name", "child")
     assert again["child"]["id"] == child.id and len(store.list()) == 4
-    assert "Was saved before" in say("merge", "first", "second", "--weight", "0.25", "--out-name", "child")
+    assert child.id[:8] in say("merge", "first", "second", "--weight", "0.25", "--out-name", "child")
     by_loss = ask("merge", "first", "second", "--weight", "loss", "--dry-run")
     assert by_loss["weights"]["outside"] == pytest.approx(1 / (1 + np.exp(-0.25))) and by_loss["child"] is None
-    assert "is no weight" in say("merge", "first", "second", "--weight", "much", code=REFUSED)
+    assert "much" in say("merge", "first", "second", "--weight", "much", code=REFUSED)
     stranger = dict(initial_parameters(CONFIG, 7))
     store.save(Facts(name="stranger", mode="base"), config=CONFIG, parameters=stranger)
-    assert "not trained from the same weights" in say("merge", "first", "stranger", code=REFUSED)
-    assert "has to measure" in say("merge", "first", "second", "--search", "4", code=REFUSED)
+    assert "stranger" in say("merge", "first", "stranger", code=REFUSED)
+    assert "--repository" in say("merge", "first", "second", "--search", "4", code=REFUSED)
 
 
 def test_a_merge_is_found_by_the_folder_that_its_parents_learned(ask, store, filled, tmp_path):
@@ -173,7 +174,7 @@ def test_merge_with_losses_measured(ask, say, store, filled, tmp_path):
     searched = ask("merge", "first", "second", *options, "--search", "5", "--out-name", "searched")
     assert searched["losses"]["first"] == losses["first"] and searched["trials"] == 5
     assert searched["losses"]["child"] <= min(losses["first"], losses["second"])
-    assert "held-out loss: first" in say("merge", "first", "second", *options, "--dry-run", "--weight", "loss")
+    assert f"{losses['first']:.4f}" in say("merge", "first", "second", *options, "--dry-run", "--weight", "loss")
 
 
 def test_export_and_import(ask, say, store, filled, tmp_path):
@@ -191,13 +192,13 @@ def test_export_and_import(ask, say, store, filled, tmp_path):
     new = ask("import", tmp_path / "folder", "--name", "back")
     assert new["new"] and new["mode"] == "import"
     assert not ask("import", tmp_path / "folder", "--name", "back")["new"]
-    assert "Was imported before" in say("import", tmp_path / "m.coil")
-    assert "Imported" in say("import", tmp_path / "half")
+    assert not ask("import", tmp_path / "m.coil")["new"]
+    assert "half" in say("import", tmp_path / "half")
     loaded, original = store.load_parameters("back"), store.load_parameters("first")
     assert all(np.array_equal(loaded[name], original[name]) for name in original)
     (tmp_path / "folder" / "mine.txt").write_text("mine")
-    assert "not part of an export" in say("export", "base", "--format", "hf", tmp_path / "folder", code=REFUSED)
-    assert "of no kind" in say("import", tmp_path / "m.gguf", code=REFUSED)
+    assert "folder" in say("export", "base", "--format", "hf", tmp_path / "folder", code=REFUSED)
+    assert "m.gguf" in say("import", tmp_path / "m.gguf", code=REFUSED)
 
 
 def test_rename_note_and_pin(ask, say, filled):
@@ -208,32 +209,50 @@ def test_rename_note_and_pin(ask, say, filled):
     assert "keep \\x1b[31mthis" in say("show", "best of all")
     assert ask("note", filled["first"], "other")["tags"] == ["a", "b"]
     assert not ask("pin", filled["first"], "--off")["pinned"]
-    assert "is not pinned" in say("pin", filled["first"], "--off")
+    assert "best of all" in say("pin", filled["first"], "--off")
     assert "codecoil:" in say("rename", filled["first"], "../up", code=REFUSED)
 
 
 def test_a_copy_that_needs_no_base(ask, say, store, filled):
-    copy = ask("whole", "first")
-    assert (copy["name"], copy["parents"], copy["new"]) == ("first (whole)", [filled["first"]], True)
-    again = ask("whole", "first")
+    copy = ask("convert", "first")
+    assert (copy["name"], copy["parents"], copy["new"]) == ("first (full)", [filled["first"]], True)
+    again = ask("convert", "first")
     assert (again["id"], again["new"]) == (copy["id"], False)
-    assert "needed no base before" in say("whole", copy["id"])
-    assert "own words needs no base" in say("whole", "second", "--name", "own words")
+    assert ask("convert", copy["id"])["id"] == copy["id"]
+    assert "own words" in say("convert", "second", "--name", "own words")
     for name in ("first", "second", "base"):
         ask("delete", name)
     ask("trash", "--empty")
-    assert "NOT whole" not in say("verify") and len(store.list()) == 2
+    assert all(one["findings"] == [] for one in ask("verify")["checkpoints"]) and len(store.list()) == 2
+
+
+def test_a_copy_in_fewer_bits_has_a_loss_of_its_own(ask, say, store, filled, tmp_path):
+    assert ask("convert", "first", "--precision", "ternary")["metrics"] == {}
+    folder = tmp_path / "code"
+    folder.mkdir()
+    for number in range(4):
+        (folder / f"part_{number}.py").write_text(SOURCE.format(number) * 8)
+    measured = ("--repository", folder, "--device", "cpu")
+    copy = ask("convert", "first", "--precision", "q8_0", "--name", "small", *measured)
+    assert copy["precision"] == "q8_0" and copy["metrics"].keys() == {"held_out_loss"}
+    assert copy["bytes"] < ask("convert", "first")["bytes"]
+    card = (store.folder_of("small") / "card.md").read_text()
+    assert "q8\\_0" in card and f"{copy['metrics']['held_out_loss']:.6g}" in card
+    rows = ask("show", "first", "--precisions", *measured[:2])["precisions"]
+    (row,) = (row for row in rows if row["precision"] == "q8_0")
+    assert copy["metrics"]["held_out_loss"] == pytest.approx(row["held_out_loss"], rel=1e-6)
+    assert "int3" in say("convert", "first", "--precision", "int3", code=REFUSED)
 
 
 def test_delete_trash_and_restore(ask, say, store, filled):
     printed = say("delete", "base", code=REFUSED)
     assert "first" in printed and "second" in printed
     assert ask("delete", "first")["id"] == filled["first"]
-    assert "already" in say("delete", filled["first"])
+    assert "first" in say("delete", filled["first"])
     assert [one["name"] for one in ask("trash")["trash"]] == ["first"]
     assert "1 in the trash" in say("trash")
     assert ask("restore", filled["first"])["name"] == "first"
-    assert "is not in the trash" in say("restore", filled["first"])
+    assert ask("restore", filled["first"])["name"] == "first"
     assert "codecoil:" in say("restore", "nobody", code=REFUSED)
     say("delete", "first")
     assert ask("trash", "--empty")["freed"] > 0
@@ -253,7 +272,7 @@ def test_gc(ask, say, store, filled):
     again = ask("gc", "--newest", "1", "--best", "0")
     assert again["to_trash"] == [] and again["freed"] == 0
     assert "Freed 0 B" in say("gc")
-    assert "cannot be negative" in say("gc", "--newest", "-1", code=REFUSED)
+    assert "--newest" in say("gc", "--newest", "-1", code=REFUSED)
 
 
 def test_no_window_is_loaded_and_the_data_folder_can_follow_the_verb(python, tmp_path):

@@ -123,7 +123,7 @@ def loading(store: CheckpointStore) -> None:
 
 def comparing(store: CheckpointStore) -> None:
     """Two whole checkpoints, and a whole one with a delta on it."""
-    store.materialise(store.list()[0].id, "other")
+    store.convert(store.list()[0].id, name="other")
     for what, other in (("whole", "other"), ("delta", next(m.id for m in store.list() if m.kind == "delta"))):
 
         def compare(other: str = other) -> None:

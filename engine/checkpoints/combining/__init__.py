@@ -2,6 +2,6 @@
 
 compare, merge    how far two models are apart; a blend of their weights
 sides             one of the two, and whether they fit together
-packed_models     parameters in few bits               precision_table  what each precision costs
-number_formats    the precisions by name: scalar_formats, block_formats, group_formats
+number_formats    the table of precisions             packed_models    models in few bits that give float32 back
+precision_table   what each precision costs           spans            long arrays in pieces, on all cores
 """

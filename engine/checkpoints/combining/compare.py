@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from engine.checkpoints.combining.sides import Side, refuse_unlike
-from engine.checkpoints.store.spans import CORES
+from engine.checkpoints.combining.spans import CORES
 from engine.errors import CheckpointError
 from engine.tensor_file import as_float32
 

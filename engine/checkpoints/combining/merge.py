@@ -20,8 +20,8 @@ import numpy as np
 
 from engine.checkpoints.combining.compare import layer_and_kind
 from engine.checkpoints.combining.sides import Side, refuse_unlike
+from engine.checkpoints.combining.spans import by_rows
 from engine.checkpoints.store.manifest import BEST_METRIC, Facts, Manifest
-from engine.checkpoints.store.spans import by_rows
 from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig

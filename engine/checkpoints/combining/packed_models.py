@@ -25,7 +25,6 @@ from engine.checkpoints.combining.number_formats import (
     packed_bytes,
     precision_named,
     precision_of,
-    stays_float32,
 )
 from engine.errors import CheckpointError
 from engine.safe_reading import DAMAGED, parse_json
@@ -43,7 +42,6 @@ __all__ = [
     "packed_bytes",
     "precision_named",
     "precision_of",
-    "stays_float32",
     "unpack",
     "unpack_pieces",
 ]

@@ -127,6 +127,10 @@ class StoreReader:
         """The deltas that stand on this one, directly or through others, oldest first."""
         return self.survey().dependants(self.get(which))
 
+    def runs_on(self, which: str) -> list[str]:
+        """The unfinished runs that need this one."""
+        return sorted(self.survey().needed_by_runs.get(self.get(which).id, ()))
+
     def verify(self, which: str, report: Report | None = None) -> list[Finding]:
         """Everything that is wrong with a checkpoint and its bases; an empty list means that it is whole.
 

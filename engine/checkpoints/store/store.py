@@ -28,6 +28,7 @@ from engine.checkpoints.store.checking import Finding, history_lines
 from engine.checkpoints.store.contents import TRASH, WORK, Retention, Trashed, Unreadable, pick
 from engine.checkpoints.store.delta import Delta, check_part
 from engine.checkpoints.store.manifest import (
+    BEST_METRIC,
     CARD_FILE,
     CONFIG_FILE,
     DELTA_FILE,
@@ -169,19 +170,40 @@ class CheckpointStore(StoreReader):
         new = {"id": uuid.uuid4().hex, "name": name, "created": now(), "parents": (source.id,), "pinned": False}
         return self._copy(self.folder / source.id, dataclasses.replace(source, **new))
 
-    def materialise(self, which: str, name: str | None = None) -> Manifest:
-        """A whole checkpoint with the parameters of a delta on its base; what is whole already is given back."""
+    def convert(
+        self, which: str, precision: str = "float32", name: str | None = None, loss: float | None = None
+    ) -> Manifest:
+        """A copy that needs no base, in any precision; what is that already is given back, and so is an earlier copy.
+
+        `loss`: the held-out loss that was measured in this precision. Without it a copy in fewer bits has no scores,
+        because those of its source are not its own.
+        """
         source = self.get(which)
-        if source.kind == "whole":
+        if source.kind == "whole" and source.precision == precision:
             return source
+
+        def same(known: Manifest) -> bool:
+            sign = (known.kind, known.precision, known.parents, known.mode)
+            return sign == ("whole", precision, (source.id,), source.mode) and name in (None, known.name)
+
+        if (copy := next(filter(same, self.list()), None)) and loss in (None, copy.metrics.get(BEST_METRIC)):
+            return copy
         names = {field.name for field in dataclasses.fields(Facts)} - {"name", "parents", "pinned"}
         known = {key: getattr(source, key) for key in names}
-        facts = Facts(name=name or with_suffix(source.name, " (whole)"), parents=(source.id,), **known)
+        if precision != "float32":
+            known["metrics"] = {} if loss is None else {BEST_METRIC: loss}
+        suffix = " (full)" if precision == "float32" else f" ({precision})"
+        facts = Facts(name=name or with_suffix(source.name, suffix), parents=(source.id,), **known)
         tokenizer = self.tokenizer_path(source.id)
         with self.load_parameters(source.id) as parameters:
             history = self.history(source.id)
             return self.save(
-                facts, config=parameters.config, parameters=parameters, tokenizer=tokenizer, history=history
+                facts,
+                config=parameters.config,
+                parameters=parameters,
+                tokenizer=tokenizer,
+                precision=precision,
+                history=history,
             )
 
     def delete(self, which: str, force: bool = False) -> Trashed:
@@ -196,7 +218,7 @@ class CheckpointStore(StoreReader):
                 raise CheckpointError(
                     f"{manifest.name} is needed by {', '.join(lost[:5])}"
                     f"{f' and {len(lost) - 5} more' if len(lost) > 5 else ''}.",
-                    "Delete or finish those first, or make them independent (codecoil checkpoints full).",
+                    "Delete or finish those first, or make them independent (codecoil checkpoints convert).",
                 )
             return self._to_trash(id, manifest)
 

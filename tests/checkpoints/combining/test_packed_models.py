@@ -17,7 +17,6 @@ from engine.checkpoints.combining.packed_models import (
     pack_tensor,
     packed_bytes,
     precision_of,
-    stays_float32,
     unpack,
     unpack_pieces,
 )
@@ -60,7 +59,8 @@ def test_pieces_are_packed_and_unpacked_as_the_whole_is(wanted, tmp_path, monkey
 
 def test_what_stays_float32():
     shapes = ModelConfig(hidden_size=32, use_bias=True, tie_word_embeddings=False).parameter_shapes()
-    packed = {name.split(".layers.0.")[-1] for name, shape in shapes.items() if not stays_float32(name, shape)}
+    kept = {name for name, shape in shapes.items() if precision_of(name, shape, "int8") == "float32"}
+    packed = {name.split(".layers.0.")[-1] for name in shapes.keys() - kept}
     assert {name for name in packed if ".layers." not in name} == {
         "backbone.embeddings.weight",
         "lm_head.weight",
@@ -80,7 +80,7 @@ def test_a_model_in_a_file_gives_float32_back(wanted, tmp_path):
             assert found.dtype == np.float32
             assert found.shape == array.shape
             assert np.array_equal(found, model[name])
-            if stays_float32(name, array.shape) or wanted == "float32":
+            if precision_of(name, array.shape, wanted) == "float32":
                 assert found.tobytes() == array.tobytes()
             else:
                 length = np.linalg.norm(array)

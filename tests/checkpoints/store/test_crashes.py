@@ -36,7 +36,7 @@ CHANGES: dict[str, Callable[[CheckpointStore], object]] = {
     "rename": lambda s: s.rename("adapted", "renamed"),
     "annotate": lambda s: s.annotate("adapted", note="a note", tags=("x",), pinned=True),
     "duplicate": lambda s: s.duplicate("resumable", "new"),
-    "materialise": lambda s: s.materialise("adapted"),
+    "convert": lambda s: s.convert("adapted"),
     "delete": lambda s: s.delete("adapted"),
     "restore": lambda s: s.restore("old"),
     "empty_trash": lambda s: s.empty_trash(),

@@ -145,24 +145,24 @@ def test_a_delta_on_a_delta_is_resolved_through_both(store):
     assert store.tokenizer_path("second") == store.folder_of("base") / "tokenizer.json"
 
 
-def test_materialise_makes_a_delta_whole(store):
+def test_converting_makes_a_delta_a_full_model(store):
     save_base(store)
     delta = save_wsla(store, metrics={"held_out_loss": 1.5})
-    whole = store.materialise("adapted")
+    whole = store.convert("adapted")
     assert whole.kind == "whole" and whole.base is None and whole.parents == (delta.id,)
-    assert whole.metrics == {"held_out_loss": 1.5} and whole.name == "adapted (whole)"
+    assert whole.metrics == {"held_out_loss": 1.5} and whole.name == "adapted (full)"
     assert same(store.load_parameters(whole.id), wsla_change())
     assert store.history(whole.id) == HISTORY
-    assert store.materialise(whole.id) == whole
+    assert store.convert(whole.id) == whole
     store.delete("adapted")
     store.delete("base")
     assert store.verify(whole.id) == []
 
 
-def test_materialise_shortens_a_long_name(store):
+def test_convert_shortens_a_long_name(store):
     save_base(store)
     save_wsla(store, "名" * 80)
-    assert store.materialise("名" * 80).name.endswith("名 (whole)")
+    assert store.convert("名" * 80).name.endswith("名 (full)")
 
 
 def test_history_resume_and_card_come_back(store):
@@ -246,7 +246,7 @@ def test_what_cannot_be_saved_is_refused_before_anything_is_written(store):
         lambda: make_delta("lora", TINY, parameters()),
         lambda: make_delta("full", TINY, parameters()),
         lambda: make_delta("vocabulary", TINY, parameters()),
-        lambda: store.materialise("nobody"),
+        lambda: store.convert("nobody"),
         lambda: store.load_delta("base"),
     ]
     for number, attempt in enumerate(attempts):
