@@ -1,21 +1,39 @@
-"""One channel of the completion controller: the text that a model writes at a cursor, as far as it has come."""
+"""One channel of the completion controller: the text that a model writes at a cursor, so far."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.state.completion import CompletionController
 from app.values.completion import CompletionView
 from app.values.events import Failure
-from app.window.complete.suggester import CursorText
 
 NONE, ASKING, DONE, FAILED = "none", "asking", "done", "failed"
 
 
-class Channel(QObject):
-    """`changed` whenever the text, the state or whether it is stale is another."""
+@dataclass(frozen=True)
+class CursorText:
+    """A place to continue: what stands before and after it."""
 
-    changed = Signal()
+    prefix: str
+    suffix: str
+    path: str
+
+    @property
+    def line(self) -> str:
+        """The cursor's line up to the cursor."""
+        return self.prefix[self.prefix.rfind("\n") + 1 :]
+
+
+class Channel(QObject):
+    """One request at a time; a new one cancels the one before."""
+
+    changed = Signal()  # text, state, is_stale
+    piece_arrived = Signal(str)
+    answered = Signal(object)  # CompletionView
+    failed = Signal(object)  # Failure
 
     def __init__(self, completion: CompletionController, name: str, parent: QObject) -> None:
         super().__init__(parent)
@@ -31,11 +49,14 @@ class Channel(QObject):
         completion.completed.connect(self.on_completed)
         completion.failed.connect(self.on_failed)
 
-    def ask(self, here: CursorText, model: str = "") -> None:
-        """Ask for this cursor; `model`: another one than the channel's own.  What was written before is gone."""
+    def ask(self, here: CursorText, model: str = "", least_chance: float | None = None) -> None:
+        """Ask for this cursor; what was written before is gone.
+
+        `model`: another one than the channel's own.  `least_chance`: another one than that of the settings.
+        """
         self._drop()
         self.here, self.text, self.state, self.failure, self.is_stale = here, "", ASKING, None, False
-        self._ticket = self._completion.request(here.prefix, here.suffix, here.path, self.name, model)
+        self._ticket = self._completion.request(here.prefix, here.suffix, here.path, self.name, model, least_chance)
         self.changed.emit()
 
     def show(self, here: CursorText, text: str, done: bool) -> None:
@@ -46,7 +67,7 @@ class Channel(QObject):
         self.changed.emit()
 
     def leave(self) -> None:
-        """The cursor is elsewhere: what was written stays under its own line, and is no longer true."""
+        """The cursor has moved on: the text stays under its own line, and is stale."""
         self._drop()
         if self.state == ASKING:
             self.state = NONE
@@ -54,7 +75,7 @@ class Channel(QObject):
         self.changed.emit()
 
     def clear(self) -> None:
-        """Nothing is asked here."""
+        """Ask nothing, show nothing."""
         self._drop()
         self.here, self.text, self.state, self.is_stale, self.view, self.failure = None, "", NONE, False, None, None
         self.changed.emit()
@@ -64,6 +85,7 @@ class Channel(QObject):
         if ticket == self._ticket:
             self.text += text
             self.changed.emit()
+            self.piece_arrived.emit(text)
 
     @Slot(int, object)
     def on_completed(self, ticket: int, view: CompletionView) -> None:
@@ -71,6 +93,7 @@ class Channel(QObject):
             self._ticket = 0
             self.text, self.view, self.state, self.is_stale = view.text, view, DONE, False
             self.changed.emit()
+            self.answered.emit(view)
 
     @Slot(int, object)
     def on_failed(self, ticket: int, failure: Failure) -> None:
@@ -78,6 +101,7 @@ class Channel(QObject):
             self._ticket = 0
             self.text, self.failure, self.state, self.is_stale = "", failure, FAILED, False
             self.changed.emit()
+            self.failed.emit(failure)
 
     def _drop(self) -> None:
         ticket, self._ticket = self._ticket, 0

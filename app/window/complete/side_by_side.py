@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from app.state.application import Application
 from app.values.completion import IN_TRAINING, MODEL, MODEL_MEMORY, SECOND, SECOND_MEMORY, CompletionView, ModelChoice
 from app.window.complete.arrangement import UNRELATED, Arrangement, arrange, counterpart
-from app.window.complete.channel import ASKING, DONE, FAILED, NONE, Channel
+from app.window.complete.channel import ASKING, DONE, FAILED, NONE, Channel, CursorText
 from app.window.complete.differences import differing, first_difference
 from app.window.complete.side_pane import Answer, SidePane
-from app.window.complete.suggester import CursorText, Suggester
+from app.window.complete.suggester import Suggester
 from app.window.parts import GAP, set_tone
 
 NO_OTHER = ("", "No comparison")

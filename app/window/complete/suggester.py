@@ -6,7 +6,6 @@ key ─▶ pause (pace) ─▶ request ─▶ pieces ─▶ ghost ─▶ taken, 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -14,6 +13,7 @@ from app.state.completion import CompletionController
 from app.state.settings import Settings
 from app.values.completion import GHOST, CompletionView
 from app.values.events import Failure
+from app.window.complete.channel import Channel, CursorText
 from app.window.complete.editor import CodeEditor
 from app.window.complete.ghost import Ghost
 from app.window.complete.keys import ALL
@@ -26,20 +26,6 @@ IDLE, WAITING, ASKING, WRITING, SHOWN, NOTHING, DISMISSED, FAILED = (
     *("idle", "waiting", "asking", "writing", "shown"),
     *("nothing", "dismissed", "failed"),
 )
-
-
-@dataclass(frozen=True)
-class CursorText:
-    """A place to continue: what stands before and after it."""
-
-    prefix: str
-    suffix: str
-    path: str
-
-    @property
-    def line(self) -> str:
-        """The cursor's line up to the cursor."""
-        return self.prefix[self.prefix.rfind("\n") + 1 :]
 
 
 class Suggester(QObject):
@@ -62,7 +48,7 @@ class Suggester(QObject):
         self.thinking = False
         self.answer: CompletionView | None = None  # that the ghost is from; None until it is whole
         self.place = 0  # of the text that is shown: 0 is the answer's own, then its alternatives
-        self._ticket = 0
+        self._channel = Channel(completion, GHOST, self)
         self._pace = Pace()
         self._last_key = 0.0
         self._used = self._choices()
@@ -75,9 +61,9 @@ class Suggester(QObject):
         editor.dismissed.connect(self.on_dismissed)
         editor.other_wanted.connect(self.on_other_wanted)
         editor.ask_wanted.connect(self.on_ask_wanted)
-        completion.piece.connect(self.on_piece)
-        completion.completed.connect(self.on_completed)
-        completion.failed.connect(self.on_failed)
+        self._channel.piece_arrived.connect(self.on_piece)
+        self._channel.answered.connect(self.on_completed)
+        self._channel.failed.connect(self.on_failed)
         completion.changed.connect(self.on_choices_changed)
         settings.changed.connect(self.on_setting_changed)
 
@@ -143,7 +129,7 @@ class Suggester(QObject):
         self._enter(ASKING)
         self._patience.start()
         self._used = self._choices()
-        self._ticket = self._completion.request(here.prefix, here.suffix, here.path, GHOST, least_chance=least_chance)
+        self._channel.ask(here, least_chance=least_chance)
 
     def _cursor_text(self) -> CursorText | None:
         """Where the cursor is; None where there is nothing to go on from."""
@@ -152,19 +138,16 @@ class Suggester(QObject):
 
     # ---- what comes back
 
-    @Slot(int, str)
-    def on_piece(self, ticket: int, text: str) -> None:
-        if ticket != self._ticket or self._editor.ghost is None:
+    @Slot(str)
+    def on_piece(self, text: str) -> None:
+        if self._editor.ghost is None:
             return
         self._be_patient()
         self._show(self._editor.ghost.grown(text))
         self._enter(WRITING)
 
-    @Slot(int, object)
-    def on_completed(self, ticket: int, view: CompletionView) -> None:
-        if ticket != self._ticket:
-            return
-        self._ticket = 0
+    @Slot(object)
+    def on_completed(self, view: CompletionView) -> None:
         self._be_patient()
         self._pace = self._pace.answered(view.first_token_ms)
         ghost = self._editor.ghost
@@ -178,14 +161,12 @@ class Suggester(QObject):
         elif self.here is not None:
             self.settled.emit(self.here)
 
-    @Slot(int, object)
-    def on_failed(self, ticket: int, failure: Failure) -> None:
-        if ticket == self._ticket:
-            self._ticket = 0
-            self._be_patient()
-            self._editor.set_ghost(None)
-            self._enter(FAILED)
-            self.failed.emit(failure)
+    @Slot(object)
+    def on_failed(self, failure: Failure) -> None:
+        self._be_patient()
+        self._editor.set_ghost(None)
+        self._enter(FAILED)
+        self.failed.emit(failure)
 
     # ---- several suggestions for one place
 
@@ -288,10 +269,8 @@ class Suggester(QObject):
 
     def _cancel(self) -> None:
         self._be_patient()
-        ticket, self._ticket = self._ticket, 0
         self.answer = None
-        if ticket:
-            self._completion.cancel(ticket)
+        self._channel.clear()
 
     @Slot()
     def on_patience_over(self) -> None:

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.application import Application
 from app.values.completion import STARTER, TimelinePoint
-from app.window.complete.channel import ASKING, DONE, FAILED, Channel
+from app.window.complete.channel import ASKING, DONE, FAILED, Channel, CursorText
 from app.window.complete.differences import differing, first_difference
-from app.window.complete.suggester import CursorText, Suggester
+from app.window.complete.suggester import Suggester
 from app.window.complete.suggestion_view import SuggestionView
 from app.window.complete.timeline_slider import TimelineSlider
 from app.window.parts import Choice, SectionTitle, label, set_tone, tip
