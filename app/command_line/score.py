@@ -1,7 +1,7 @@
-"""`codecoil score`: did adaptation help, and does the memory?  Models side by side on code that none has learned.
+"""`codecoil score`: did adaptation help, and does the memory?  Compares models on code that none has learned.
 
-Without --checkpoint: the newest checkpoint of the folder and the base that it came from. Each is scored alone and,
-unless --no-memory is given, with the memory of the folder, which is asked without the files that are measured on.
+Without --checkpoint: the newest checkpoint of the folder, and its base. Each is scored alone and, unless --no-memory is
+given, with the memory of the folder, without the files that are measured.
 """
 
 from __future__ import annotations
@@ -27,38 +27,40 @@ if TYPE_CHECKING:
     from engine.scorecard import Measure, Scorecard
 
 NAME_WIDTH = 26
-WITH_MEMORY = " + memory"  # behind the name of a model
+WITH_MEMORY = " + memory"  # after the name of a model
 BY_LANGUAGE = ("bits_per_byte", "next_line_exact", "keystrokes_saved_by_line")
 
 
 def add_parser(commands) -> None:
     """The command and its options."""
-    parser = commands.add_parser("score", help="measure models on code they have not learned, side by side")
+    parser = commands.add_parser("score", help="compare models on code that they have not learned")
     parser.add_argument("path", metavar="PATH", help="the folder of source code")
     parser.add_argument(
         "--checkpoint",
         metavar="ID",
         action="append",
         default=[],
-        help="id, beginning of an id, or name; repeatable, the first is what the others are held against",
+        help="id, beginning of an id, or name; repeatable, the others are compared with the first",
     )
     parser.add_argument(
-        "--cursors", type=int, default=argparse.SUPPRESS, metavar="N", help="lines to be completed (default: 200)"
+        "--cursors", type=int, default=argparse.SUPPRESS, metavar="N", help="lines to complete (default: 200)"
     )
     parser.add_argument(
-        "--seed", type=int, default=argparse.SUPPRESS, metavar="N", help="of what is asked (default: 0)"
+        "--seed", type=int, default=argparse.SUPPRESS, metavar="N", help="selects the lines (default: 0)"
     )
-    parser.add_argument("--no-memory", action="store_true", help="models alone, without the memory of the folder")
-    parser.add_argument("--replay", type=int, metavar="N", help="the lines that the newest N commits added")
-    parser.add_argument("--device", default="auto", metavar="NAME", help="as `codecoil devices` prints it")
+    parser.add_argument("--no-memory", action="store_true", help="score models without the memory of the folder")
+    parser.add_argument("--replay", type=int, metavar="N", help="complete the lines that the newest N commits added")
+    parser.add_argument("--device", default="auto", metavar="NAME", help="as `codecoil devices` lists it")
     add_precision(parser)
     parser.add_argument("--json", action="store_true", help="as JSON, with every interval and every file")
-    parser.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
+    parser.add_argument(
+        "--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="where Codecoil keeps its state"
+    )
     parser.set_defaults(handler="app.command_line.score")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Score one model after the other on the same material."""
+    """Score one model after another on the same material."""
     from engine.corpus.reading.walk import source_folder
     from engine.generate.precision import decode_precision
     from engine.scorecard import ScoreOptions, Subject, score
@@ -108,7 +110,7 @@ def keep_loss(root: Path, chosen: ChosenModel, card: Scorecard) -> None:
 
 
 class Folders:
-    """The folder as each tokenizer has it, and its memory: made once for all models that share one."""
+    """The folder in the tokens of each tokenizer, and its memory: made once for all models that share one."""
 
     def __init__(self, root: Path, progress: ProgressBar) -> None:
         self._root, self._progress = root, progress
@@ -127,7 +129,7 @@ class Folders:
 
 
 def default_choice(root: Path) -> list[str | None]:
-    """The folder's newest checkpoint after its base; the newest of all or the built-in model where it has none."""
+    """The base of the folder's newest checkpoint, and that; without one, the newest of all or the built-in model."""
     from engine.checkpoints.store.store import CheckpointStore
 
     store = CheckpointStore(data_folder() / STORE)
@@ -142,13 +144,13 @@ def default_choice(root: Path) -> list[str | None]:
 
 
 def nothing_own_words(root: Path, other: str) -> str:
-    """Why no checkpoint of the folder is measured, and how to get one."""
-    instead = f"{other}, the newest there is" if other else "the built-in model alone"
-    return f"There is no checkpoint of {root.name} yet: this measures {instead}.\n  `codecoil train {root}` makes one."
+    """Why no checkpoint of the folder is scored, and how to get one."""
+    instead = f"{other}, the newest checkpoint" if other else "the built-in model"
+    return f"There is no checkpoint of {root.name} yet, so this scores {instead}.\n  To make one: codecoil train {root}"
 
 
 def read_material(folder: ScannedFolder, wanted: Sequence[str | None], options, commits: int | None):
-    """Held-out text and cursors, or lines of the newest commits; text that some model learned is never among it."""
+    """Held-out text and cursors, or lines of the newest commits; never text that one of the models has learned."""
     from engine.checkpoints.store.store import CheckpointStore
     from engine.scorecard import held_out_material
     from engine.scorecard.replay import replay_material
@@ -165,7 +167,7 @@ def read_material(folder: ScannedFolder, wanted: Sequence[str | None], options, 
 
 
 def under(progress: ProgressBar, name: str) -> Callable[[int, int, str], None]:
-    """The bar, with the model's name before what is said."""
+    """The bar, with the model's name in front."""
     return lambda done, total, words: progress(done, total, f"{name}: {words}")
 
 
@@ -187,7 +189,7 @@ def print_json(root: Path, cards: Sequence[Scorecard]) -> None:
 
 
 def print_table(root: Path, cards: Sequence[Scorecard]) -> None:
-    """A line a measure, a column a model, and a verdict on each of the others against the first."""
+    """A row per measure, a column per model, and a verdict on each of the others compared with the first."""
     from engine.scorecard import differences
 
     print(f"{root}")
@@ -195,9 +197,9 @@ def print_table(root: Path, cards: Sequence[Scorecard]) -> None:
     print(f"Weights are read as {' and '.join(sorted({card.precision for card in cards}))}.")
     for note in cards[0].notes:
         print(note)
-    print("In brackets: where the value lies with 95 % confidence.")
+    print("In parentheses: the 95 % interval.")
     if len(cards) > 2:
-        print("At the end of a line: each of the others against the first.")
+        print("At the end of a line: each of the others compared with the first.")
     print("\n" + " " * 34 + "".join(f"{heading(card):>{NAME_WIDTH + 2}}" for card in cards))
     verdicts = [differences(cards[0], card) for card in cards[1:]]
     for name, first in cards[0].measures.items():
@@ -210,13 +212,13 @@ def print_table(root: Path, cards: Sequence[Scorecard]) -> None:
 
 
 def heading(card: Scorecard) -> str:
-    """The name, shortened so that it is still seen whether the model had a memory."""
+    """The name, shortened so that `+ memory` stays visible."""
     end = WITH_MEMORY if card.memory else ""
     return card.name.removesuffix(end)[: NAME_WIDTH - len(end)] + end
 
 
 def print_languages(cards: Sequence[Scorecard]) -> None:
-    """The measures that say most, language by language."""
+    """The most telling measures, by language."""
     for language in cards[0].by_language:
         print(f"\n{language_words(language)}")
         for name in BY_LANGUAGE:

@@ -1,7 +1,7 @@
-"""`codecoil train`: adapt a model to a folder, with progress on the terminal or one event a line as JSON.
+"""`codecoil train`: adapt a model to a folder, with progress on the terminal or one JSON event per line.
 
-Ctrl-C stops after the running step and keeps the best so far; a second one quits at once, and the run can be resumed
-from what was saved last.  The options are in `train_options`, what is printed in `train_report`.
+Ctrl-C stops after the running step and saves the best so far; a second one quits at once, and the run can be resumed
+from its last save.  The options are in `train_options`, what is printed in `train_report`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from app.command_line.train_report import JsonLines, Report
 from app.data.data_folder import data_folder
 
 STDERR = 2  # the descriptor
-NOTHING_KEPT = "Stopped before the first step: nothing was learned, so nothing was kept."
+NOTHING_KEPT = "Stopped before the first step, so nothing was saved."
 NOTHING_SAVED = "There is nothing to resume."
-NO_TIME = "The time was up before the first step, so nothing was kept: measuring takes time, too. Give --minutes more."
+NO_TIME = "Time was up before the first step, so nothing was saved: evaluating takes time too. Increase --minutes."
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def prepare(arguments: argparse.Namespace, device, progress: ProgressBar):
-    """The session, ready to run; None where Ctrl-C came first."""
+    """The session, ready to run; None after Ctrl-C."""
     from engine.devices.single_kernel import warm_up
 
     try:
@@ -69,7 +69,7 @@ def prepare(arguments: argparse.Namespace, device, progress: ProgressBar):
 
 
 def open_session(arguments: argparse.Namespace, device, progress: ProgressBar):
-    """The run that was asked for: a new one, or one to go on with."""
+    """A new run, or the one to resume."""
     from engine.checkpoints.store.store import CheckpointStore
     from engine.corpus.reading.walk import source_folder
     from engine.session import Session, SessionPlan, resume_session
@@ -109,7 +109,7 @@ def train(session, show) -> int:
         except BrokenPipeError:
             silence_output()
             if not session.finished:
-                return left_unread(session)
+                return pipe_closed(session)
         except CodecoilError as error:
             if not session.can_resume:
                 raise
@@ -127,7 +127,7 @@ def train(session, show) -> int:
 
 
 def show_if_read(show, event, session) -> None:
-    """Show an event.  A run that is about to end goes on unread: Ctrl-C also ends the `tee` that read it."""
+    """Show an event.  A run that is about to end continues without a reader: Ctrl-C also ends the `tee` behind it."""
     try:
         show(event)
     except BrokenPipeError:
@@ -136,36 +136,36 @@ def show_if_read(show, event, session) -> None:
         silence_output()
 
 
-def left_unread(session) -> int:
-    """The reader (`| head`) has gone in the middle: the run is saved where it is, and that is told as an error."""
+def pipe_closed(session) -> int:
+    """The reader (`| head`) is gone: save the run where it is, and report an error."""
     if session.trainer.between_steps:
         session.save_progress()
-    print(f"codecoil: Nobody reads the output any more.\n  {what_can_resume(session)}", file=sys.stderr)
+    print(f"codecoil: The output pipe was closed.\n  {what_can_resume(session)}", file=sys.stderr)
     return INTERRUPTED_RUN
 
 
 def silence_output() -> None:
-    """Print to nowhere from now on; Python would complain again when it flushes at exit."""
+    """Discard all further output; Python would complain again when it flushes at exit."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def how_to_resume(run: str) -> str:
-    return f"Go on with: codecoil train --resume {run}"
+    return f"To resume: codecoil train --resume {run}"
 
 
 def what_can_resume(session) -> str:
-    """How to go on with the run as it was saved last, if it was."""
+    """How to resume the run from its last save, if there is one."""
     return how_to_resume(session.run_id) if session.can_resume else NOTHING_SAVED
 
 
 @contextmanager
 def stops_on_interrupt(session):
-    """The first Ctrl-C stops and keeps, the second quits at once."""
+    """The first Ctrl-C stops and saves, the second quits at once."""
 
     def interrupt(number, frame) -> None:
         if session.trainer.stopping:
-            # os.write, since print may not be entered again from a signal that came in the middle of one
+            # os.write, since a signal may have interrupted a print, which cannot be entered again
             os.write(STDERR, f"\n{what_can_resume(session)}\n".encode())
             os._exit(INTERRUPTED)
         os.write(STDERR, b"\nStopping after this step; Ctrl-C again quits at once.\n")

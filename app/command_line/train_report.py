@@ -1,4 +1,4 @@
-"""What `codecoil train` prints: its events in words, or one a line as JSON."""
+"""What `codecoil train` prints: its events for people, or one JSON object per line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BAR = 20  # characters
 
 
 class JsonLines:
-    """Events as JSON, one a line.  `finished` is held back: it comes last and names what was kept."""
+    """Events as JSON, one per line.  `finished` comes last and names the checkpoint that was saved."""
 
     def __init__(self) -> None:
         self._finished: dict | None = None
@@ -26,7 +26,7 @@ class JsonLines:
         print_line(event.to_json())
 
     def end(self) -> None:
-        """The run is over and its result is in the store."""
+        """After the result was saved."""
         if self._finished is not None:
             print_line({**self._finished, "checkpoint": self._kept})
 
@@ -36,7 +36,7 @@ def print_line(line: dict) -> None:
 
 
 class Report:
-    """Events in words: a line that is rewritten for steps, and one that stays for everything else."""
+    """Events for people: steps rewrite one line, everything else stays."""
 
     def __init__(self) -> None:
         self._live = sys.stdout.isatty()
@@ -52,18 +52,19 @@ class Report:
             print(f"\r\x1b[K{line}" if self._live else line, flush=True)
 
     def end(self) -> None:
-        """Nothing is held back."""
+        """Everything was printed at once."""
 
     def _plan(self, event) -> str:
         self._steps = event.steps
         memory = ", ".join(f"{kind} {nbytes(size)}" for kind, size in event.memory.items())
-        length = f"{event.steps:,} steps" if event.steps else "steps"
+        length = f"{event.steps:,} steps" if event.steps else "Steps"
         limit = f" for at most {event.minutes:g} minutes" if event.minutes else ""
         parts = f" in {event.micro_batches} parts" if event.micro_batches > 1 else ""
-        changed = f"{event.changed_files:,} changed files, mixed with older ones.\n" if event.changed_files else ""
+        changed = f"{event.changed_files:,} changed files, mixed with older code.\n" if event.changed_files else ""
         return (
-            f"Run {event.run} on {event.device}: {event.base}, mode {event.mode}, {event.trained_parameters:,} weights "
-            f"trained, {length} of {event.tokens_per_step:,} tokens{parts}{limit}.\n{changed}Memory: {memory}."
+            f"Run {event.run} on {event.device}: base {event.base}, mode {event.mode}, "
+            f"{event.trained_parameters:,} trained weights.\n"
+            f"{length} of {event.tokens_per_step:,} tokens{parts}{limit}.\n{changed}Memory: {memory}."
         )
 
     def _step(self, event) -> str:
@@ -79,11 +80,11 @@ class Report:
         self._held_out = f"held-out {event.held_out_loss:.3f}  "
         best = "  best so far" if event.best and event.step else ""
         changed = f"  changed files {event.changed_loss:.4f}" if event.changed_loss is not None else ""
-        part = "  (a part of it)" if event.partial else ""
+        part = "  (estimated from a part)" if event.partial else ""
         return f"step {event.step:,}  held-out loss {event.held_out_loss:.4f}{part}{changed}{best}"
 
     def _layers(self, event) -> str:
-        return ""  # numbers for a picture; --json has them
+        return ""  # for plots; --json has them
 
     def _note(self, event) -> str:
         return f"step {event.step:,}  {event.text}"

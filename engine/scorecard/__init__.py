@@ -1,13 +1,13 @@
-"""Did adaptation help?  The same code, the same cursors, every model, and an honest interval.
+"""Did adaptation help?  The same code and the same cursors for every model, with confidence intervals.
 
-The way of a score: `material` takes held-out code that nothing else looks at and picks cursors in it (or `replay` the
-lines that the newest commits added), of no file more than its `fair_share`, once for all models. `token_measures` lets
-a model predict every token of that text; `line_measures` puts a simulated user at each cursor who is offered a line and
-takes what is right. Every measure is a ratio of two sums over files or cursors (`intervals`): one bootstrap over files
-gives each its 95 % interval and the difference of two models theirs: where that holds zero, the answer is "no
-difference". `breakdown` counts by language and by file; `scorecard` puts it together.
+`material` takes held-out code that nothing else looks at and picks cursors in it (or `replay` the lines that the newest
+commits added), of no file more than its share, once for all models. `token_measures` lets a model predict every token
+of that text; `line_measures` puts a simulated programmer at each cursor, who is offered a line and accepts what is
+right. Every measure is a ratio of two sums over files or cursors (`intervals`): one bootstrap over files gives each its
+95 % interval, and the difference of two models theirs; if that contains zero, the answer is "no difference".
+`breakdown` counts by language and by file; `scorecard` puts it together.
 
-Text is compared, never tokens: models with different tokenizers stand side by side in bits per byte.
+Text is compared, never tokens: models with different tokenizers are compared in bits per byte.
 """
 
 from engine.scorecard.breakdown import FileLines

@@ -1,4 +1,4 @@
-"""A score by language and by file: where a model is good, and where a single file speaks for many."""
+"""A score by language and by file: where a model is good, and whether a single file dominates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FileLines:
 
 
 def lines_by_file(material: Material, results: Sequence[LineResult]) -> dict[str, FileLines]:
-    """By path, of the files that have cursors."""
+    """By path, for files that have cursors."""
     by_path: dict[str, list[LineResult]] = {}
     for result in results:
         by_path.setdefault(material.texts[result.file].path, []).append(result)
@@ -51,7 +51,7 @@ def lines_by_file(material: Material, results: Sequence[LineResult]) -> dict[str
 
 
 def samples_by_language(material: Material, samples: dict[str, Samples]) -> dict[str, dict[str, Samples]]:
-    """The samples of each language by name of the measure; languages with the most text first."""
+    """The samples of each language by measure; languages with the most text first."""
     sizes: dict[str, int] = {}
     for text in material.texts:
         sizes[text.language] = sizes.get(text.language, 0) + len(text.counted)

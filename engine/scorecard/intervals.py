@@ -1,8 +1,8 @@
 """A measure as a ratio of two sums, with a 95 % interval by a bootstrap over files.
 
-Tokens of one file are alike, so files are drawn, not tokens or cursors; only where there are too few files do single
-cursors stand for themselves. All measures of a scorecard and of the models beside it are drawn with the same seed, so
-that a difference is taken between the same files.
+Tokens of one file resemble each other, so files are drawn, not tokens or cursors; only if there are too few files are
+single cursors drawn. All measures of all models are drawn with the same seed, so that a difference is taken between the
+same files.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 DRAWS = 2000
-FEWEST_FILES = 8  # below that, a draw of files says little
+FEWEST_FILES = 8  # with fewer, drawing files says little
 TAILS = (2.5, 97.5)
 
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """What was counted, item by item: the measure is the sum of `parts` over the sum of `wholes`."""
+    """What was counted, per item: the measure is the sum of `parts` over the sum of `wholes`."""
 
     parts: np.ndarray
     wholes: np.ndarray
@@ -31,7 +31,7 @@ class Samples:
         return cls(np.asarray(parts, np.float64), np.asarray(wholes, np.float64), np.asarray(files, np.int64))
 
     def of_files(self, files: Collection[int]) -> Samples:
-        """The same of some files only."""
+        """Only those of some files."""
         kept = np.isin(self.files, list(files))
         return Samples(self.parts[kept], self.wholes[kept], self.files[kept])
 
@@ -59,7 +59,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Measure:
-    """A value and where it lies with 95 % confidence.  `better` is +1 where more is better, -1 where less is, or 0."""
+    """A value with its 95 % interval.  `better`: +1 if more is better, -1 if less is, 0 if neither."""
 
     name: str
     words: str
@@ -82,7 +82,7 @@ class Difference:
 
 
 def measure(name: str, words: str, samples: Samples, seed: int, better: int, unit: str = "", scale=None) -> Measure:
-    """`scale` is a rising function that the value is shown through (perplexity is one of loss)."""
+    """`scale`: an increasing function that the value is shown through (exp turns loss into perplexity)."""
     low, high = tails(samples.drawn(seed))
     values = [samples.value, low, high]
     value, low, high = values if scale is None else [scale(v) for v in values]
@@ -111,7 +111,7 @@ def difference(name: str, first: Samples, second: Samples, seed: int, better: in
 
 
 def tails(drawn: np.ndarray) -> tuple[float, float]:
-    """The middle 95 % of what was drawn; a draw that met nothing to count says nothing."""
+    """The middle 95 % of the draws, without those that had nothing to count."""
     drawn = drawn[np.isfinite(drawn)]
     if not len(drawn):
         return math.nan, math.nan

@@ -1,11 +1,11 @@
-"""A simulated programmer at each cursor, who is offered lines and takes what is right.
+"""A simulated programmer at each cursor, who is offered lines and accepts what is right.
 
-He knows the line he wants. The offer he gets at its beginning says whether the line was guessed whole, and how near it
-came. Then he types on: as long as his letters agree with the offer it stays, and with the first letter that differs a
-new one is asked for, as the editor does it. An offer is a whole line or nothing; whether the editor would have shown it
-is counted apart (`shown`), so that models are compared on every line, not on those they are sure of. Two of him are
-counted in one pass, since both meet the same offers: one takes whole lines only (one key for the rest of the line), the
-other also takes single words (one key each).
+The programmer knows the wanted line. The offer at its beginning shows whether the line was predicted exactly, and how
+similar it is. Then the line is typed: an offer stays as long as the typed letters agree with it, and the first one that
+differs asks for a new offer, as in the editor. An offer is a whole line or nothing; whether the editor would have shown
+it is counted separately (`shown`), so that models are compared on every line, not only on those they are sure of. Two
+habits are counted in one pass, since both see the same offers: accepting whole lines only (one key for the rest of the
+line), and also accepting single words (one key each).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class LineResult:
     file: int
     offered: str
     wanted: str
-    keys_by_line: int  # pressed by the one who takes whole lines
+    keys_by_line: int  # pressed when only whole lines are accepted
     keys_by_word: int
     tokens: int
     decode_seconds: float
     first_token_ms: tuple[float, ...]  # of every offer that was asked for
-    shown: bool  # whether something was offered at the line's beginning that is sure enough for the editor
+    shown: bool  # whether the first offer was sure enough for the editor to show
 
     @property
     def exact(self) -> bool:
@@ -47,7 +47,7 @@ class LineResult:
 
     @property
     def taken(self) -> bool:
-        """Whether what was shown can be taken as it is."""
+        """Whether it was shown and can be accepted as it is."""
         return self.shown and self.exact
 
     @property
@@ -65,9 +65,9 @@ def measure_lines(
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
 ) -> list[LineResult]:
-    """One result for each cursor; `before` and `after` are the characters that the model is shown.
+    """One result per cursor; `before` and `after`: how many characters the model is shown.
 
-    The completer's memory is asked if it has one, which must not know the material.
+    The completer's memory is used if it has one; it must not know the material.
     """
     results = []
     for number, cursor in enumerate(material.cursors):
@@ -79,7 +79,7 @@ def measure_lines(
 
 
 def line_samples(results: Sequence[LineResult]) -> dict[str, Samples]:
-    """By name of the measure."""
+    """By measure."""
     files = [result.file for result in results]
     ones = [1.0] * len(results)
     lengths = [len(result.wanted) for result in results]
@@ -98,20 +98,20 @@ def line_samples(results: Sequence[LineResult]) -> dict[str, Samples]:
 
 
 def edit_similarity(a: str, b: str) -> float:
-    """2 x the characters in common over all characters, in the order that a diff finds them."""
+    """Twice the characters in common, as a diff finds them, over all characters."""
     return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
 
 
 def brackets_like(offered: str, wanted: str) -> bool:
-    """Whether an offer leaves as many brackets open, of the same kinds, as the line that stands there.
+    """Whether an offer leaves the same brackets open as the real line.
 
-    A line may well open a bracket that a later line closes, so the offer is held against the line, not against zero.
+    A line may open a bracket that a later line closes, so the offer is compared with the line, not with none.
     """
     return open_brackets(offered) == open_brackets(wanted)
 
 
 def open_brackets(line: str) -> str:
-    """The brackets that a line leaves open, after those it closes of earlier lines."""
+    """The brackets that a line closes of earlier lines, then those it leaves open."""
     waiting: list[str] = []
     for letter in line:
         if letter in BRACKETS.values():
@@ -125,10 +125,10 @@ def open_brackets(line: str) -> str:
 
 
 def keys_pressed(offer: str, rest: str) -> tuple[int, int, int]:
-    """For one offer: how far it carries, and the keys until then of him who takes lines and of him who takes words.
+    """For one offer: how many characters it lasts, and the keys for them when accepting lines, and words.
 
-    An offer that is right to its end and to the line's is taken by one key. Otherwise both type on to the first letter
-    that differs, and that one too; he who takes words takes those that are right and save him something.
+    An offer that is the rest of the line is accepted with one key. Otherwise the line is typed up to and including the
+    first letter that differs; who accepts words accepts those that are right.
     """
     if offer == rest:
         return len(rest), 1, 1

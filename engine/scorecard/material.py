@@ -1,8 +1,8 @@
-"""What all models are asked about: held-out code, and cursors in it.
+"""What all models are scored on: held-out code, and cursors in it.
 
-Code alone, of files that only score (`corpus.scoring_documents`), and of no file more than its share (`fair_share`).
-A cursor stands where a programmer would pause: after the indentation of a line that is still to be written. Everything
-before it and after that line is known, the line is not.
+Only code, only from files that are kept for scoring (`corpus.scoring_documents`), and of no file more than its share.
+A cursor is where a programmer would pause: after the indentation of a line that is yet to be written. Everything before
+it and after that line is known; the line is not.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from engine.corpus.batches.documents import Document
 from engine.corpus.batches.held_out_parts import SHARED
 from engine.corpus.corpus import Corpus
 from engine.errors import CorpusError
-from engine.scorecard.fair_share import largest_share, most_of_one
 
-LEAST_LETTERS = 3  # of a line that is worth asking for: not a bracket, not "]),"
+LARGEST_SHARE = 0.2  # of a score in one file
+EVEN_SHARES = 1.5  # for few files: times the share that each would have if all were equal
+LEAST_LETTERS = 3  # of a line worth completing: not a bracket, not "]),"
 LONGEST_LINE = 200  # characters; nobody writes longer ones by hand
-NO_CODE = "None of the held-out files is code: this measures other text."
+NO_CODE = "No held-out file is code, so other text is measured."
 
 
 @dataclass(frozen=True)
 class HeldOutText:
-    """A file, whole: whoever remembers code while this is measured leaves out what has this path."""
+    """A whole file; a memory is measured without the file of this path."""
 
     path: str
     text: str
@@ -35,13 +36,13 @@ class HeldOutText:
 
     @property
     def counted(self) -> str:
-        """The part that is measured: of a large file its beginning, up to the end of a line."""
+        """The part that is measured: the beginning of a large file, up to the end of a line."""
         return self.text if self.counted_characters is None else self.text[: self.counted_characters]
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """Before `text[start:end]` of one file: the line that is to be guessed, without its newline."""
+    """Before `text[start:end]` of one file: the line to complete, without its newline."""
 
     file: int
     start: int
@@ -55,8 +56,8 @@ class Material:
     texts: tuple[HeldOutText, ...]
     cursors: tuple[Cursor, ...]
     seed: int
-    notes: tuple[str, ...] = ()  # what a person should know about it, in whole sentences
-    left_out: frozenset[str] = frozenset()  # paths besides those of the texts that a memory must not know
+    notes: tuple[str, ...] = ()  # for people, in whole sentences
+    left_out: frozenset[str] = frozenset()  # further paths that a memory must not know
 
     @property
     def characters(self) -> int:
@@ -65,14 +66,14 @@ class Material:
 
     @property
     def unknown_paths(self) -> frozenset[str]:
-        """Every file that a memory is measured without."""
+        """Every file that a memory must not know."""
         return self.left_out | {text.path for text in self.texts}
 
     def line(self, cursor: Cursor) -> str:
         return self.texts[cursor.file].text[cursor.start : cursor.end]
 
     def before(self, cursor: Cursor, most: int) -> str:
-        """At most about `most` characters before the cursor, beginning with a whole line."""
+        """At most about `most` characters before the cursor, starting with a whole line."""
         text = self.texts[cursor.file].text
         first = cursor.start - most
         if first <= 0:
@@ -81,7 +82,7 @@ class Material:
         return text[newline + 1 if newline >= 0 else first : cursor.start]
 
     def after(self, cursor: Cursor, most: int) -> str:
-        """At most about `most` characters from the end of the cursor's line on, ending with a whole line."""
+        """At most about `most` characters after the cursor's line, ending with a whole line."""
         text = self.texts[cursor.file].text[cursor.end :]
         if len(text) <= most:
             return text
@@ -90,7 +91,7 @@ class Material:
 
 
 def held_out_material(corpus: Corpus, cursors: int, seed: int, most_characters: int = 0) -> Material:
-    """The code that only scores, in a fixed shuffle and at most so many characters of it (0: all)."""
+    """Code that is kept for scoring, in a fixed random order and at most so many characters of it (0: all)."""
     documents = corpus.code_among(corpus.scoring_documents)
     notes = [] if documents else [NO_CODE]
     if corpus.shares_held_out:
@@ -102,7 +103,7 @@ def held_out_material(corpus: Corpus, cursors: int, seed: int, most_characters: 
 
 
 def every_held_out_file(corpus: Corpus, seed: int, most_characters: int = 0) -> Material:
-    """Validation and scoring, of every kind, without cursors: for looking at files, not for a score."""
+    """All held-out files of every kind, without cursors: for the loss of each file, not for a score."""
     texts = tuple(_texts(corpus, corpus.held_out_documents, seed, most_characters, 0))
     return Material(texts, (), seed, left_out=held_out_paths(corpus))
 
@@ -114,9 +115,9 @@ def held_out_paths(corpus: Corpus) -> frozenset[str]:
 def _texts(
     corpus: Corpus, documents: Sequence[Document], seed: int, most_characters: int, largest: int
 ) -> list[HeldOutText]:
-    """As many as there is room for, by path; of each at most the `largest` part will be counted (0: no limit)."""
+    """As many files as there is room for, by path; at most `largest` characters of each are counted (0: no limit)."""
     if not documents:
-        raise CorpusError(f"Nothing in {corpus.root} is held out.", "Choose a folder with more source code in it.")
+        raise CorpusError(f"Nothing in {corpus.root} is held out.", "Choose a folder with more source code.")
     texts: list[HeldOutText] = []
     size = 0
     for index in np.random.default_rng([seed, 1]).permutation(len(documents)):
@@ -131,7 +132,7 @@ def _texts(
 
 
 def capped(texts: Sequence[HeldOutText], largest: int = 0) -> tuple[HeldOutText, ...]:
-    """The same, with so much of each counted that none is more than its share of all, nor than `largest` (if not 0)."""
+    """The same texts, counted so that none is more than its share of all, nor longer than `largest` (if not 0)."""
     most = most_of_one([min(len(text.text), largest or len(text.text)) for text in texts])
     found = []
     for text in texts:
@@ -143,13 +144,13 @@ def capped(texts: Sequence[HeldOutText], largest: int = 0) -> tuple[HeldOutText,
 
 
 def choose_cursors(texts: Sequence[HeldOutText], count: int, seed: int) -> tuple[Cursor, ...]:
-    """At most `count` of the lines that are worth asking for, as `fair_choice` takes them."""
+    """At most `count` lines worth completing, by `fair_choice`."""
     lines = [cursor for number, text in enumerate(texts) for cursor in candidate_lines(number, text.counted)]
     return fair_choice(lines, count, np.random.default_rng([seed, 2]))
 
 
 def fair_choice(lines: Sequence[Cursor], count: int, rng: np.random.Generator) -> tuple[Cursor, ...]:
-    """At most `count` of the lines, in order of place; any as likely as any other until its file has its share."""
+    """At most `count` of the lines, in their order; each is equally likely until its file has its share."""
     available = Counter(line.file for line in lines)
     most = most_of_one(list(available.values()))
     total = min(count, sum(min(each, most) for each in available.values()))
@@ -167,7 +168,7 @@ def fair_choice(lines: Sequence[Cursor], count: int, rng: np.random.Generator) -
 
 
 def candidate_lines(file: int, text: str) -> Iterable[Cursor]:
-    """Every line of a file but its first that has something in it to be guessed."""
+    """Every line of a file, except the first, that has something to complete."""
     start = text.find("\n") + 1
     while 0 < start < len(text):
         end = text.find("\n", start)
@@ -178,3 +179,24 @@ def candidate_lines(file: int, text: str) -> Iterable[Cursor]:
         if sum(map(str.isalnum, content)) >= LEAST_LETTERS and len(content) <= LONGEST_LINE:
             yield Cursor(file, start + len(line) - len(content), start + len(line.rstrip()))
         start = end + 1
+
+
+# ---- how much of a score one file may be: enough to count, never so much that it decides alone
+
+
+def largest_share(files: int) -> float:
+    """The share of a score that one of so many files may have; all of it for a single file."""
+    return min(1.0, max(LARGEST_SHARE, EVEN_SHARES / max(1, files)))
+
+
+def most_of_one(sizes: Sequence[int]) -> int:
+    """The most that each may contribute so that none exceeds its largest share of the total."""
+    share = largest_share(len(sizes))
+    low, high = 0, max(sizes, default=0)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if middle <= share * sum(min(size, middle) for size in sizes):
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,6 +1,6 @@
-"""The lines that the newest commits added, asked for one by one: what the model would really have had to write.
+"""The lines that the newest commits added, completed one by one: what the model would really have had to write.
 
-Each line is asked for in its file as that commit left it. Only lines of code count, and only of files that no scored
+Each line is completed in its file as that commit left it. Only lines of code count, and only in files that no scored
 model has learned: a line that was learned proves nothing.
 """
 
@@ -52,9 +52,9 @@ def replay_material(corpus: Corpus, commits: int, cursors: int, seed: int, learn
     if not found:
         seen = len(touched & known & set(learned))
         raise CorpusError(
-            f"The newest {len(names)} commits added no line that the models have not learned"
-            + (f"; {seen} of the files they touch were learned." if seen else "."),
-            "Ask for more commits, or score on the held-out files (without --replay).",
+            f"The newest {len(names)} commits added no lines that the models have not learned"
+            + (f"; {seen} of the files they changed were learned." if seen else "."),
+            "Use more commits, or score on the held-out files (without --replay).",
         )
     chosen = fair_choice(found, cursors, np.random.default_rng([seed, 3]))
     return Material(capped(texts), chosen, seed, left_out=frozenset(text.path for text in texts))
@@ -64,7 +64,7 @@ def _commits(corpus: Corpus, count: int) -> list[str]:
     """Newest first."""
     printed = ask_git(corpus.root, ["log", f"--max-count={count}", "--no-merges", "--format=%H", "--", "."])
     if not printed:
-        raise CorpusError(f"{corpus.root} has no commits that git can tell.", "Score on the held-out files instead.")
+        raise CorpusError(f"git finds no commits in {corpus.root}.", "Score on the held-out files instead.")
     return printed.decode("ascii").split()
 
 
@@ -75,7 +75,7 @@ def _added(corpus: Corpus, commit: str) -> Iterator[tuple[str, set[int]]]:
         [*SHOW, commit, "--", "."],
     )
     path, lines = "", set()
-    awaited = 0  # lines of the present hunk that are still to come: they may look like headers
+    awaited = 0  # lines still to come in this hunk, which may look like headers
     for line in (printed or b"").split(b"\n"):
         if awaited and line[:1] in (b"+", b"-", b"\\"):
             awaited -= line[:1] == b"+"

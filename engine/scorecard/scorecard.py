@@ -1,4 +1,4 @@
-"""One model's numbers on one material, and two models' difference."""
+"""The scores of one model on one material, and the difference between two."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from engine.scorecard.token_measures import Cancelled, Progress, measure_tokens
 
 @dataclass(frozen=True)
 class ScoreOptions:
-    """How much is asked.  The defaults take about a minute a model of the starter's size."""
+    """How much is measured.  The defaults take about a minute for a model of the starter's size."""
 
     cursors: int = 200  # or as many as there are
     characters: int = 300_000  # of held-out text that is predicted token by token
@@ -46,7 +46,7 @@ class ScoreOptions:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A model that is scored, under the name it is shown by; with a memory of the repository, or alone."""
+    """A model to score, under the name it is shown by; with a memory of the repository, or alone."""
 
     name: str
     model: Model
@@ -57,7 +57,8 @@ class Subject:
     def __post_init__(self) -> None:
         if self.memory is not None and self.memory.tokenizer.digest != self.tokenizer.digest:
             raise InputError(
-                f"The memory has other tokens than {self.name}.", "Build it with the tokenizer of the model."
+                f"The memory was built with another tokenizer than that of {self.name}.",
+                "Build it with the model's tokenizer.",
             )
 
 
@@ -74,32 +75,32 @@ KINDS = (
     _Kind("loss", "Loss per token", -1),
     _Kind("perplexity", "Perplexity per token", -1, scale=np.exp),
     _Kind("bits_per_byte", "Bits per byte", -1),
-    _Kind("top_1", "Next token right", +1, "%"),
-    _Kind("top_5", "Next token in the first five", +1, "%"),
-    _Kind("next_line_exact", "Next line exactly right", +1, "%"),
-    _Kind("shown", "A line is offered", 0, "%"),
-    _Kind("taken_of_shown", "Offered lines taken as they are", +1, "%"),
-    _Kind("edit_similarity", "Next line, likeness", +1, "%"),
-    _Kind("keystrokes_saved_by_line", "Keystrokes saved, taking lines", +1, "%"),
-    _Kind("keystrokes_saved_by_word", "Keystrokes saved, taking words", +1, "%"),
-    _Kind("brackets_balance", "Brackets as they should be", +1, "%"),
-    _Kind("decode_tokens_per_second", "Tokens a second", +1),
+    _Kind("top_1", "Next token correct", +1, "%"),
+    _Kind("top_5", "Next token in the top five", +1, "%"),
+    _Kind("next_line_exact", "Next line exact match", +1, "%"),
+    _Kind("shown", "Lines suggested", 0, "%"),
+    _Kind("taken_of_shown", "Suggested lines that are exact", +1, "%"),
+    _Kind("edit_similarity", "Next line similarity", +1, "%"),
+    _Kind("keystrokes_saved_by_line", "Keystrokes saved by line", +1, "%"),
+    _Kind("keystrokes_saved_by_word", "Keystrokes saved by word", +1, "%"),
+    _Kind("brackets_balance", "Brackets balanced correctly", +1, "%"),
+    _Kind("decode_tokens_per_second", "Tokens per second", +1),
 )
 BY_TOKEN = ("loss", "top_1", "top_5")
-SOURCE = {"perplexity": "loss"}  # shown from the counts of another measure
+SOURCE = {"perplexity": "loss"}  # computed from the samples of another measure
 
 
 @dataclass(frozen=True, eq=False)
 class Scorecard:
-    """Everything about one model, by name of the measure."""
+    """Everything about one model, by measure."""
 
     name: str
     measures: dict[str, Measure]
-    file_losses: dict[str, float]  # by path: what the model does not know
+    file_losses: dict[str, float]  # by path
     cursors: int
     characters: int
     seed: int
-    tokenizer: str  # digest: what is counted by token says nothing across tokenizers
+    tokenizer: str  # digest: measures per token cannot be compared across tokenizers
     samples: dict[str, Samples] = field(repr=False, default_factory=dict)
     by_language: dict[str, dict[str, Measure]] = field(repr=False, default_factory=dict)  # most text first
     lines_by_file: dict[str, FileLines] = field(repr=False, default_factory=dict)  # by path
@@ -108,7 +109,7 @@ class Scorecard:
     precision: str = "float32"
 
     def to_json(self) -> dict[str, Any]:
-        """For a script: plain numbers, null where nothing could be measured."""
+        """For scripts; null where nothing could be measured."""
         return {
             "name": self.name,
             "memory": self.memory,
@@ -131,9 +132,9 @@ def score(
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
 ) -> Scorecard:
-    """The whole card; raises ScoreCancelledError where somebody asked for an end.
+    """The whole card; raises ScoreCancelledError if it was cancelled.
 
-    The subject's memory is asked without the files that are measured on.
+    The subject's memory is used without the files that are measured.
     """
     memory = subject.memory.without(material.unknown_paths) if subject.memory is not None else None
     mixing = fit_for(subject.model).mixing if memory is not None else None
@@ -161,7 +162,7 @@ def score(
     waits = waits_of(lines)
     if len(waits):
         for share in (50, 95):
-            name, words = f"first_token_ms_p{share}", f"First token, {'half' if share == 50 else '95 %'} within"
+            name, words = f"first_token_ms_p{share}", f"First token, {'median' if share == 50 else '95th percentile'}"
             measures[name] = percentile(name, words, waits, share, options.seed, "ms")
     losses = {
         text.path: float(tokens.nats[i] / tokens.tokens[i]) for i, text in enumerate(material.texts) if tokens.tokens[i]
@@ -196,7 +197,7 @@ def _measures(samples: dict[str, Samples], seed: int) -> dict[str, Measure]:
 
 
 def differences(first: Scorecard, second: Scorecard) -> dict[str, Difference]:
-    """The second against the first, measure by measure; both must have been scored on the same material."""
+    """The second compared with the first, by measure; both must have been scored on the same material."""
     found = {}
     for kind in KINDS:
         source = SOURCE.get(kind.name, kind.name)

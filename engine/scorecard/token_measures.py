@@ -22,26 +22,25 @@ from engine.scorecard.material import Material
 
 LONGEST, SHORTEST = 1024, 64  # tokens of a window; a shorter end of a file gets the next power of two
 MOST_LOGITS = 2**24  # numbers that come back from the device at once
-TINIEST = 1e-300  # chance whose logarithm is still a number
+TINIEST = 1e-300  # probability whose logarithm is still finite
 
 Progress = Callable[[int, int, str], None]
 Cancelled = Callable[[], bool]
 
 
 class ScoreCancelledError(CodecoilError):
-    """Somebody asked the scoring to end."""
+    """Scoring was cancelled."""
 
 
 def ask_cancelled(cancelled: Cancelled | None) -> None:
-    """Ends a scoring that nobody waits for any more."""
     if cancelled is not None and cancelled():
-        raise ScoreCancelledError("The scoring was cancelled.", "")
+        raise ScoreCancelledError("Scoring was cancelled.", "")
 
 
 @dataclass(frozen=True, eq=False)
 class TokenMeasures:
-    """Sums by file: nats, tokens, bytes and how often the right token was first, or among the first five (not known
-    with a memory: only the right token's own chance is).
+    """Sums by file: nats, tokens, bytes, and how often the right token was first or in the top five (unknown with a
+    memory, which gives only the probability of the right token).
     """
 
     nats: np.ndarray
@@ -51,7 +50,7 @@ class TokenMeasures:
     first_five: np.ndarray | None
 
     def samples(self) -> dict[str, Samples]:
-        """By name of the measure."""
+        """By measure."""
         files = np.arange(len(self.nats))
         found = {
             "loss": Samples(self.nats, self.tokens, files),
@@ -66,9 +65,9 @@ class TokenMeasures:
 @dataclass(frozen=True, eq=False)
 class _Window:
     file: int
-    ids: np.ndarray  # (n + 1,): inputs and, one on, targets
+    ids: np.ndarray  # (n + 1,): inputs and, shifted by one, targets
     counted: np.ndarray  # (n,) which targets are content of the file
-    first: int  # place in the content of the first target that is counted
+    first: int  # index in the content of the first target that counts
 
 
 def measure_tokens(
@@ -81,9 +80,9 @@ def measure_tokens(
     mixing: Mixing | None = None,
     precision: str = "float32",
 ) -> TokenMeasures:
-    """Every token of every file's counted part; its path is given in front, as in training, and not counted.
+    """Every token of the counted part of every file; its path comes first, as in training, and does not count.
 
-    With a `memory`, which must not know the files, and how it is mixed: what is before a token is known, nothing after.
+    `memory` must not know the files; `mixing`: how it is mixed in. Only what is before a token is known, nothing after.
     """
     sums = np.zeros((5, len(material.texts)))
     lengths = tokenizer.byte_lengths
@@ -119,7 +118,7 @@ def measure_tokens(
         sums[0, file] = _mixed_nats(counter, memory, mixing, text.path, content, chances[file], lengths)
         done += len(content)
         if progress is not None:
-            progress(done, total, "Asking the memory")
+            progress(done, total, "Mixing in the memory")
     return TokenMeasures(*sums[:3], None, None)
 
 
@@ -152,7 +151,7 @@ def _mixed_nats(
     chances: np.ndarray,
     lengths: np.ndarray,
 ) -> float:
-    """Of one file.  chances (2, n): what the model gave the right token, and the highest that it gave any."""
+    """Of one file.  chances (2, n): the model's probability of the right token, and its highest of any."""
     if not len(content):
         return 0.0
     first = -math.log(max(chances[0, 0], TINIEST))  # nothing is before it: the model alone
@@ -173,7 +172,7 @@ def _highest_chances(scores: np.ndarray) -> np.ndarray:
 
 
 def _losses_and_ranks(logits: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Nats per row, and how many tokens come before the right one (of equals, the lower id)."""
+    """Nats per row, and how many tokens rank before the right one (of equals, the lower id)."""
     if not len(targets):
         return np.zeros(0), np.zeros(0, np.int64)
     highest = logits.max(axis=1, keepdims=True)
@@ -197,7 +196,7 @@ def _windows(tokenizer: Tokenizer, material: Material, contents: list[np.ndarray
 
 
 def _batches(windows: list[_Window], vocabulary: int) -> Iterator[list[_Window]]:
-    """Windows of one padded length together, as many as bring back a bearable number of logits."""
+    """Windows of one padded length together, limited by the logits that they return."""
     batch: list[_Window] = []
     for window in windows:
         width = _padded(len(window.counted))

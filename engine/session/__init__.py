@@ -1,13 +1,13 @@
 """From a folder to an adapted model: corpus, base, trainer and checkpoints put together.
 
     plan        what a session is about to do            bases      the checkpoint that it starts from
-    session     one run, one thing at a time             origin     that checkpoint as a model, and the way back
+    session     one run, one thing at a time             origin     that checkpoint as a model, and back to a delta
     changes     which files changed since a checkpoint   changed_file_selection  those that the model does not know yet
-    batches     windows of code, older code mixed in
-    saving      what is written while a run goes on      results    what a run leaves in the store
+    batches     windows of code, older code mixed in     held_out_loss           of weights that are no checkpoint
+    saving      what is written during a run             results    what a run leaves in the store
 
 A session yields the trainer's events, with one of its own for each checkpoint. It saves its progress at least every
-minute, so that a kill costs at most that; `resume_session` goes on exactly where the saved run was.
+minute, so that a kill costs no more than that; `resume_session` resumes exactly where the saved run was.
 """
 
 from engine.session.bases import starter_is_there

@@ -1,4 +1,4 @@
-"""The checkpoint that a run starts from.  Whatever is not in the store yet is taken in once, and known again."""
+"""The checkpoint that a run starts from.  What is not in the store yet is imported once, and recognised later."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.model.initialise import initial_parameters
 from engine.model.starter import starter_folder
 
 STARTER = "starter"
-NEW_MODEL_SIZE = "nano"  # of the model that is made where there is nothing to start from
+NEW_MODEL_SIZE = "nano"  # of the model that is created if there is nothing to start from
 
 
 def starter_is_there() -> bool:
@@ -24,9 +24,9 @@ def starter_is_there() -> bool:
 
 
 def find_base(store: CheckpointStore, name: str) -> Manifest | None:
-    """The checkpoint of that name or id, a Hugging Face folder or the starter model taken into the store.
+    """The checkpoint of that name or id; a Hugging Face folder or the starter model is imported into the store.
 
-    None where nothing is named and there is no starter model.
+    None if nothing is named and there is no starter model.
     """
     if name in ("", STARTER) and (shipped := starter_folder()) is not None:
         return import_checkpoint(store, shipped, STARTER)
@@ -39,14 +39,14 @@ def find_base(store: CheckpointStore, name: str) -> Manifest | None:
     except CheckpointError as error:
         if Path(name).is_dir():
             raise InputError(
-                f"The folder {name} holds no model: {CONFIG_FILE} is missing.",
-                "Name a folder in Hugging Face format, or a checkpoint.",
+                f"The folder {name} is not a model: it has no {CONFIG_FILE}.",
+                "Choose a folder in Hugging Face format, or a checkpoint.",
             ) from error
         raise
 
 
 def new_base(store: CheckpointStore, tokenizer: Tokenizer, seed: int, repository: str) -> Manifest:
-    """A new small model with this tokenizer, in the store, so that deltas have a base to name; made once."""
+    """A new small model with this tokenizer, created once and kept in the store as the base of deltas."""
     made_of = {"tokenizer": tokenizer.digest, "size": NEW_MODEL_SIZE, "seed": seed}
 
     def same(known: Manifest) -> bool:
@@ -64,15 +64,14 @@ def new_base(store: CheckpointStore, tokenizer: Tokenizer, seed: int, repository
 
 
 def tokenizer_of(store: CheckpointStore, base: Manifest) -> Tokenizer:
-    """The tokenizer of a checkpoint, if it fits its model."""
+    """The tokenizer of a checkpoint; refused if it does not match the model."""
     path = store.tokenizer_path(base.id)
     if path is None:
-        raise InputError(f"The checkpoint {base.name} has no tokenizer.", "Choose another base, or import it with one.")
+        raise InputError(f"The checkpoint {base.name} has no tokenizer.", "Choose another, or import it with one.")
     tokenizer, config = Tokenizer.load(path), store.config(base.id)
     if not tokenizer.fits(config.vocab_size):
         raise InputError(
-            f"The tokenizer of {base.name} has {tokenizer.vocab_size} entries; the model was made for "
-            f"{config.vocab_size}.",
-            "Choose a base with the tokenizer that belongs to it.",
+            f"The tokenizer of {base.name} has {tokenizer.vocab_size:,} tokens; its model has {config.vocab_size:,}.",
+            "Choose a checkpoint that has the tokenizer of its model.",
         )
     return tokenizer

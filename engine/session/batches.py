@@ -1,4 +1,4 @@
-"""Windows of code for a run: all that is learned, or changed files with older ones mixed in."""
+"""Windows of code for a run: of everything, or of changed files with older ones mixed in."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from engine.train.options import TrainingOptions
 
 HELD_OUT_BATCH = 8
 HELD_OUT_WINDOWS = 64  # measured at each evaluation, at most, evenly spread
-LARGE_SHARE, FEW_FILES = 0.2, 10  # of all tokens in one file, where there are more files than so few
-FILE_WINDOWS = 8  # of one file, at most, that tell how well it is known
+LARGE_SHARE, FEW_FILES = 0.2, 10  # of all tokens in one file, if there are more than a few files
+FILE_WINDOWS = 8  # of one file, at most, to measure how well it is known
 
 Report = Callable[[int, int], None]
 
 
 class MixedWindows:
-    """Batches of new windows and old ones: `old_share` of the rows, spread evenly, are old."""
+    """Batches of new and old windows: `old_share` of the rows, spread evenly, are old."""
 
     def __init__(self, new: Windows, old: Windows, old_share: float) -> None:
         self._new, self._old, self._share = new, old, old_share
@@ -49,9 +49,11 @@ class MixedWindows:
         return {"new": self._new.state(), "old": self._old.state(), "taken": self._taken, "share": self._share}
 
     def restore(self, state: dict[str, Any]) -> str:
-        """Go on where `state` was taken; gives a note where the files have changed."""
+        """Continue where `state` was taken; returns a note if the files have changed."""
         if not isinstance(state.get("taken"), int) or not all(isinstance(state.get(k), dict) for k in ("new", "old")):
-            raise InputError("The saved place in the corpus is damaged or of another version.", "Start a new run.")
+            raise InputError(
+                "The saved position in the corpus is damaged, or from another version.", "Start a new run."
+            )
         self._taken = state["taken"]
         notes = [self._new.restore(state["new"]), self._old.restore(state["old"])]
         return next(filter(None, notes), "")
@@ -76,12 +78,12 @@ def training_windows(
 
 
 def tokenizer_of_cursor(cursor: dict[str, Any]) -> str | None:
-    """The digest of the tokenizer that a saved place belongs to; a mixed one has two places with the same."""
+    """The digest of the tokenizer of a saved position; that of `MixedWindows` has two with the same."""
     return cursor.get("new", cursor).get("tokenizer")
 
 
 def steps_for_epochs(options: TrainingOptions, documents: Sequence[Document], mixed: bool) -> int:
-    """Steps that `options.epochs` passes over `documents` take; mixed in are `replay_share` others."""
+    """Steps for `options.epochs` passes over `documents`; `mixed`: with a `replay_share` of others."""
     tokens = sum(document.tokens + FRAME_TOKENS for document in documents)
     rows = options.batch_size * (1.0 - options.replay_share if mixed else 1.0)
     if not rows:
@@ -90,14 +92,14 @@ def steps_for_epochs(options: TrainingOptions, documents: Sequence[Document], mi
 
 
 def large_file_note(documents: Sequence[Document]) -> str:
-    """What to say where one file is much of what is learned: it is often a list or other data."""
+    """A note if one file is a large part of what is learned: it is often data."""
     if len(documents) <= FEW_FILES:
         return ""
     largest, tokens = max(documents, key=lambda each: each.tokens), sum(each.tokens for each in documents)
     share = largest.tokens / max(1, tokens)
     if share < LARGE_SHARE:
         return ""
-    return f"{largest.path} is {100 * share:.0f} % of what is learned. If it is data rather than code, leave it out."
+    return f"{largest.path} is {100 * share:.0f} % of what is learned. If it is data rather than code, exclude it."
 
 
 def measured_windows(corpus: Corpus, documents: Sequence[Document], options: TrainingOptions) -> HeldOutWindows:
@@ -106,7 +108,7 @@ def measured_windows(corpus: Corpus, documents: Sequence[Document], options: Tra
 
 
 def occurring_tokens(corpus: Corpus, vocab_size: int) -> np.ndarray:
-    """The ids of all tokens that occur in what is learned, those that frame a document included."""
+    """The ids of all tokens that occur in what is learned, including those that frame a document."""
     occurs = np.zeros(vocab_size, bool)
     framing = Framing(corpus.tokenizer)
     framing.prepare(document.path for document in corpus.learned_documents)

@@ -1,8 +1,8 @@
 """Which changed files are worth learning: those that the model does not predict well already.
 
-How well is well depends on what it is: prose and tables are hard to predict, code is easy. A file is held against the
-usual loss of held-out files of its own kind, and of its own language where there are enough of those. One mean over
-everything once called a new function known because a manual page was held out.
+What counts as well depends on the kind of file: prose and tables are hard to predict, code is easy. A file is compared
+with the median loss of held-out files of its kind, and of its language if there are enough of them. With one mean over
+everything, a new function counted as known because a manual page was held out.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from engine.model.model import Model
 from engine.session.batches import file_losses
 from engine.train.options import TrainingOptions
 
-ENOUGH_FILES = 2  # of one language to be held against
-MOST_PEERS = 16  # held-out files that are measured for one kind or language, evenly spread
+ENOUGH_FILES = 2  # of one language, to compare with
+MOST_PEERS = 16  # held-out files that are measured per kind or language, evenly spread
 
 Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The changed files of an incremental run: learned, known well and so skipped, and not asked for."""
+    """The changed files of an incremental run: learned, skipped because they are known well, and not asked for."""
 
     learned: tuple[Document, ...] = ()
     skipped: tuple[str, ...] = ()
@@ -36,15 +36,12 @@ class Selection:
 
     @property
     def note(self) -> str:
-        """What a person should know about it."""
         if not self.skipped:
             return ""
         if not self.learned:
-            return "The model predicts every changed file well already: there is nothing new to learn."
-        return (
-            f"{len(self.skipped)} of {len(self.skipped) + len(self.learned)} changed files are predicted well already "
-            "and are skipped."
-        )
+            return "The model already predicts every changed file well: there is nothing new to learn."
+        total = len(self.skipped) + len(self.learned)
+        return f"{len(self.skipped)} of {total} changed files are skipped: the model already predicts them well."
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -56,11 +53,11 @@ class Selection:
 
     @classmethod
     def from_json(cls, content: dict[str, Any], corpus: Corpus) -> Selection:
-        """The same files as they are now; those that are gone are left out."""
+        """The same files as they are now, without those that were deleted."""
         wanted = set(content["changed"])
         learned = tuple(document for document in corpus.learned_documents if document.path in wanted)
         if wanted and not learned:
-            raise CorpusError("None of the changed files of this run is learned any more.", "Start a new run.")
+            raise CorpusError("The changed files of this run are deleted or left out now.", "Start a new run.")
         return cls(learned, tuple(content["skipped"]), tuple(content["unseen"]), frozenset(content["paths"]))
 
 
@@ -74,15 +71,15 @@ def select_changed(
 ) -> Selection:
     """Of the files `asked` for, those to learn; `news` is everything that changed.
 
-    A file is known well where its loss is below `skip_below` of the usual loss of its peers (`_peers`).
+    A file is known well if its loss is below `skip_below` times the median loss of its peers (`_peers`).
     """
     wanted, paths = set(asked), frozenset({*asked, *news})
     unseen = tuple(path for path in news if path not in wanted)
     documents = [document for document in corpus.learned_documents if document.path in wanted]
     if not documents:
         raise CorpusError(
-            "No file that changed is learned: there are none, or they are held out or left out.",
-            "`codecoil scan` tells what is learned; change something, or train on everything.",
+            "No changed file can be learned: none has changed, or those that have are held out or left out.",
+            "`codecoil scan` lists what is learned. Change something, or train on everything.",
         )
     skipped: list[str] = []
     if options.skip_below:
@@ -101,7 +98,7 @@ def select_changed(
 def _usual_losses(
     model: Model, corpus: Corpus, documents: Sequence[Document], changed: Collection[str], options: TrainingOptions
 ) -> dict[str, float]:
-    """For each document, by path, the middle one of its peers' losses; 0 where it has none, so that it is learned."""
+    """The median loss of each document's peers, by path; 0 if it has none, so that it is learned."""
     peers = {document.path: _peers(document, corpus, changed) for document in documents}
     measured = {peer.path: peer for group in peers.values() for peer in group}
     losses = file_losses(model, corpus, list(measured.values()), options.sequence_length)
@@ -113,9 +110,9 @@ def _usual_losses(
 
 
 def _peers(document: Document, corpus: Corpus, changed: Collection[str]) -> list[Document]:
-    """Held-out files to hold a file against: of its kind and language, or of its kind; unchanged ones if there are any.
+    """Held-out files to compare a file with: of its kind and language, or of its kind; unchanged ones if possible.
 
-    Only validation: files that score decide nothing.
+    Only validation files: those that score a model decide nothing.
     """
     own = corpus.by_path[document.path]
     alike = [each for each in corpus.validation_documents if corpus.by_path[each.path].kind is own.kind]

@@ -1,7 +1,7 @@
 """Which files changed since a checkpoint was made.
 
-A checkpoint keeps a short hash of each file that it has seen, over path and content, in one string: neither names nor
-code can be read from it, and 5,000 files take 40 kB.
+A checkpoint keeps a short hash of the path and content of each file that it has seen, all in one string: neither names
+nor code can be read from it, and 5,000 files take 40 kB.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ HASH_BYTES = 6
 
 
 def seen_files(corpus: Corpus, without: Collection[str] = ()) -> str:
-    """What a checkpoint keeps of the files that were learned or held out."""
+    """The hashes of the files that were learned or held out."""
     hashes = sorted(_hash(verdict) for verdict in corpus.files if verdict.learn and verdict.path not in without)
     return base64.b64encode(b"".join(hashes)).decode()
 
 
 def changed_since(manifest: Manifest, corpus: Corpus) -> list[str]:
-    """Paths of files that are learned and that the checkpoint has not seen as they are now, in their order.
+    """Paths of files that the checkpoint has not seen as they are now, in the order of the corpus.
 
-    Of a checkpoint that was not trained on files (an import, the starter model) those are all.
+    For a checkpoint that was not trained on files (an import, the starter model), all of them.
     """
     stored = manifest.data.get(SEEN, "")
     try:
         joined = base64.b64decode(stored if isinstance(stored, str) else "", validate=True)
-    except ValueError:  # not written by us: then nothing is known to have been seen
+    except ValueError:  # not written by us: nothing is known to have been seen
         joined = b""
     known = {joined[start : start + HASH_BYTES] for start in range(0, len(joined), HASH_BYTES)}
     return [verdict.path for verdict in corpus.files if verdict.learn and _hash(verdict) not in known]

@@ -1,8 +1,8 @@
-"""The checkpoint that a run starts from, as a model; and the way back, to a delta on the whole one below it.
+"""The checkpoint that a run starts from, as a model; and back, as a delta on the full checkpoint below it.
 
-Deltas do not pile up: a run that starts from a delta is kept as one delta on the same whole checkpoint. Low-rank pairs
-of the same rank are trained on as they are; others become part of the weights for the run, and are put together with
-the new ones when it is kept. Where a delta has parts that no training mode makes, the result is kept whole.
+Deltas do not pile up: a run that starts from a delta is saved as one delta on the same full checkpoint. Low-rank pairs
+of the same rank are trained further; others are merged into the weights for the run, and combined with the new ones
+when it is saved. If a delta has parts that no training mode makes, the result is saved as a full model.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from engine.train.options import TrainingOptions
 
 @dataclass(frozen=True)
 class Origin:
-    """`base` is what a run starts from, `root` the whole checkpoint below it, `before` what lies between them."""
+    """`base` is what a run starts from, `root` the full checkpoint below it, `before` the delta between them."""
 
     base: Manifest
     root: Manifest
     config: Architecture
-    before: Delta | None  # None where it cannot be told as one delta of the usual parts
+    before: Delta | None  # None if it is not one delta of parts that a training mode makes
 
     @classmethod
     def of(cls, store: CheckpointStore, base: Manifest) -> Origin:
@@ -43,16 +43,16 @@ class Origin:
         before = Delta(stored.parts, tensors) if all(_is_usual(part, config) for part in stored.parts) else None
         return cls(base, root, config, before)
 
-    def goes_on_with_pairs(self, options: TrainingOptions) -> bool:
-        """Whether the low-rank pairs of the base are trained on as they are."""
+    def continues_pairs(self, options: TrainingOptions) -> bool:
+        """Whether the low-rank pairs of the base are trained further."""
         if options.mode not in ADAPTER_MODES or self.before is None:
             return False
         found = {key: self.before.tensors[key].shape for part in self._pairs() for key in (part.down, part.up)}
         return sorted(found.values()) == sorted(adapter_shapes(self.config, options.rank).values())
 
     def open_model(self, store: CheckpointStore, device: Device, options: TrainingOptions) -> Model:
-        """The model as the base has it, with its pairs attached where they are trained on."""
-        pairs = self._pairs() if self.goes_on_with_pairs(options) else []
+        """The model of the base, with its pairs attached if they are trained further."""
+        pairs = self._pairs() if self.continues_pairs(options) else []
         model = Model(self.config, device)
         try:
             if pairs:
@@ -70,14 +70,14 @@ class Origin:
         return model
 
     def delta(self, model: Model, options: TrainingOptions, token_ids: np.ndarray | None) -> Delta | None:
-        """What lies between the root and the trained model; None where it is to be kept whole."""
+        """The difference between the root and the trained model; None if it is to be saved as a full model."""
         if options.mode == "full" or self.before is None:
             return None
         if options.mode == "vocabulary":
             token_ids = np.union1d(token_ids, self._trained_tokens())
         new = make_delta(options.mode, self.config, model.parameters, model.adapters, token_ids=token_ids)
         pairs = self._pairs()
-        if options.mode in ADAPTER_MODES and pairs and not self.goes_on_with_pairs(options):
+        if options.mode in ADAPTER_MODES and pairs and not self.continues_pairs(options):
             new = _with_pairs(new, pairs, self.before.tensors)
         replaced = {(part.kind, part.parameter) for part in new.parts}
         kept = [part for part in self.before.parts if (part.kind, part.parameter) not in replaced]
@@ -117,7 +117,7 @@ def _is_usual(part: DeltaPart, config: Architecture) -> bool:
 
 
 def _with_pairs(new: Delta, pairs: list[DeltaPart], tensors: dict[str, np.ndarray]) -> Delta:
-    """The pairs of `new` and the earlier ones side by side in one: their sum, at the sum of their ranks."""
+    """The pairs of `new` and the earlier ones concatenated: their sum, at the sum of their ranks."""
     merged = dict(new.tensors)
     for part in pairs:
         down, up = adapter_names(part.parameter)

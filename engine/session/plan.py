@@ -17,10 +17,10 @@ MOST_SNAPSHOTS = 1000
 class SessionPlan:
     """A folder to learn, and how.
 
-    `base`: name or id of a checkpoint, or a Hugging Face folder; "" is the built-in starter model, or, in a program
-    that has none, a new small model.  `changed`: paths of an incremental run, which learns these files with older ones
-    mixed in; with `changed_since`, a checkpoint, they are what changed since that (then also the base, unless one is
-    named).  `timeline`: so many snapshots along the run are kept as checkpoints.
+    `base`: name or id of a checkpoint, or a Hugging Face folder; "" is the built-in starter model or, without one, a
+    new small model.  `changed`: the files that an incremental run learns, with older ones mixed in; with a checkpoint
+    in `changed_since`, by default those that changed since it, which is then also the default base.  `timeline`: how
+    many snapshots during the run are kept as checkpoints.
     """
 
     root: Path
@@ -40,7 +40,7 @@ class SessionPlan:
 
 
 def repository_name(root: Path) -> str:
-    """The repository's name, as far as checkpoints may be called after it."""
+    """The repository's name, if checkpoints can be named after it."""
     try:
         check_name(f"new model for {root.name} #1000000")
     except CheckpointError:

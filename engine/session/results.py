@@ -1,4 +1,4 @@
-"""What a run leaves in the store: its result, and snapshots along the way."""
+"""What a run leaves in the store: its result, and snapshots during the run."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from engine.session.plan import repository_name
 from engine.train.events import Event, FinishedEvent
 from engine.train.options import TrainingOptions
 
-LARGEST_WHOLE_SNAPSHOT = 64 << 20  # bytes; a full model is only kept along the way if it is small
+LARGEST_WHOLE_SNAPSHOT = 64 << 20  # bytes; larger full models have no snapshots
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A copy of what a checkpoint holds: a delta on the root, or, for want of one, every parameter."""
+    """A copy of what a checkpoint holds: a delta on the root or, without one, every parameter."""
 
     delta: Delta | None
     parameters: Mapping[str, np.ndarray]
@@ -44,26 +44,24 @@ class Results:
         corpus: Corpus,
         unseen: Sequence[str] = (),
     ) -> None:
-        """`unseen`: files that changed and that this run does not learn, so that they count as changed still."""
+        """`unseen`: changed files that this run does not learn, so that they still count as changed."""
         self._store, self._origin, self._root, self._run, self._options = store, origin, root, run, options
         totals = corpus.totals
         self._data = {"root": str(root), "files": totals.learned.files, "tokens": totals.learned.tokens}
         self._seen = {"seen": seen_files(corpus, unseen)}
 
     def copy(self, model: Model, token_ids: np.ndarray | None) -> Weights:
-        """The trained weights as they are now."""
         delta = self._origin.delta(model, self._options, token_ids)
         return Weights(delta, {} if delta is not None else self._origin.whole(model))
 
     def can_snapshot(self, model: Model) -> bool:
-        """Whether snapshots are small enough to be kept."""
         whole = self._options.mode == "full" or self._origin.before is None
         return not whole or 4 * model.config.parameter_count <= LARGEST_WHOLE_SNAPSHOT
 
     def save_result(
         self, finished: FinishedEvent, weights: Weights, history: Sequence[dict[str, Any]], skipped: int
     ) -> Manifest:
-        """Keep the run's result under the next free name."""
+        """Save the run's result under the next free name."""
         metrics = {
             "held_out_before": finished.held_out_before,
             "held_out_loss": finished.held_out_after,
@@ -86,7 +84,7 @@ class Results:
         return self._save(facts, weights, history)
 
     def save_snapshot(self, step: int, held_out_loss: float, weights: Weights) -> Manifest:
-        """Keep where a run is, for looking back at it."""
+        """Save where the run is, for the timeline."""
         facts = Facts(
             name=with_suffix(repository_name(self._root), f" at step {step} ({self._run[:6]})"),
             mode=self._options.mode,
@@ -100,13 +98,13 @@ class Results:
         return self._save(facts, weights, ())
 
     def drop_snapshots(self) -> None:
-        """Those of a run that came to nothing go to the trash."""
+        """After a run that was rolled back, its snapshots go to the trash."""
         for manifest in self._store.list():
             if manifest.run == self._run and manifest.is_snapshot:
                 self._store.delete(manifest.id)
 
     def find_result(self) -> Manifest | None:
-        """The result, if it was kept already and the run was killed right after."""
+        """The result, if it was saved already and the run was killed right after."""
         for manifest in self._store.list():
             if manifest.run == self._run and not manifest.is_snapshot:
                 return manifest

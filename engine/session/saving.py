@@ -1,6 +1,6 @@
-"""What a run writes while it goes on, in a thread of its own: training waits for a copy in memory, not for the disk.
+"""What is written during a run, in a thread of its own: training waits for a copy in memory, not for the disk.
 
-One thing at a time, in the order in which it was asked for. What came of it is collected by the thread that trains.
+Jobs run one at a time, in order. The training thread collects their results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class BackgroundWriter:
     def __init__(self) -> None:
         self._threads: ThreadPoolExecutor | None = None
         self._pending: deque[_Pending] = deque()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     @property
     def busy(self) -> bool:
@@ -51,17 +51,17 @@ class BackgroundWriter:
                 events += [] if event is None else [event]
             elif pending.required or not isinstance(error, CodecoilError):
                 raise error
-            elif str(error) not in self._told:
-                self._told.add(str(error))
+            elif str(error) not in self._reported:
+                self._reported.add(str(error))
                 events.append(NoteEvent(pending.step, str(error), "saving"))
         return events
 
     def wait(self, seconds: float | None = None) -> None:
-        """Until nothing is being written, or for at most so long."""
+        """Until everything is written, or for at most so long."""
         wait([pending.future for pending in self._pending], seconds)
 
     def close(self) -> None:
-        """Wait for what is being written, and end the thread."""
+        """Finish writing, and end the thread."""
         if self._threads is not None:
             self._threads.shutdown(wait=True)
             self._threads = None

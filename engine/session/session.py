@@ -39,9 +39,9 @@ from engine.train.saved_run import SavedRun, forget_run, load_run, require_room,
 from engine.train.trainer import Trainer
 from engine.train.trainer_state import TrainerState
 
-KEPT_COPIES = 5  # of what is trained: in a saved run now, best and two moments, and in the result
-SAVE_SECONDS = 45.0  # between two savings: with the time that writing takes, a crash costs less than a minute
-GENTLER = 0.1  # of a mode's rate, for changes: at all of it, what the model knows of the rest gets worse at once
+KEPT_COPIES = 5  # of what is trained: a saved run has the present, the best and two moments, the result is one more
+SAVE_SECONDS = 45.0  # between two saves: with the time that writing takes, a crash costs less than a minute
+GENTLER = 0.1  # of a mode's rate, for changes: at the full rate the model forgets the rest at once
 WAIT_SECONDS = 0.05  # at a time, for the first save: a pause or a stop must not wait for the disk
 TOKEN_IDS = "token_ids"
 
@@ -61,9 +61,9 @@ class Session:
         corpus: Corpus | None = None,
         cancelled: Callable[[], bool] | None = None,
     ) -> None:
-        """Reads the repository and makes the model ready; `saved` is a run to go on with.
+        """Reads the repository and loads the model; `saved` is a run to resume.
 
-        `corpus`: the repository as it was read before, taken if the base has the tokenizer that it was read with.
+        `corpus`: the repository as it was read before, used if the base has the tokenizer that it was read with.
         `cancelled` is asked while files are read.
         """
         self.plan, self.device = plan, device
@@ -76,11 +76,11 @@ class Session:
         self._snapshots = saved.more["snapshots"] if saved else 0
         self._ended: FinishedEvent | None = None
         options = saved.options if saved else plan.options
-        with ExitStack() as opened:  # closed again where something fails
+        with ExitStack() as opened:  # closed again if something fails
             self.base, self.corpus = self._read(opened, corpus, progress, cancelled)
             if not self.corpus.learned_documents:
-                remedy = "`codecoil scan` tells why each file is left out."
-                raise CorpusError(f"Nothing in {plan.root} is learned.", remedy)
+                remedy = "`codecoil scan` lists why each file is left out."
+                raise CorpusError(f"There is nothing to learn in {plan.root}.", remedy)
             origin = Origin.of(self._store, self.base)
             self.model = origin.open_model(self._store, device, options)
             opened.callback(self.model.close)
@@ -95,7 +95,7 @@ class Session:
                 self._store, origin, plan.root, self.run_id, self.options, self.corpus, self._selection.unseen
             )
             if saved is not None:
-                self._notes = [self._go_on(saved)]
+                self._notes = [self._restore(saved)]
             elif plan.incremental:
                 self._notes = [self._selection.note]
                 if self._selection.skipped and not self._selection.learned:
@@ -107,21 +107,21 @@ class Session:
 
     @property
     def history(self) -> tuple[dict[str, Any], ...]:
-        """What was told so far, a line of JSON each; of a run that goes on, also what was told before."""
+        """Every event so far as JSON, including those from before a resume."""
         return tuple(self._history.lines)
 
     # ---- running
 
     def run(self) -> Iterator[Event]:
-        """All events, the checkpoint at the end included; waits while paused."""
+        """All events, including the checkpoint at the end; waits while paused."""
         while not self.finished:
             yield from self.advance()
 
     def advance(self) -> list[Event]:
-        """Do the next thing, at most about one step's worth of work, and give the events that it caused.
+        """Do the next thing, at most about one step's worth of work, and return the events that it caused.
 
-        Gives none where there is nothing to do now (paused, resting); call it until `finished`. Where the result
-        cannot be saved it raises, and the next call tries again.
+        Returns none if there is nothing to do now (paused, resting); call it until `finished`. Raises if the result
+        cannot be saved; the next call tries again.
         """
         if self.finished:
             return []
@@ -129,7 +129,7 @@ class Session:
         self._notes = []
         events += self._writer.collect()
         if self._saved_step < 0 and self._writer.busy:
-            self._writer.wait(WAIT_SECONDS)  # nothing is computed before it is certain that it can be kept
+            self._writer.wait(WAIT_SECONDS)  # nothing is computed until it is certain that it can be saved
             return events
         try:
             if self._ended is None:
@@ -144,11 +144,11 @@ class Session:
         return events
 
     def pause(self) -> None:
-        """Take no further step until `resume`.  From any thread."""
+        """Take no more steps until `resume`.  From any thread."""
         self.trainer.pause()
 
     def resume(self) -> None:
-        """Go on.  From any thread."""
+        """After `pause`.  From any thread."""
         self.trainer.resume()
 
     def stop(self) -> None:
@@ -156,22 +156,22 @@ class Session:
         self.trainer.stop()
 
     def set_duty_cycle(self, share: float) -> None:
-        """How much of the time the run may work, from the next step on and after a resume."""
+        """Change the duty cycle from the next step on; it is saved with the run."""
         self.options = self.trainer.options = self.trainer.options.changed(duty_cycle=share)
 
     @property
     def can_resume(self) -> bool:
-        """Whether the run, as it was a while ago, is on disk."""
+        """Whether the run is on disk, as of its last save."""
         return self._saved_step >= 0 and not self.finished and run_path(self._runs, self.run_id).is_file()
 
     def save_progress(self) -> None:
-        """Replace the saved run by where it is now, and wait until that is written."""
+        """Save the run now, and wait until it is written."""
         self._writer.wait()
         save_run(self._runs, self._saved_run())
         self._saved_at, self._saved_step = time.monotonic(), self.trainer.step
 
     def close(self) -> None:
-        """Give all memory back; what is being written is written first."""
+        """Finish writing, then free all memory."""
         self._writer.close()
         self._opened.close()
 
@@ -199,7 +199,7 @@ class Session:
             self._save_in_background(required=first)
 
     def _finish(self, ended: FinishedEvent) -> list[Event]:
-        """Keep the result; the saved progress is let go only then."""
+        """Save the result, and only then delete the saved run."""
         self._writer.wait()
         events = self._writer.collect()
         if ended.rolled_back:
@@ -215,17 +215,17 @@ class Session:
         return events
 
     def _interrupted(self, error: DeviceError) -> DeviceError:
-        """The device failed: what to tell, once the last saving is on disk."""
+        """The device failed: the error for people, once the last save is on disk."""
         self._writer.wait()
         kind = DeviceLostError if isinstance(error, DeviceLostError) else DeviceError
         if self._saved_step < 0:
             return kind(error.message, error.remedy)
         return kind(
             f"{error.message} The run stopped at step {self.trainer.step} and is saved as of step {self._saved_step}.",
-            f"Go on with run {self.run_id}, on another device if this one stays away (train --resume, --device).",
+            f"Resume run {self.run_id}, on another device if this one does not come back (train --resume, --device).",
         )
 
-    # ---- saving on the way
+    # ---- saving during the run
 
     def _save_in_background(self, required: bool) -> None:
         """Copy the state now, and write it in another thread."""
@@ -255,7 +255,7 @@ class Session:
         )
 
     def _snapshot_when_due(self, event: EvaluationEvent) -> None:
-        """Keep where the run is, if another part of it is over."""
+        """Save a snapshot if the next part of the run is over."""
         parts = self.plan.timeline
         share = self.trainer.progress
         if not parts or not event.step or share >= 1.0 or share * parts < self._snapshots + 1:
@@ -297,7 +297,7 @@ class Session:
         return base, repository.scan(progress, cancelled)
 
     def _select(self, saved: SavedRun | None, options: TrainingOptions, progress: Progress | None) -> Selection:
-        """Which changed files are learned; nothing of the kind in a run over everything."""
+        """Which changed files are learned; empty for a run over everything."""
         if saved is not None:
             return Selection.from_json(saved.more, self.corpus)
         if not self.plan.incremental:
@@ -306,9 +306,9 @@ class Session:
         return select_changed(self.model, self.corpus, self.plan.changed or news, news, options, progress)
 
     def _resolved(self, options: TrainingOptions) -> TrainingOptions:
-        """Epochs as steps, and the rate that is taken where none was chosen: gentler where changes are learned.
+        """Epochs as steps, and the learning rate if none was chosen: lower when adapting to changes.
 
-        Both are kept with the run, so that it goes on as it was begun.
+        Both are saved with the run, so that it is resumed as it was started.
         """
         if self.plan.incremental and not options.learning_rate:
             options = options.changed(learning_rate=GENTLER * options.peak_rate)
@@ -336,11 +336,11 @@ class Session:
             self.model, self._windows.take, held_out, self.options, changed=changed, token_ids=self._token_ids
         )
 
-    def _go_on(self, saved: SavedRun) -> str:
-        """Put everything where the saved run was; gives a note where the files have changed since."""
+    def _restore(self, saved: SavedRun) -> str:
+        """Continue where the saved run was; returns a note if the files have changed since."""
         if tokenizer_of_cursor(saved.cursor) != self.corpus.tokenizer.digest:
             raise CheckpointError(
-                f"Run {saved.run} was begun with another vocabulary than {self.base.name} ({self.base.id[:8]}) has.",
+                f"Run {saved.run} was not started with the tokenizer of {self.base.name} ({self.base.id[:8]}).",
                 "Start a new run.",
             )
         arrays = {name: array for name, array in saved.state.arrays.items() if name != TOKEN_IDS}
@@ -365,10 +365,10 @@ class Session:
 def resume_session(
     run: str, data_folder: Path, open_device: Callable[[], Device], progress: Progress | None = None
 ) -> Session:
-    """Go on with the interrupted run of that name, on any device."""
+    """The interrupted run of that name, on any device."""
     saved = load_run(data_folder / "runs", run)
     root = Path(saved.root)
     if not root.is_dir():
-        raise CodecoilError(f"The repository {root} of run {run} is not there.", "Bring it back, or start a new run.")
+        raise CodecoilError(f"The repository of run {run} is missing: {root}.", "Bring it back, or start a new run.")
     plan = SessionPlan(root, data_folder, saved.options, saved.base, timeline=saved.more["timeline"])
     return Session(plan, open_device(), progress, saved)

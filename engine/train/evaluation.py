@@ -1,7 +1,7 @@
-"""Held-out loss, one batch at a time, so that a pause or a stop need not wait for all of it.
+"""Held-out loss, one batch at a time, so that a pause or a stop does not wait for all of it.
 
-Batches are kept apart: where a run is stopped in the middle of an evaluation, what was measured is held against the
-same batches of an earlier one, which is a fair comparison of a part.
+The loss of every batch is kept: when a run is stopped during an evaluation, what was measured is compared with the same
+batches of an earlier one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.model.model import Model
 
 
 class TokenBatch(Protocol):
-    """A batch as the corpus gives it: tokens (b, l+1), and how many targets of each row count."""
+    """A batch of the corpus: tokens (b, l+1), and how many targets of each row count."""
 
     tokens: np.ndarray
     counted: np.ndarray
@@ -25,7 +25,7 @@ class TokenBatch(Protocol):
 
 @dataclass(frozen=True)
 class Measured:
-    """The summed losses and counted targets of batches of one source, in their order."""
+    """The summed losses and the number of targets of each batch of one source."""
 
     sums: tuple[float, ...] = ()
     counts: tuple[int, ...] = ()
@@ -35,11 +35,11 @@ class Measured:
 
     @property
     def loss(self) -> float:
-        """The mean of every counted target."""
+        """Mean per target."""
         return sum(self.sums) / sum(self.counts) if sum(self.counts) else float("nan")
 
     def loss_as_continued(self, reference: Measured) -> float:
-        """What the mean would be if the batches that are missing here stood to those of `reference` as these do."""
+        """The mean if the missing batches differed from those of `reference` as these do."""
         done = len(self.sums)
         if not sum(self.counts):
             return float("nan")
@@ -47,7 +47,7 @@ class Measured:
 
 
 class Evaluation:
-    """The loss of each of `sources`, batch by batch in turn."""
+    """The loss of each of `sources`, in turn, batch by batch."""
 
     def __init__(self, model: Model, sources: Sequence[Iterable[TokenBatch]]) -> None:
         self._model = model
@@ -62,14 +62,12 @@ class Evaluation:
         return all(measured.counts for measured in self.measured)
 
     def advance(self) -> bool:
-        """Measure one batch; True when there is none left.  One that fails (memory) is tried again the next time."""
+        """Measure one batch; True when none is left.  A batch that fails (memory) is tried again by the next call."""
         if self._waiting is None:
             self._waiting = next(self._batches, None)
         if self._waiting is None:
             if not sum(self.measured[0].counts):
-                raise InputError(
-                    "There is no held-out code to measure on.", "Hold some files out, or learn more of them."
-                )
+                raise InputError("There is no held-out code to measure.", "Choose a folder with more source code.")
             return True
         source, batch = self._waiting
         total = float(self._model.losses(batch.tokens, batch.counted).sum(dtype=np.float64))
@@ -79,7 +77,7 @@ class Evaluation:
 
 
 def _in_turn(sources: Sequence[Iterable[TokenBatch]]) -> Iterator[tuple[int, TokenBatch]]:
-    """A batch of each source, then the next of each, with the source's number."""
+    """The first batch of each source, then the second of each, and so on, with the source's number."""
     open_ones = [(number, iter(source)) for number, source in enumerate(sources)]
     while open_ones:
         for entry in list(open_ones):

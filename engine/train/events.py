@@ -1,4 +1,4 @@
-"""What a trainer tells: frozen values that may cross threads, each with a JSON form of one line."""
+"""What a trainer reports: frozen values that may cross threads, each with a one-line JSON form."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from engine.model.step import LayerInsight
 
 @dataclass(frozen=True)
 class Event:
-    """Anything that a trainer tells."""
-
     event: ClassVar[str]
 
     def to_json(self) -> dict[str, Any]:
@@ -22,10 +20,10 @@ class Event:
 
 @dataclass(frozen=True)
 class PlanEvent(Event):
-    """Before the first step: how much there is to do, and what it holds in memory by kind; `run` is to resume by.
+    """Before the first step: how much there is to do, and the memory held by kind; a run is resumed by its `run`.
 
     `steps` is 0 where only the time (`minutes`) limits the run.  `base` is the name of the checkpoint that it starts
-    from; `changed_files` counts the files of an incremental run, `skipped_files` those of them that are known well.
+    from; `changed_files` counts the files that an incremental run learns, `skipped_files` those predicted well already.
     """
 
     event = "plan"
@@ -50,9 +48,9 @@ class PlanEvent(Event):
 
 @dataclass(frozen=True)
 class StepEvent(Event):
-    """A step was done.  `applied` is False where it was skipped because a number was not finite.
+    """A step was taken.  `applied` is False if it was skipped because a number was not finite.
 
-    `seconds_left` counts the evaluations that are still to come; `progress` is the share of the run that is done.
+    `seconds_left` includes the evaluations to come; `progress` is the share of the run that is done.
     """
 
     event = "step"
@@ -71,8 +69,8 @@ class StepEvent(Event):
 class EvaluationEvent(Event):
     """Held-out code was measured; step 0 is before training.
 
-    `changed_loss` is that of the changed files, in an incremental run.  `partial`: measured on a part only, because
-    the run was stopped; the loss is then that of the best weights plus the difference on that part.
+    `changed_loss`: of the changed files, in an incremental run.  `partial`: only a part was measured, because the run
+    was stopped; the loss is then that of the best weights plus the difference on that part.
     """
 
     event = "evaluation"
@@ -85,7 +83,7 @@ class EvaluationEvent(Event):
 
 @dataclass(frozen=True)
 class LayerEvent(Event):
-    """A look into the layers: gradient RMS, update relative to the weights, share of dead channels."""
+    """Statistics of every layer: gradient RMS, update relative to the weights, share of dead channels."""
 
     event = "layers"
     step: int
@@ -94,7 +92,7 @@ class LayerEvent(Event):
 
 @dataclass(frozen=True)
 class CheckpointEvent(Event):
-    """A checkpoint was saved.  `timeline`: one of the snapshots along a run, not its result."""
+    """A checkpoint was saved.  `timeline`: a snapshot during the run, not its result."""
 
     event = "checkpoint"
     step: int
@@ -106,7 +104,7 @@ class CheckpointEvent(Event):
 
 @dataclass(frozen=True)
 class NoteEvent(Event):
-    """Something that a person should know, in words.  `cause` names it for programs ("over-fitting", "memory")."""
+    """Something that a person should know.  `cause` names it for programs ("over-fitting", "memory")."""
 
     event = "note"
     step: int
@@ -116,10 +114,10 @@ class NoteEvent(Event):
 
 @dataclass(frozen=True)
 class FinishedEvent(Event):
-    """The run is over.  `rolled_back`: the model has its starting weights.
+    """The run is over.  `rolled_back`: nothing improved, and the model has its starting weights.
 
-    In an incremental run the held-out loss is that of the rest, and `changed_before` and `changed_after` are the losses
-    of the changed files that were learned.
+    In an incremental run the held-out loss is that of the other files, and `changed_before` and `changed_after` are the
+    losses of the changed files that were learned.
     """
 
     event = "finished"

@@ -1,7 +1,7 @@
-"""How a batch is cut so that training stays under the memory ceiling.
+"""How a batch is split so that training stays under the memory ceiling.
 
-First the micro-batch is halved and halved again, which costs next to no time; only where a single window does not fit,
-layers are computed twice instead of being remembered.
+First the micro-batch is made smaller, which costs almost no time; only if a single window does not fit are layers
+recomputed in the backward pass instead of stored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Estimate = Callable[["Fit"], dict[Kind, int]]
 
 @dataclass(frozen=True)
 class Fit:
-    """Windows computed at once, in how many parts a batch is, and layers to recompute."""
+    """Windows computed at once, parts per batch, and layers to recompute."""
 
     micro_batch: int
     micro_batches: int
@@ -25,7 +25,7 @@ class Fit:
 
 
 def choices(options: TrainingOptions, layers: int) -> list[Fit]:
-    """Every way to cut a batch, from the fastest to the one that takes the least memory."""
+    """Every way to split a batch, from the fastest to the one that takes the least memory."""
     b = options.batch_size
     sizes = [options.micro_batch] if options.micro_batch else [size for size in range(b, 0, -1) if b % size == 0]
     least = min(options.recompute, layers)
@@ -34,8 +34,8 @@ def choices(options: TrainingOptions, layers: int) -> list[Fit]:
 
 
 def fitting(options: TrainingOptions, layers: int, estimate: Estimate, room: int) -> Fit:
-    """The fastest choice whose estimate is at most `room` bytes; the smallest where none is, and the allocation says
-    what is missing."""
+    """The fastest choice whose estimate is at most `room` bytes; if there is none, the smallest, and the allocation
+    will say what is missing."""
     ways = choices(options, layers)
     low, high = 0, len(ways) - 1  # memory falls along the list
     while low < high:
@@ -48,7 +48,7 @@ def fitting(options: TrainingOptions, layers: int, estimate: Estimate, room: int
 
 
 def smaller(fit: Fit, options: TrainingOptions, layers: int) -> Fit | None:
-    """The next choice that takes less memory: about half of the micro-batch, or half of the layers more recomputed."""
+    """The next choice that takes less memory: about half the micro-batch, or half of the layers more recomputed."""
     b = options.batch_size
     for size in range(fit.micro_batch // 2, 0, -1):
         if b % size == 0:

@@ -1,7 +1,7 @@
-"""A run on disk: one file that a run replaces as it goes, and that another process can go on from.
+"""A run on disk: one file that is replaced during the run, and from which another process can resume it.
 
-The file is a safetensors with all arrays and, in its header, where the run is. It is written beside its name and then
-renamed, so that a kill leaves the old one or the new one; a checksum over everything finds what a disk has changed.
+It is a safetensors file with all arrays, and the state of the run in its header. It is replaced atomically, so that a
+kill leaves the old one or the new one; a checksum over everything finds what a disk has changed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DTYPES = {"float32": "F32", "int32": "I32", "uint8": "U8"}
 
 @dataclass(frozen=True)
 class SavedRun:
-    """Everything to go on with: what was trained on what, and how far.  `more` is for whoever runs the trainer."""
+    """What is trained, on what, and how far it got.  `more` belongs to whoever runs the trainer."""
 
     run: str
     root: str
@@ -48,7 +48,7 @@ class SavedRun:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """A run that can go on, or, where `problem` says so, cannot."""
+    """An interrupted run; `problem`: why it cannot be resumed."""
 
     run: str
     root: str = ""
@@ -63,7 +63,7 @@ class RunInfo:
 def run_path(folder: Path, run: str) -> Path:
     """The file of a run; names that could leave the folder are refused."""
     if not run or not run.isalnum():
-        raise CheckpointError(f"{run!r} is not the name of a run.", "`codecoil train` prints it when a run starts.")
+        raise CheckpointError(f"{run!r} is not the name of a run.", "`codecoil train` prints the name at the start.")
     return folder / f"{run}{SUFFIX}"
 
 
@@ -131,13 +131,13 @@ def load_run(folder: Path, run: str) -> SavedRun:
     path = run_path(folder, run)
     if not path.is_file():
         known = ", ".join(info.run for info in interrupted_runs(folder) if not info.problem) or "none"
-        raise CheckpointError(f"There is no interrupted run {run}.", f"Runs that can go on: {known}.")
+        raise CheckpointError(f"There is no interrupted run {run}.", f"Runs that can be resumed: {known}.")
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if metadata.get("version") != VERSION or metadata.get("digest") != _digest(metadata["about"], arrays):
-            raise ValueError("its checksum does not fit")
+            raise ValueError("wrong version or checksum")
         about = json.loads(metadata["about"])
         lines = zlib.decompress(arrays.pop(HISTORY).tobytes()).decode().splitlines()
         return SavedRun(
@@ -151,11 +151,11 @@ def load_run(folder: Path, run: str) -> SavedRun:
             tuple(json.loads(line) for line in lines),
         )
     except (OSError, SafetensorError, ValueError, KeyError, TypeError, zlib.error, ConfigError) as error:
-        raise CheckpointError(f"The saved run {path.name} is damaged: {error}.", "Start the run again.") from error
+        raise CheckpointError(f"The saved run {path.name} is damaged: {error}.", "Start a new run.") from error
 
 
 def interrupted_runs(folder: Path) -> list[RunInfo]:
-    """The runs that could go on, the latest first; only headers are read, so damage may show later."""
+    """Runs that can be resumed, the latest first.  Only headers are read, so damage may show later."""
     found = []
     for path in folder.glob(f"*{SUFFIX}"):
         try:
@@ -177,12 +177,12 @@ def forget_run(folder: Path, run: str) -> None:
         sweep(folder)
     except OSError as error:
         raise CheckpointError(
-            f"The saved progress {path} cannot be deleted: {error.strerror or error}.", "Delete it by hand."
+            f"The saved run {path} cannot be deleted: {error.strerror or error}.", "Delete it by hand."
         ) from error
 
 
 def _digest(about: str, arrays: dict[str, np.ndarray]) -> str:
-    """Of everything that the file says: words, names, shapes and numbers."""
+    """Of everything in the file: text, names, shapes and numbers."""
     digest = hashlib.blake2b(about.encode(), digest_size=16)
     for name in sorted(arrays):
         array = arrays[name]
@@ -192,7 +192,7 @@ def _digest(about: str, arrays: dict[str, np.ndarray]) -> str:
 
 
 def _parts(arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> Iterable[bytes | memoryview]:
-    """The bytes of a safetensors file, an array at a time: a copy of all of them would double the memory."""
+    """The bytes of a safetensors file, an array at a time: one copy of everything would double the memory."""
     header: dict[str, Any] = {"__metadata__": metadata}
     order = sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
     place = 0

@@ -109,7 +109,7 @@ def test_without_any_checkpoint_the_built_in_model_is_scored(folder, data_folder
     monkeypatch.setattr("app.command_line.score.newest_for", lambda *_: None)
     assert main(["score", str(folder), "--cursors", "1", "--json", "--device", "cpu"]) == 0
     printed = capsys.readouterr()
-    assert "this measures the built-in model alone" in printed.err
+    assert "built-in model" in printed.err
     names = [model["name"] for model in json.loads(printed.out)["models"]]
     assert names == [STARTER, f"{STARTER} + memory"]
 
@@ -148,8 +148,7 @@ def test_a_folder_without_a_checkpoint_of_its_own_is_told_so(folder, capsys):
     other = folder.rename(folder.parent / "other")
     assert main(["score", str(other), "--cursors", "1", "--json", "--device", "cpu"]) == 0
     said = capsys.readouterr().err
-    assert "There is no checkpoint of other yet: this measures code #1, the newest there is." in said
-    assert f"`codecoil train {other}`" in said
+    assert "code #1" in said and f"codecoil train {other}" in said
 
 
 def test_an_unknown_checkpoint_is_refused_by_name(folder, capsys):

@@ -7,7 +7,6 @@ import pytest
 from engine.corpus.repository import Repository
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CorpusError
-from engine.scorecard.fair_share import largest_share, most_of_one
 from engine.scorecard.material import (
     NO_CODE,
     Cursor,
@@ -18,6 +17,8 @@ from engine.scorecard.material import (
     choose_cursors,
     every_held_out_file,
     held_out_material,
+    largest_share,
+    most_of_one,
 )
 
 TEXT = "import os\n\n\ndef area(width, height):\n    total = width * height   \n    )\n    return total\r\n# end"

@@ -43,7 +43,7 @@ def test_a_folder_is_taken_in_once(repository, data_folder, model_folder, cpu):
 
 
 def test_a_folder_without_a_model_is_called_one(repository, data_folder, cpu):
-    with pytest.raises(InputError, match=rf"The folder {repository} holds no model: config\.json is missing"):
+    with pytest.raises(InputError, match=rf"{repository}.*config\.json"):
         opened(repository, data_folder, cpu, str(repository))
 
 
@@ -82,7 +82,7 @@ def test_a_checkpoint_whose_tokenizer_does_not_fit_is_refused_by_name(repository
     data_folder.mkdir()
     texts = [path.read_text() for path in sorted(repository.glob("*.py"))]
     base = save_base(data_folder, Tokenizer.train(texts, 320), "narrow", vocab_size=300)
-    with pytest.raises(InputError, match=r"tokenizer of narrow has \d+ entries; the model was made for 300"):
+    with pytest.raises(InputError, match=r"narrow has \d+ .* 300"):
         opened(repository, data_folder, cpu, base.id)
 
 

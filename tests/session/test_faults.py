@@ -166,11 +166,11 @@ def test_a_repository_that_shrinks_to_nothing_is_refused_by_name(repository, dat
         session.advance()  # what was read is read
     session.close()
     for again in (lambda: Session(plan, cpu), lambda: resume_session(session.run_id, data_folder, lambda: cpu)):
-        with pytest.raises(CorpusError, match=f"Nothing in {repository} is learned"):
+        with pytest.raises(CorpusError, match=str(repository)):
             again()
         assert cpu.ledger.total == 0
     shutil.rmtree(repository)
-    with pytest.raises(CodecoilError, match=r"repository .* is not there"):
+    with pytest.raises(CodecoilError, match=str(repository)):
         resume_session(session.run_id, data_folder, lambda: cpu)
 
 
@@ -195,7 +195,7 @@ def test_a_run_whose_base_has_another_vocabulary_is_refused(changed, repository,
     other = save_base(data_folder, Tokenizer.train(texts, 280), "other")
     saved = saved_run.load_run(data_folder / "runs", session.run_id)
     saved_run.save_run(data_folder / "runs", replace(saved, base=other.id))
-    with pytest.raises(CodecoilError, match=rf"{session.run_id} was begun with another vocabulary than other"):
+    with pytest.raises(CodecoilError, match=rf"{session.run_id} .*tokenizer of other"):
         resume_session(session.run_id, data_folder, lambda: cpu)
     assert cpu.ledger.total == 0
 

