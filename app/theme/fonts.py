@@ -25,7 +25,7 @@ _loaded = False
 
 
 def load_fonts() -> None:
-    """Register the fonts with Qt, once.  Where they cannot be had, the system's stand in; without any, it is said."""
+    """Register the fonts with Qt, once.  Without them the system's are used; ConfigError where there is no font."""
     global _loaded
     if _loaded:
         return
@@ -39,14 +39,14 @@ def load_fonts() -> None:
             log.warning("The font %s cannot be used", name)
     if not QFontDatabase.families():
         raise ConfigError(
-            "There is no font to write with: neither Codecoil's own nor the system's can be read.",
+            "There is no usable font: neither Codecoil's own nor the system's can be read.",
             "Install Codecoil again, or install any font.",
         )
     _loaded = True
 
 
 def interface_font(pixels: int = BODY, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """Inter with numerals of one width: nothing jumps when a number changes."""
+    """Inter with tabular numerals: nothing jumps when a number changes."""
     font = QFont(INTERFACE)
     font.setPixelSize(pixels)
     font.setWeight(weight)

@@ -1,4 +1,4 @@
-"""Our own SVG icons, drawn in a colour of the theme: `currentColor` in the file is replaced before it is rendered."""
+"""The program's SVG icons in a colour of the theme: `currentColor` is replaced before a file is rendered."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Pens, brushes and colours of the plots, from the same tokens as the stylesheet.
 
-A plot keeps no colour of its own: it is given a `PlotStyle`, and on a switch of the theme another one.
+A plot has no colours of its own: it is given a `PlotStyle`, and another one when the theme is switched.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ MEMORY_TOKENS = {
 
 @dataclass(frozen=True)
 class PlotStyle:
-    """The tokens as Qt's drawing tools."""
+    """The tokens as pens, brushes and colours."""
 
     tokens: Tokens
-    ratio: float = 1.0  # pixels of the screen for one of ours
+    ratio: float = 1.0  # screen pixels for one of ours
 
     def colour(self, token: str, share: float = 1.0) -> QColor:
-        """A token's colour; `share` below 1 lets the card shine through, as an opaque colour of its own."""
+        """A token's colour; a `share` below 1 mixes it with that of the card, without transparency."""
         return mixed(getattr(self.tokens, token), self.tokens.panel, share)
 
     def pen(self, token: str, width: float = 1.0, share: float = 1.0, dashed: bool = False) -> QPen:
-        """A pen whose width is in pixels at every zoom.  Qt takes those for the screen's own; hair lines stay so."""
+        """A pen whose width is in pixels at every zoom: Qt counts screen pixels, and hair lines stay one of them."""
         pen = QPen(self.colour(token, share), width * self.ratio if width > 1.0 else width)
         pen.setCosmetic(True)
-        pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)  # a mitre on noise makes spikes that are not in the data
+        pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)  # mitred noise shows spikes that are not in the data
         if dashed:
             pen.setDashPattern([5, 4])
         return pen
@@ -51,11 +51,10 @@ class PlotStyle:
         return QBrush(self.colour(token, share))
 
     def memory_brush(self, kind: str) -> QBrush:
-        """The fill of one kind of memory; a kind that is new to us is grey."""
+        """The fill of one kind of memory; grey for an unknown kind."""
         return self.brush(MEMORY_TOKENS.get(kind, "mute"), 0.8)
 
     def axis_font(self) -> QFont:
-        """Small, with numerals of one width."""
         return interface_font(AXIS_FONT)
 
 

@@ -1,10 +1,10 @@
 """The one stylesheet, made from the tokens.  No widget sets a colour, a border or a font size of its own.
 
-What holds for every widget (the font, the colour of words) is the application's font and palette: as a rule it would be
-set, and handed down, once for each widget.
+What holds for every widget (the font, the colour of text) is in the application's font and palette: a rule for it would
+be applied and inherited once for each widget.
 
-Widgets are told apart by a dynamic property: `role` for labels and buttons, `card` for surfaces, `tone` for what is
-good, wrong or a caution, `state` for a field whose value cannot be taken.
+Rules match dynamic properties: `role` for labels and buttons, `card` for surfaces, `tone` for good, bad or a caution,
+`state` for a field whose value is refused.
 """
 
 from __future__ import annotations

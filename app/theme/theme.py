@@ -1,8 +1,8 @@
-"""The theme of the running program: the system's scheme or the user's choice; restyles everything in sight at once.
+"""The theme of the running program: the system's scheme or the user's choice; restyles everything visible at once.
 
-The stylesheet is given to finished parts (a page, the header, a dialog), not to the application.  With one on the
-application Qt styles a widget anew each time that it, or anything above it, is put into a layout, and a switch takes
-four times as long.  So whoever makes such a part calls `dress` when everything is in it.
+The stylesheet is set on finished parts (a page, the header, a dialog), not on the application: there, Qt would restyle
+a widget each time that it, or anything above it, is put into a layout, and switching would take four times as long.  So
+whoever makes such a part calls `dress` when everything is in it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from app.theme.stylesheet import stylesheet
 from app.theme.tokens import DARK, LIGHT, Tokens
 
 CHOICES = ("system", "dark", "light")
-BETWEEN = 40  # milliseconds between two parts that are dressed while nobody sees them
+BETWEEN = 40  # milliseconds between two hidden parts that are restyled
 
 
 class Theme(QObject):
-    """Owns the look of the program.  What paints by itself listens to `restyled` and takes the new tokens."""
+    """Owns the look of the program.  Widgets that paint themselves listen to `restyled` for the new tokens."""
 
     restyled = Signal(Tokens)
     _current: ClassVar[Theme | None] = None
@@ -34,7 +34,7 @@ class Theme(QObject):
         super().__init__(application)
         Theme._current = self
         self._application = application
-        self._worn: WeakKeyDictionary[QWidget, Tokens | None] = WeakKeyDictionary()  # what each part has on
+        self._styled: WeakKeyDictionary[QWidget, Tokens | None] = WeakKeyDictionary()  # what each part is styled with
         self._later = QTimer(self)
         self._later.setInterval(BETWEEN)
         self._later.timeout.connect(self.on_later)
@@ -48,7 +48,7 @@ class Theme(QObject):
 
     @classmethod
     def current(cls) -> Theme:
-        """The theme of the program: there is one, as there is one QApplication, and every part may ask for it."""
+        """The theme of the program: there is one, as there is one QApplication."""
         if cls._current is None:
             raise RuntimeError("a widget was made before the theme")
         return cls._current
@@ -61,21 +61,21 @@ class Theme(QObject):
         self._restyle()
 
     def dress(self, *parts: QWidget) -> None:
-        """Give finished parts, and all that is in them, the look of now; they follow every switch from here on."""
+        """Give finished parts, and all that is in them, the current look; they follow every switch from now on."""
         for part in parts:
-            if self._worn.get(part) is not self.tokens:
+            if self._styled.get(part) is not self.tokens:
                 part.setStyleSheet(stylesheet(self.tokens))
-                self._worn[part] = self.tokens
+                self._styled[part] = self.tokens
 
     def dress_soon(self, part: QWidget) -> None:
-        """The same for a part that nobody sees yet, in a turn of its own; `dress` when it is shown before that."""
-        self._worn.setdefault(part, None)
+        """The same for a part that is not visible yet, when there is time; `dress` it if it is shown before that."""
+        self._styled.setdefault(part, None)
         self._later.start()
 
     @Slot()
     def on_later(self) -> None:
-        """One part a turn: each takes some ten milliseconds."""
-        waiting = [part for part, worn in self._worn.items() if worn is not self.tokens and isValid(part)]
+        """Restyle one part: each takes tens of milliseconds."""
+        waiting = [part for part, tokens in self._styled.items() if tokens is not self.tokens and isValid(part)]
         if waiting:
             self.dress(waiting[0])
         if len(waiting) <= 1:
@@ -87,7 +87,7 @@ class Theme(QObject):
 
     def _wanted(self) -> Tokens:
         if self.choice == "system":
-            # A system that does not say gets the dark one.
+            # Dark where the system has no preference.
             return LIGHT if self._application.styleHints().colorScheme() == Qt.ColorScheme.Light else DARK
         return DARK if self.choice == "dark" else LIGHT
 
@@ -96,7 +96,7 @@ class Theme(QObject):
         if wanted is not self.tokens:
             self.tokens = wanted
             self._apply()
-            self.dress(*(part for part in [*self._worn] if isValid(part) and part.isVisible()))
+            self.dress(*(part for part in [*self._styled] if isValid(part) and part.isVisible()))
             self._later.start()
             self.restyled.emit(wanted)
 

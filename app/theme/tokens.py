@@ -1,4 +1,4 @@
-"""The colours by what they are for, in dark and in light.  No Qt here; whatever paints takes its colours from these."""
+"""The colours by what they are for, in dark and in light; everything that is painted uses these.  No Qt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Tokens:
-    """One scheme.  Words are in ink, mute or a `_text` colour (4.5:1 on every surface); plain hues are for shapes."""
+    """One scheme.  Text is in ink, mute or a `_text` colour (4.5:1 on every surface); plain hues are for shapes."""
 
     name: str
     background: str  # behind cards
@@ -21,7 +21,7 @@ class Tokens:
     accent: str  # the one primary action, progress, "good"
     accent_hover: str
     accent_text: str
-    on_accent: str  # words on the accent
+    on_accent: str  # text on the accent
     second: str  # training loss, links, weights, the focus ring
     second_text: str
     third: str  # optimiser, gradient norm
