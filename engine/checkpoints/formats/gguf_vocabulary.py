@@ -20,6 +20,39 @@ from engine.errors import CheckpointError
 
 NORMAL, CONTROL, USER_DEFINED, UNUSED = 1, 3, 4, 5
 NAMED_PATTERNS = {CODE_PATTERN: "superbpe", QWEN_PATTERN: "qwen2"}
+BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+WORDS = BYTES | {"use_regex": True}  # GPT-2's own rule, and bytes
+
+
+def _split(pattern: str) -> dict[str, Any]:
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+
+
+def _digits(each: bool) -> dict[str, Any]:
+    return {"type": "Digits", "individual_digits": each}
+
+
+_THREE_DIGITS = [_split(QWEN_PATTERN.replace(r"\p{N}|", r"\p{N}{1,3}|")), BYTES]
+_EACH_DIGIT = [_digits(True), WORDS]
+# How each of llama.cpp's names splits text, as steps of a tokenizer.json
+SPLITTING: dict[str, list[dict[str, Any]]] = {
+    **{name: [WORDS] for name in ("gpt-2", "mellum", "olmo")},
+    **dict.fromkeys(("starcoder", "smollm", "refact", "codeshell"), _EACH_DIGIT),
+    "qwen2": [_split(QWEN_PATTERN), BYTES],
+    **dict.fromkeys(("dbrx", "llama-bpe", "falcon-h1", "falcon3", "lfm2"), _THREE_DIGITS),
+    "deepseek-coder": [
+        *(_split(rule) for rule in (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", "[一-龥ࠀ-一가-퟿]+")),
+        _digits(True),
+        BYTES,
+    ],
+    "falcon": [
+        {"type": "Punctuation", "behavior": "Contiguous"},
+        WORDS,
+        _digits(False),
+        _split("[0-9][0-9][0-9]"),
+    ],
+}
+WHOLE_WORDS_FIRST = frozenset(["llama-bpe", "falcon-h1", "falcon3", "lfm2"])  # a word of the vocabulary is not split
 # llama.cpp's names for our roles; a key that is not there is looked for by llama.cpp itself.
 ROLE_KEYS = {
     "bos": "end_of_text",
@@ -48,6 +81,46 @@ class Vocabulary:
     merges: list[str]
     special: dict[str, int]
     notes: tuple[str, ...]
+
+
+def description_from(keys: dict[str, Any], where: str) -> dict[str, Any]:
+    """The tokenizer.json that says what the `tokenizer.ggml` keys of a file say; `where` names the file."""
+    if keys.get("model") != "gpt2":
+        raise CheckpointError(
+            f"{where} has a tokenizer of the kind {keys.get('model')!r}; only byte-level BPE (gpt2) is read.",
+            "Choose a model with such a tokenizer (Qwen, Granite, SmolLM2 and DeepSeek-Coder have one).",
+        )
+    if keys.get("pre", "gpt-2") not in SPLITTING:
+        raise CheckpointError(
+            f"{where} splits text by the rule {keys.get('pre')!r}, which is not known here.",
+            "Import the model as a Hugging Face folder, with its tokenizer.json.",
+        )
+    pre, tokens, merges = keys.get("pre", "gpt-2"), keys.get("tokens"), keys.get("merges")
+    types = keys.get("token_type") or [NORMAL] * len(tokens or ())
+    if not isinstance(tokens, list) or not isinstance(merges, list) or len(types) != len(tokens):
+        raise CheckpointError(f"{where} has no complete tokenizer.", "Copy or download the file again.")
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    added = [
+        {"id": number, "content": token, "special": kind == CONTROL} | flags
+        for number, (token, kind) in enumerate(zip(tokens, types, strict=True))
+        if kind in (CONTROL, USER_DEFINED)
+    ]
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": added,
+        "normalizer": None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": SPLITTING[pre]},
+        "post_processor": None,
+        "decoder": WORDS,
+        "model": {
+            "type": "BPE",
+            "vocab": {token: number for number, token in enumerate(tokens) if types[number] != UNUSED},
+            "merges": [merge.split(" ", 1) for merge in merges],
+            "ignore_merges": pre in WHOLE_WORDS_FIRST,
+        },
+    }
 
 
 def read_vocabulary(path: Path, vocab_size: int) -> Vocabulary:

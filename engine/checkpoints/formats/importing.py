@@ -1,4 +1,5 @@
-"""What can be read, into the store: a Hugging Face folder, a `.coil` bundle, an MBJS file, a checkpoint folder.
+"""What can be read, into the store: a Hugging Face folder, a GGUF file, a `.coil` bundle, an MBJS file, a checkpoint
+folder.
 
 Safe to repeat: what has been imported before and is still here is given back.
 """
@@ -9,7 +10,7 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from engine.checkpoints.formats import bundle, hugging_face, mbjs
+from engine.checkpoints.formats import bundle, gguf_import, hugging_face, mbjs
 from engine.checkpoints.formats.imported import Imported
 from engine.checkpoints.store.contents import WORK
 from engine.checkpoints.store.manifest import MANIFEST_FILE, MAX_BYTES, Facts, Manifest, read_manifest
@@ -22,6 +23,7 @@ from engine.safe_reading import check_name, open_plain, read_plain
 
 SOURCE_HASH = "source_sha256"  # the option by which an import is known again
 CHUNK = 4 << 20
+READERS = {"hugging face": hugging_face.read_folder, "gguf": gguf_import.read_gguf, "mbjs": mbjs.read_mbjs}
 Told = Callable[[str], Report | None]  # a part of an import begins, by its name: who is told how far it is?
 
 
@@ -54,21 +56,22 @@ def _import(store: CheckpointStore, path: Path, name: str | None, tokenizer: Pat
             (store.folder / WORK).mkdir(parents=True, exist_ok=True)
         with bundle.unpacked(path, store.folder / WORK, told("Unpacking")) as (folder, manifest):
             return _adopt(store, folder, manifest, name, told)
+    if path.is_file() and gguf_import.is_gguf(path):
+        return _save(store, path, name, tokenizer, "gguf", told)
     if path.is_file() and mbjs.is_mbjs(path):
         return _save(store, path, name, tokenizer, "mbjs", told)
     if path.suffix in (".safetensors", ".json") and (path.parent / CONFIG_FILE).exists():
         return _import(store, path.parent, name, tokenizer, told)
     raise CheckpointError(
         f"{path} is of no kind that can be imported.",
-        "Choose a folder in Hugging Face format, a .coil file or an MBJS .bin file (pickled files are never read).",
+        "Choose a folder in Hugging Face format, or a .gguf, .coil or MBJS .bin file (pickled files are never read).",
     )
 
 
 def _save(
     store: CheckpointStore, path: Path, name: str | None, tokenizer: Path | None, kind: str, told: Told
 ) -> Manifest:
-    read = mbjs.read_mbjs if kind == "mbjs" else hugging_face.read_folder
-    imported: Imported = read(path, tokenizer)
+    imported: Imported = READERS[kind](path, tokenizer)
     source = _source_hash(path, imported, told("Reading"))
 
     def same(known: Manifest) -> bool:

@@ -70,8 +70,10 @@ class Tokenizer:
         for token in added:
             if token["id"] not in self.special_ids:
                 self._bytes[token["id"]] = token["content"].encode()
-        self._byte_ids = np.array([vocab[character] for character in CHARACTER_OF_BYTE], self.dtype)
-        if self.decode(self.encode(PROBE)) != PROBE:
+        nothing = self.special.end_of_text  # for bytes that no text has (see DISPENSABLE_BYTES)
+        self._byte_ids = np.array([vocab.get(character, nothing) for character in CHARACTER_OF_BYTE], self.dtype)
+        lost = {byte: None for byte, character in enumerate(CHARACTER_OF_BYTE[:128]) if character not in vocab}
+        if self.decode(self.encode(PROBE)) != PROBE.translate(lost):
             raise TokenizerError(f"{name} does not give a text back as it was.", "Choose another tokenizer.")
 
     @classmethod

@@ -1,0 +1,260 @@
+"""GGUF files in: what llama.cpp, LM Studio and Ollama run, with its tokenizer.
+
+    header ─▶ keys of a config.json ─▶ configuration ─▶ every parameter by its GGUF name, checked ─▶ dequantised by rows
+
+The `gguf` library maps the file and knows the quantised types; names and conversions are those that the blocks state.
+What would change the result and is not computed here is refused by name, before anything is copied.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from engine.checkpoints.formats.gguf_vocabulary import description_from
+from engine.checkpoints.formats.imported import Imported, check_finite, tokenizer_content
+from engine.corpus.tokens.tokenizer import Tokenizer
+from engine.corpus.tokens.tokenizer_trial import try_tokenizer
+from engine.errors import CheckpointError
+from engine.model.architectures.architecture import Architecture
+from engine.model.files import config_from_keys
+from engine.model.selection import layer_of
+from engine.safe_reading import DAMAGED
+from engine.tensor_file import TensorSource, piece_rows
+
+MAGIC = b"GGUF"
+PLAIN = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+READABLE = frozenset(
+    [*PLAIN, "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "Q8_K", "IQ4_NL", "IQ4_XS"]
+)
+ARCHITECTURES = ("llama", "qwen2", "qwen3", "granite", "mamba")
+ELSEWHERE = "Choose a model of another kind, or import it as a Hugging Face folder."
+
+
+def is_gguf(path: Path) -> bool:
+    """Whether a file begins like one."""
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def read_gguf(path: Path, tokenizer: Path | None = None) -> Imported:
+    """A GGUF file as a model; `tokenizer`: another one than its own."""
+    file = GgufFile(path)
+    config = config_from_keys(file.config_keys(), str(path))
+    parameters = GgufParameters(file, config)
+    if tokenizer is not None:
+        content = tokenizer_content(tokenizer, config.vocab_size)
+    else:
+        description = description_from(file.tokenizer_keys(), str(path))
+        try_tokenizer(Tokenizer(description, str(path)))
+        content = (json.dumps(description, ensure_ascii=False, indent=1) + "\n").encode()
+    notes = [f"Imported from {path.name}: {file.architecture}, {parameters.kinds}."]
+    if parameters.precision == "float16" and parameters.is_quantised:
+        notes.append("Its quantised weights are kept in float16, which loses far less than the quantisation has.")
+    return Imported(config, parameters, content, parameters.precision, str(path), tuple(notes))
+
+
+class GgufFile:
+    """The header of a file: keys and tensors, mapped."""
+
+    def __init__(self, path: Path) -> None:
+        from gguf import GGUFReader
+
+        self.path = path
+        try:
+            reader = GGUFReader(path)
+            self.keys = {name: field.contents() for name, field in reader.fields.items()}
+            self.tensors = {tensor.name: tensor for tensor in reader.tensors}
+        except OSError:
+            raise
+        except Exception as error:  # whatever a damaged header makes the library stumble over
+            raise CheckpointError(f"{path} is not a GGUF file that can be read: {error}.", DAMAGED) from error
+        self.architecture = str(self.keys.get("general.architecture", ""))
+        if self.architecture not in ARCHITECTURES:
+            raise CheckpointError(
+                f"{path.name} is a {self.architecture or 'nameless'} model; Codecoil computes "
+                f"{', '.join(ARCHITECTURES)} from GGUF.",
+                ELSEWHERE,
+            )
+
+    def key(self, name: str, default: Any = None) -> Any:
+        """A key of the architecture ("block_count"); lists with one value throughout count as that value."""
+        value = self.keys.get(f"{self.architecture}.{name}", default)
+        if isinstance(value, list):
+            values = set(value)
+            if len(values) != 1:
+                raise CheckpointError(
+                    f"{self.path.name}: {self.architecture}.{name} differs from layer to layer.", ELSEWHERE
+                )
+            (value,) = values
+        return value
+
+    def need(self, name: str) -> Any:
+        value = self.key(name)
+        if value is None:
+            raise CheckpointError(f"{self.path.name} has no key {self.architecture}.{name}.", DAMAGED)
+        return value
+
+    def config_keys(self) -> dict[str, Any]:
+        """The keys of a `config.json` that say the same."""
+        table = self.tensors.get("token_embd.weight")
+        if table is None or len(table.shape) != 2:
+            raise CheckpointError(f"{self.path.name} has no token_embd.weight.", DAMAGED)
+        common = {
+            "hidden_size": int(self.need("embedding_length")),
+            "num_hidden_layers": int(self.need("block_count")),
+            "vocab_size": int(table.shape[1]),  # GGUF lists dimensions from the innermost on
+            "tie_word_embeddings": "output.weight" not in self.tensors,
+        }
+        if "rope_freqs.weight" in self.tensors:
+            raise CheckpointError(f"{self.path.name} scales its rotary positions by frequency.", ELSEWHERE)
+        if self.key("expert_count", 0):
+            raise CheckpointError(f"{self.path.name} is a mixture of experts.", ELSEWHERE)
+        return common | (self._mamba_keys() if self.architecture == "mamba" else self._dense_keys(common))
+
+    def _mamba_keys(self) -> dict[str, Any]:
+        return {
+            "model_type": "mamba",
+            "conv_kernel": int(self.need("ssm.conv_kernel")),
+            "intermediate_size": int(self.need("ssm.inner_size")),
+            "state_size": int(self.need("ssm.state_size")),
+            "time_step_rank": int(self.need("ssm.time_step_rank")),
+            "layer_norm_epsilon": float(self.need("attention.layer_norm_rms_epsilon")),
+            "use_conv_bias": True,
+        }
+
+    def _dense_keys(self, common: dict[str, Any]) -> dict[str, Any]:
+        heads = int(self.need("attention.head_count"))
+        key_heads = int(self.key("attention.head_count_kv", heads))
+        if not key_heads:
+            raise CheckpointError(f"{self.path.name} has layers without attention.", ELSEWHERE)
+        keys: dict[str, Any] = {
+            "model_type": self.architecture,
+            "num_attention_heads": heads,
+            "num_key_value_heads": key_heads,
+            "head_dim": int(self.key("attention.key_length", common["hidden_size"] // heads)),
+            "rms_norm_eps": float(self.need("attention.layer_norm_rms_epsilon")),
+            "rope_theta": float(self.key("rope.freq_base", 10_000.0)),
+            "max_position_embeddings": int(self.key("context_length", 2048)),
+        }
+        inner = int(self.need("feed_forward_length"))
+        rotated = int(self.key("rope.dimension_count", keys["head_dim"]))
+        if rotated != keys["head_dim"]:
+            raise CheckpointError(f"{self.path.name} rotates {rotated} of {keys['head_dim']} channels.", ELSEWHERE)
+        scaling = self.key("rope.scaling.type", "none")
+        if scaling == "linear":
+            keys["rope_scaling"] = {"rope_type": "linear", "factor": float(self.need("rope.scaling.factor"))}
+        elif scaling != "none":
+            raise CheckpointError(f"{self.path.name} scales its rotary positions by {scaling}.", ELSEWHERE)
+        if self.architecture == "llama":
+            keys["attention_bias"] = "blk.0.attn_q.bias" in self.tensors
+        if self.architecture == "granite":
+            keys |= {
+                "embedding_multiplier": float(self.key("embedding_scale", 1.0)),
+                "attention_multiplier": float(self.key("attention.scale", 0.0)),
+                "residual_multiplier": float(self.key("residual_scale", 1.0)),
+                "logits_scaling": float(self.key("logit_scale", 1.0)),
+            }
+            if self.key("rope.scaling.finetuned", True) is False:  # granite's way to say: no positions
+                return keys | {
+                    "model_type": "granitemoehybrid",
+                    "shared_intermediate_size": inner,
+                    "position_embedding_type": "nope",
+                    "num_local_experts": 0,
+                    "layer_types": ["attention"] * common["num_hidden_layers"],
+                }
+        return keys | {"intermediate_size": inner}
+
+    def tokenizer_keys(self) -> dict[str, Any]:
+        """The `tokenizer.ggml` keys."""
+        start = "tokenizer.ggml."
+        return {name.removeprefix(start): value for name, value in self.keys.items() if name.startswith(start)}
+
+
+class GgufParameters(TensorSource):
+    """Parameters by our names, float32 or as stored where that is a plain type.  All is checked on opening."""
+
+    def __init__(self, file: GgufFile, config: Architecture) -> None:
+        self._file, self._config = file, config
+        self._stored = {name: _gguf_names(name, config) for name in config.specs}
+        self._check_names()
+        types = {file.tensors[stored].tensor_type.name for names in self._stored.values() for stored in names}
+        if unreadable := sorted(types - READABLE):
+            raise CheckpointError(
+                f"{file.path.name} holds weights as {', '.join(unreadable)}.",
+                f"Known are {', '.join(sorted(READABLE))}.",
+            )
+        self._check_shapes()
+        large = {
+            file.tensors[stored].tensor_type.name
+            for name, names in self._stored.items()
+            if config.specs[name].packs
+            for stored in names
+        }
+        self.kinds = ", ".join(sorted(large)).lower()
+        self.is_quantised = bool(large - PLAIN.keys())
+        self.precision = PLAIN[large.pop()] if len(large) == 1 and not self.is_quantised else "float32"
+        if self.is_quantised:
+            self.precision = "float16"
+
+    def _check_names(self) -> None:
+        wanted = {stored for names in self._stored.values() for stored in names}
+        missing, extra = sorted(wanted - self._file.tensors.keys()), sorted(self._file.tensors.keys() - wanted)
+        for what, names in (("lacks", missing), ("has besides what is computed", extra)):
+            if names:
+                more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+                raise CheckpointError(f"{self._file.path.name} {what}: {', '.join(names[:5])}{more}.", ELSEWHERE)
+
+    def _check_shapes(self) -> None:
+        for name, names in self._stored.items():
+            shape = self._config.specs[name].shape
+            found = sum(math.prod(map(int, self._file.tensors[stored].shape)) for stored in names)
+            row = int(self._file.tensors[names[0]].shape[0])
+            if found != math.prod(shape) or (len(shape) == 2 and row != shape[1]):
+                raise CheckpointError(f"{self._file.path.name}: {names[0]} does not have the shape {shape}.", DAMAGED)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        spec = self._config.specs[name]
+        arrays = [self._rows(stored) for stored in self._stored[name]]
+        array = spec.from_gguf(arrays if len(arrays) > 1 else arrays[0]) if spec.from_gguf else arrays[0]
+        return check_finite(np.ascontiguousarray(array).reshape(spec.shape), name, self._file.path.name)
+
+    def pieces(self, name: str) -> Iterator[np.ndarray]:
+        spec = self._config.specs[name]
+        if spec.from_gguf is not None or len(spec.shape) != 2:
+            yield self[name]
+            return
+        (stored,) = self._stored[name]
+        step = piece_rows(4 * spec.shape[1])
+        for first in range(0, spec.shape[0], step):
+            yield check_finite(self._rows(stored, first, first + step), name, self._file.path.name)
+
+    def _rows(self, stored: str, first: int = 0, last: int | None = None) -> np.ndarray:
+        """Rows of a tensor, float32 or as they are stored."""
+        from gguf.quants import dequantize
+
+        tensor = self._file.tensors[stored]
+        data = tensor.data[first:last]
+        return np.asarray(data) if tensor.tensor_type.name in ("F32", "F16") else dequantize(data, tensor.tensor_type)
+
+    def __contains__(self, name: object) -> bool:  # Mapping's own would read the tensor
+        return name in self._stored
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stored)
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+
+def _gguf_names(name: str, config: Architecture) -> list[str]:
+    """Where a parameter is in a GGUF file: one tensor, or two that make it up."""
+    layer, gguf = layer_of(name), config.specs[name].gguf
+    if not gguf:
+        raise CheckpointError(f"{name} has no place in a GGUF file.", ELSEWHERE)
+    return [part if layer is None else f"blk.{layer}.{part}" for part in gguf.split("|")]
