@@ -21,8 +21,8 @@ from app.command_line.train_options import (
     INTERRUPTED_RUN,
     NOT_BETTER,
     REFUSED,
+    argument_problem,
     given_options,
-    what_is_wrong,
 )
 from app.command_line.train_report import JsonLines, Report
 from app.data.data_folder import data_folder
@@ -35,7 +35,7 @@ NO_TIME = "Time was up before the first step, so nothing was saved: evaluating t
 
 def run(arguments: argparse.Namespace) -> int:
     """Train and report; exit codes as `--help` has them."""
-    if wrong := what_is_wrong(arguments):
+    if wrong := argument_problem(arguments):
         print(f"codecoil train: {wrong}", file=sys.stderr)
         return REFUSED
     progress = ProgressBar()

@@ -96,7 +96,7 @@ def exit_codes_in_lines() -> str:
     return "\n".join(["exit codes:", *lines])
 
 
-def what_is_wrong(arguments: argparse.Namespace) -> str:
+def argument_problem(arguments: argparse.Namespace) -> str:
     """Why the arguments cannot be combined, or ""."""
     if arguments.resume is None:
         return "" if arguments.path else "name the folder to adapt to, or a run with --resume."

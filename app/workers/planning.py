@@ -45,7 +45,7 @@ def base_config(workbench: OpenDevice, base: str):
 
 
 def plan_view(event) -> PlanView:
-    """The plan that a run itself told."""
+    """The plan of a run that has started."""
     batch = max(event.micro_batches, 1)
     return PlanView(
         event.mode,

@@ -57,7 +57,7 @@ class Evaluation:
         self.seconds = 0.0
 
     @property
-    def has_begun(self) -> bool:
+    def covers_all_sources(self) -> bool:
         """Whether a batch of every source was measured."""
         return all(measured.counts for measured in self.measured)
 

@@ -272,7 +272,7 @@ class Trainer:
             return False
         if not self._numbers.best_measured:
             return True
-        return now >= self._stopped_at + STOP_SECONDS and evaluation.has_begun
+        return now >= self._stopped_at + STOP_SECONDS and evaluation.covers_all_sources
 
     def _judge(self, evaluation: Evaluation, losses: list[float], partial: bool) -> list[Event]:
         """Keep the weights if they are the best so far."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from engine.devices import Device
-from engine.model.config import ModelConfig
+from engine.model.architectures.architecture import Architecture
 from engine.model.model import create_model
 from engine.model.modes import ADAPTER_MODES
 from engine.model.step import AdamW
@@ -17,7 +17,7 @@ MOST_STEPS = 12
 
 
 def trial_speed(
-    config: ModelConfig,
+    config: Architecture,
     device: Device,
     mode: str,
     rows: int,
