@@ -23,6 +23,8 @@ from app.display import display_problem, need_qt
 from app.network import connections
 from engine.errors import CodecoilError
 
+OFFSCREEN = "offscreen"
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Take the tour; 0 if every scene was completed."""
@@ -39,11 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def take(out: Path, brief: bool) -> int:
-    no_screen = display_problem()
-    if no_screen:
-        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    if display_problem():
+        os.environ["QT_QPA_PLATFORM"] = OFFSCREEN
     need_qt()
-    if no_screen:
+    if os.environ.get("QT_QPA_PLATFORM") == OFFSCREEN:
         quiet_offscreen()
     out.mkdir(parents=True, exist_ok=True)
 
