@@ -17,8 +17,17 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"  # before anything imports Qt
 gc.disable()  # it would destroy widgets of earlier tests in whichever thread allocates: Qt does not survive that
 
 COLLECT_FROM = 50_000  # objects since the last collection, between two tests
-GRACE = 1.0  # seconds that a thread may take to end after its test
+GRACE = 30.0  # seconds that a thread may take to end after its test
+PATIENCE = 60_000  # milliseconds that a wait for Qt may take: it ends as soon as it is met, and machines are busy
 LOCAL_NAMES = ("", "localhost")
+
+
+def pytest_configure() -> None:
+    """Give pytest-qt's waits, 5 seconds each by default, the patience that a busy machine needs."""
+    from pytestqt.qtbot import QtBot
+
+    for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitExposed):
+        wait.__kwdefaults__["timeout"] = PATIENCE
 
 
 @pytest.fixture(scope="session", autouse=True)

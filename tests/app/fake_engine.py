@@ -59,7 +59,7 @@ class FakeEngine:
             raise self.error
         checks = []
         for name in KERNELS:
-            if self.hold and not self.step.acquire(timeout=10):
+            if self.hold and not self.step.acquire(timeout=60):
                 raise TimeoutError("no test let the check go on")
             error = self.wrong.get(name, 1e-6)
             checks.append(KernelCheck(name, error, 2e-5, error <= 2e-5, 1.5))
@@ -115,7 +115,7 @@ def open_window(qapp, qtbot, data_folder, monkeypatch):
         desktop = open_desktop(usable_folder())
         opened.append(desktop)
         if wait:
-            qtbot.waitUntil(lambda: not desktop.controller.busy, timeout=20000)
+            qtbot.waitUntil(lambda: not desktop.controller.busy)
             desktop.window.activateWindow()  # keys go to the active window
             qtbot.waitUntil(desktop.window.isActiveWindow)
         return desktop

@@ -11,7 +11,7 @@ def test_the_second_start_asks_the_first(qapp, qtbot, data_folder):
     first = SingleInstance(data_folder)
     assert first.claim()
     try:
-        with qtbot.waitSignal(first.raise_wanted, timeout=60_000):
+        with qtbot.waitSignal(first.raise_wanted):
             assert not SingleInstance(data_folder).claim()
     finally:
         first.release()

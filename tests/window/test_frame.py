@@ -50,7 +50,7 @@ def test_every_page_has_a_word_a_key_and_comes_when_called(main_window, qtbot):
 def test_a_page_is_made_when_it_is_first_shown_or_when_there_is_time(main_window, application, qtbot):
     assert list(main_window.made) == ["Repository"]
     find_devices(application)
-    qtbot.waitUntil(lambda: list(main_window.made) == titles(), timeout=30000)
+    qtbot.waitUntil(lambda: list(main_window.made) == titles())
     assert front(main_window) == "Repository" and not main_window.preloading.active
 
 

@@ -99,7 +99,7 @@ def test_a_second_start_raises_the_window_and_leaves(main_window, application, q
         stderr=subprocess.PIPE,
     )
     try:
-        qtbot.waitUntil(lambda: second.poll() is not None, timeout=60000)
+        qtbot.waitUntil(lambda: second.poll() is not None)
         qtbot.waitUntil(lambda: not main_window.windowState() & Qt.WindowState.WindowMinimized)
         assert second.returncode == 0 and second.stderr.read() == b""
     finally:

@@ -53,7 +53,7 @@ def test_a_yes_fetches_with_progress(hub, served, application, data_folder, qtbo
     ask(served, qtbot)
     press(qtbot, served.agree_button)
     assert served.progress.isVisible() and not served.cards[0].button.isEnabled()
-    qtbot.waitUntil(lambda: not application.downloads.active, timeout=20000)
+    qtbot.waitUntil(lambda: not application.downloads.active)
     assert served.notice.isVisible() and "tiny-1m" in served.notice.words.text()
     assert not served.progress.isVisible() and served.cards[0].button.isEnabled() and refreshed
     assert [each.name for each in CheckpointStore(data_folder / "checkpoints").list()] == ["tiny-1m"]
@@ -71,7 +71,7 @@ def test_it_can_be_cancelled_and_gone_on_with(hub, served, application, data_fol
     hub.delay = 0.002
     ask(served, qtbot)
     press(qtbot, served.agree_button)
-    qtbot.waitUntil(lambda: not application.downloads.active, timeout=20000)
+    qtbot.waitUntil(lambda: not application.downloads.active)
     assert not served.error_card.isVisible() and not served.notice.isVisible()
     left = list((data_folder / "downloads" / "tiny-1m").glob("model.safetensors.*.part"))
     assert len(left) == 1 and left[0].stat().st_size < len(hub.files["model.safetensors"])
@@ -81,7 +81,7 @@ def test_what_goes_wrong_is_one_card(hub, served, application, qtbot):  # noqa: 
     hub.missing = True
     ask(served, qtbot)
     press(qtbot, served.agree_button)
-    qtbot.waitUntil(served.error_card.isVisible, timeout=20000)
+    qtbot.waitUntil(served.error_card.isVisible)
     assert "has no model" in served.error_card.cause.text() and not application.downloads.active
 
 
@@ -104,7 +104,7 @@ def begin_in_silence(hub, dialog, qtbot, silent: str) -> None:
     hub.silent = silent
     ask(dialog, qtbot)
     press(qtbot, dialog.agree_button)
-    qtbot.waitUntil(lambda: any(path.endswith(silent) for _, path, _ in hub.asked), timeout=20000)
+    qtbot.waitUntil(lambda: any(path.endswith(silent) for _, path, _ in hub.asked))
 
 
 @pytest.mark.parametrize("silent", ["tiny-1m-hf", "model.safetensors"])
@@ -112,7 +112,7 @@ def test_a_silent_line_can_be_cancelled(hub, served, application, qtbot, one_try
     begin_in_silence(hub, served, qtbot, silent)
     served.progress.cancel_button.click()
     assert served.progress.cancel_button.text() == "Cancelling…"
-    qtbot.waitUntil(lambda: not application.downloads.active, timeout=20000)
+    qtbot.waitUntil(lambda: not application.downloads.active)
     assert not served.error_card.isVisible() and not served.progress.isVisible()
 
 

@@ -36,7 +36,7 @@ def test_a_change_is_told_once_and_kept(settings, folder, qtbot):
 
 def test_it_is_written_by_itself_after_a_while(settings, qtbot):
     settings.theme = "light"
-    qtbot.waitUntil(settings.path.exists, timeout=5000)
+    qtbot.waitUntil(settings.path.exists)
     assert json.loads(settings.path.read_text())["theme"] == "light"
 
 

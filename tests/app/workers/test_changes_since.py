@@ -72,7 +72,7 @@ def test_one_that_does_not_know_what_it_has_seen_is_passed_over(adapted, folder,
     from app.workers.changes import since_checkpoint
 
     one, (first, second) = adapted
-    with one.qtbot.waitSignal(one.state.checkpoints.merged, timeout=60_000) as merged:
+    with one.qtbot.waitSignal(one.state.checkpoints.merged) as merged:
         one.state.checkpoints.merge(first, second, 0.5)
     manifests = CheckpointStore(folder / "checkpoints").list()
     assert manifests[0].id == merged.args[0].child

@@ -32,7 +32,7 @@ def shown(page) -> set[str]:
 
 def asked(qtbot, signal, button: QPushButton) -> tuple:
     """What a click on the button asks another controller for."""
-    with qtbot.waitSignal(signal, timeout=60_000) as told:
+    with qtbot.waitSignal(signal) as told:
         button.click()
     return tuple(told.args)
 
@@ -310,7 +310,7 @@ def test_the_page_fits_the_smallest_window_and_loads_its_plots_late(desk, qtbot)
     assert page.board is None
     desk.open_folder()
     desk.begin(30)
-    qtbot.waitUntil(lambda: page.board is not None and page.board.isVisible(), timeout=10_000)
+    qtbot.waitUntil(lambda: page.board is not None and page.board.isVisible())
     assert shown(page) == {"run_header", "board"}
     desk.finish()
     for part in (page.result, page.board, page.run_header, page.setup):

@@ -84,7 +84,7 @@ def asked(script, qtbot):
 
     def wait(channel: str = "ghost", since: int | None = None):
         count = since if since is not None else sum(query.channel == channel for query in script.asked)
-        qtbot.waitUntil(lambda: sum(query.channel == channel for query in script.asked) > count, timeout=5000)
+        qtbot.waitUntil(lambda: sum(query.channel == channel for query in script.asked) > count)
         return script.last(channel)
 
     return wait

@@ -91,7 +91,7 @@ def type_and_answer(page, script, qtbot, text: str = "x") -> None:
     """One key, and the ghost complete where the script knows an answer."""
     count = len(script.asked)
     qtbot.keyClicks(page.editor, text)
-    qtbot.waitUntil(lambda: len(script.asked) > count, timeout=5000)
+    qtbot.waitUntil(lambda: len(script.asked) > count)
     if page.application.completion.model in script.texts:
         qtbot.waitUntil(lambda: page.suggester.state in (states.SHOWN, states.NOTHING))
 

@@ -124,5 +124,5 @@ def test_of_a_long_text_only_what_is_seen_gets_colours_and_the_rest_follows(edit
     editor.colouring.on_slice()
     first = editor.firstVisibleBlock().blockNumber()
     assert colour_at(editor, first + first % 2, 0) == LIGHT.third  # before its turn
-    qtbot.waitUntil(lambda: editor.colouring.is_done, timeout=20_000)
+    qtbot.waitUntil(lambda: editor.colouring.is_done)
     assert editor.colouring.syntax.spans[2999]

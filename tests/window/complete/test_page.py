@@ -91,7 +91,7 @@ def test_sampling_changes_the_next_question_and_goes_back(page, application, scr
     count = len(script.asked)
     drawer.rows["temperature"].control.setValue(0.8)
     drawer.rows["end_of_line"].control.click()
-    qtbot.waitUntil(lambda: len(script.asked) > count, timeout=3000)
+    qtbot.waitUntil(lambda: len(script.asked) > count)
     assert script.last().sampling.temperature == 0.8 and script.last().stops.end_of_line
     assert all(part in drawer.heading.remark.words for part in ("0.8", "seed 0", "48 tokens", "line"))
     drawer.reset_button.click()

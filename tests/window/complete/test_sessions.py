@@ -85,7 +85,7 @@ def test_a_crash_loses_no_more_than_a_moment(page, files, application, qtbot):  
     def kept() -> str:
         return kept_session(application.data_folder, root).drafts.get(PATH, Draft("")).text
 
-    qtbot.waitUntil(lambda: kept().startswith("mine "), timeout=8000)
+    qtbot.waitUntil(lambda: kept().startswith("mine "))
 
 
 def test_every_repository_has_its_own(page, files, application, tmp_path, qtbot):  # noqa: F811

@@ -176,7 +176,7 @@ def test_the_slider_goes_from_the_base_to_the_adapted_and_the_ghost_follows(page
     assert application.completion.blend == pytest.approx(0.11)
     assert page.drawer.blend.heading.remark.words == "89 % adapted"
     assert page.folds.buttons["blend"].text() == "Blend: 89 % adapted"  # acts also while it is folded
-    qtbot.waitUntil(lambda: page.editor.shown_ghost == "both a little", timeout=3000)
+    qtbot.waitUntil(lambda: page.editor.shown_ghost == "both a little")
     ghosts = [query for query in script.asked[count:] if query.channel == "ghost"]
     assert len(ghosts) == 1 and ghosts[0].blend == pytest.approx(0.11)  # once, when it rests
     assert page.drawer.blend.words.words == "Suggests: both a little"

@@ -24,7 +24,7 @@ def start(fake_engine, main_window, application, theme, qtbot):
             thread.start()
         application._running = True
         application.engine.find_devices()
-        qtbot.waitUntil(lambda: not application.engine.busy, timeout=60_000)
+        qtbot.waitUntil(lambda: not application.engine.busy)
         main_window.show_settings("device")
         return SimpleNamespace(window=main_window, controller=application.engine, state=application, theme=theme)
 
