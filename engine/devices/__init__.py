@@ -2,15 +2,14 @@
 names and meaning.
 
     interface   what a device is            kernels   (engine.graph.kernels) what it must be able to do
-    cpu/        NumPy's BLAS and Numba      choice    which device there is and which one to take
-    webgpu/     wgpu-py and shaders/        ledger    every byte that is held, by kind, against the ceiling
+    cpu/        NumPy's BLAS and Numba      choice    which devices there are and which one to use
+    webgpu/     wgpu-py and shaders/        ledger    every allocated byte, by kind, against the ceiling
 
     samples, decode_samples, attention_samples, sample_parts   small inputs for every kernel: self-test, tests, warm-up
     reference, decode_reference, attention_reference           what every kernel means, in float64
     single_kernel                           runs one kernel alone
 
-wgpu is imported in `webgpu/` only, and that only when it is asked for: a machine without a driver still has the CPU
-device.
+wgpu is imported only in `webgpu/`, and only when needed: a machine without a driver still has the CPU device.
 """
 
 from engine.devices.choice import Choice, DeviceInfo, choose_device, list_devices, open_device

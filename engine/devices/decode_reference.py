@@ -1,4 +1,4 @@
-"""The kernels of decoding in NumPy's float64; see `reference`, which has all the others."""
+"""The decoding kernels in NumPy's float64; `reference` has the others."""
 
 from __future__ import annotations
 

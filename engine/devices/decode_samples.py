@@ -1,4 +1,4 @@
-"""Small inputs for the kernels of decoding; see `samples`, which has those of all the others."""
+"""Small inputs for the decoding kernels; `samples` has those of the others."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def bytes_of(random, rows: int, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _narrow_int8(random, s, given):
-    """No number lies near the middle of two bytes: a quotient that is off by its last bit still rounds the same."""
+    """No number is near the middle between two bytes: a quotient that is off in its last bit still rounds the same."""
     words, scales = bytes_of(random, s.t, s.d)
     off = random.uniform(-0.4, 0.4, (s.t, s.d))
     off[:, ::SCALE_BLOCK] = 0

@@ -28,15 +28,13 @@ assert all(NUMPY_DTYPES[name].itemsize == nbytes for name, nbytes in DTYPE_BYTES
 
 @dataclass(frozen=True)
 class Limits:
-    """What bounds a single tensor and a single allocation, in bytes."""
+    """Upper limits of a single tensor and a single allocation, in bytes."""
 
     max_binding_bytes: int
     max_buffer_bytes: int
 
 
 class Device(ABC):
-    """One place where kernels run."""
-
     name: str  # "cpu", "webgpu"
     description: str  # for people: the adapter's name, or the processor and its threads
     limits: Limits
@@ -50,7 +48,7 @@ class Device(ABC):
     # ---- memory
 
     def allocate(self, slabs: Iterable[Slab]) -> None:
-        """Give each of `slabs` zeroed memory, or, where one does not fit, none of them."""
+        """Give each of `slabs` zeroed memory; if one does not fit, none gets any."""
         done: list[Slab] = []
         try:
             for slab in slabs:
@@ -66,7 +64,7 @@ class Device(ABC):
             raise
 
     def release(self, slabs: Iterable[Slab]) -> None:
-        """Take the memory of `slabs` back; their tensors may no longer be used.  One that has none is passed over."""
+        """Free the memory of `slabs`; their tensors may no longer be used.  One without memory is skipped."""
         for slab in slabs:
             if slab in self._slabs:
                 self._destroy_buffer(self._slabs.pop(slab))
@@ -91,7 +89,7 @@ class Device(ABC):
         """A copy of a tensor of a slab, after everything enqueued before."""
 
     def write_halves(self, tensor: Tensor, halves: np.ndarray) -> None:
-        """Copy float16, or bfloat16 as uint16 bits, into a float32 tensor of a slab: half the bytes travel."""
+        """Copy float16, or bfloat16 as uint16 bits, into a float32 tensor of a slab: half the bytes to transfer."""
         dtype = "float16" if halves.dtype == np.float16 else "bfloat16"
         source = Tensor("halves", (tensor.size,), dtype, Kind.WORKSPACE)
         program = Program("loading of weights", inputs={"halves": source})
@@ -105,7 +103,7 @@ class Device(ABC):
     # ---- programs
 
     def plan(self, program: Program) -> Plan:
-        """The arena that `program` would take here."""
+        """The arena that `program` would need here."""
         return make_plan(program, self.limits.max_binding_bytes, self.limits.max_buffer_bytes)
 
     def compile(self, program: Program) -> Executable:
@@ -114,9 +112,9 @@ class Device(ABC):
         return executable
 
     def compile_together(self, programs: Sequence[Program], later: Sequence[Program] = ()) -> list[Executable]:
-        """Bind programs that run one after the other to one arena; what a run leaves there ends with the next run.
+        """Bind programs that run one after another to one arena; each run overwrites what the last one left there.
 
-        `later`: programs that the arena has room for, and that `compile_beside` binds when they are needed.
+        `later`: programs that the arena leaves room for, and that `compile_beside` binds when needed.
         """
         arena = Arena(self, [self.plan(program) for program in (*programs, *later)])
         try:
@@ -135,21 +133,21 @@ class Device(ABC):
 
     @abstractmethod
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
-        """Floats of scratch that a scan kernel wants here; 0 for none."""
+        """Floats of scratch memory that a scan kernel needs here; 0 for none."""
 
     @abstractmethod
     def synchronize(self) -> None:
         """Wait until everything enqueued is done."""
 
     def close(self) -> None:
-        """Give all memory back."""
+        """Free all memory."""
         for arena in list(self.arenas):
             arena.close()
         self.release(list(self._slabs))
 
 
 class Arena:
-    """The pages that programs of one group work in; given back with the last of them."""
+    """The memory pages that a group of programs works in; freed with the last of them."""
 
     def __init__(self, device: Device, plans: list[Plan]) -> None:
         self.plans, self._device = plans, device
@@ -167,7 +165,7 @@ class Arena:
             raise
 
     def close(self) -> None:
-        """Close the programs that use it, and give the pages back."""
+        """Close the programs that use it, and free the pages."""
         if self not in self._device.arenas:
             return
         self._device.arenas.remove(self)
@@ -217,13 +215,13 @@ class Executable(ABC):
 
     @abstractmethod
     def read_later(self, name: str) -> Callable[[], np.ndarray]:
-        """Mark an output's value as of now; the function given back waits for it.
+        """Capture an output's value as of now; the returned function waits for it.
 
         So a step can be enqueued before the last one is read.
         """
 
     def close(self) -> None:
-        """Let go of the arena."""
+        """Release the arena."""
         self.arena.users.discard(self)
         if not self.arena.users:
             self.arena.close()

@@ -1,7 +1,7 @@
-"""The memory ledger: every byte that the engine holds on a device, by kind, against the ceiling.
+"""The memory ledger: every byte the engine has allocated on a device, by kind, against the ceiling.
 
-Drivers do not tell how much memory is free, and some hand out more than there is; so the engine keeps its own
-account. It is what the memory plot shows, what the ceiling is held against and what an estimate is checked by.
+Drivers do not report how much memory is free, and some hand out more than there is; so the engine keeps its own
+account. The memory plot shows it, the ceiling is enforced by it, and estimates are checked against it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _mib(nbytes: int) -> str:
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """Bytes held now by kind, the highest total so far, and the ceiling."""
+    """Bytes in use by kind, the highest total so far, and the ceiling."""
 
     by_kind: dict[Kind, int]
     peak: int
@@ -32,7 +32,7 @@ class MemoryUse:
 
 
 class Ledger:
-    """Counts bytes in and out; refuses what would pass the ceiling, before it is allocated."""
+    """Counts allocations and refuses what would exceed the ceiling, before it is allocated."""
 
     def __init__(self, ceiling: int = DEFAULT_CEILING) -> None:
         self.ceiling = ceiling
@@ -44,7 +44,7 @@ class Ledger:
         return sum(self._by_kind.values())
 
     def reserve(self, nbytes_by_kind: dict[Kind, int], what: str) -> None:
-        """Account for an allocation, or refuse it with the numbers."""
+        """Record an allocation, or raise with the numbers."""
         wanted = sum(nbytes_by_kind.values())
         if self.total + wanted > self.ceiling:
             raise MemoryCeilingError(
@@ -56,10 +56,10 @@ class Ledger:
         self._peak = max(self._peak, self.total)
 
     def release(self, nbytes_by_kind: dict[Kind, int]) -> None:
-        """Take an allocation off the account."""
+        """Remove an allocation from the account."""
         for kind, nbytes in nbytes_by_kind.items():
             self._by_kind[kind] -= nbytes
 
     def snapshot(self) -> MemoryUse:
-        """The account as a value that may cross threads."""
+        """The current account, as a value that may cross threads."""
         return MemoryUse({kind: n for kind, n in self._by_kind.items() if n}, self._peak, self.ceiling)

@@ -1,7 +1,7 @@
-"""Every kernel once more, in NumPy's float64: what the kernels mean, for tests and for the self-test of the CPU device.
+"""Every kernel in NumPy's float64: its definition, for the tests and for the self-test of the CPU device.
 
 Not fast, and not a device.  A function has its kernel's name, takes its operands and numbers by name, changes none of
-them and gives what the kernel writes.  Letters and shapes: engine.graph.kernels.
+them and returns what the kernel writes.  Letters and shapes: engine.graph.kernels.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from engine.devices.samples import Sample
 from engine.graph.kernels import KERNELS, STATE_INTERVAL, Scalars, Statistics
 
 Arrays = dict[str, np.ndarray]
-BESIDE = 7.0  # what run_sample puts beside a strided operand: it must stay
+BESIDE = 7.0  # what run_sample puts beside a strided operand: it must not change
 
 
 def reference(sample: Sample) -> Arrays:
-    """What `single_kernel.run_sample` gives for this sample, by the definition of its kernel."""
+    """What `single_kernel.run_sample` should return for this sample."""
     operands = {name: _widened(array) for name, array in sample.operands.items()}
     results = _REFERENCES[sample.kernel](**operands, **sample.numbers)
     for name, (left, right) in sample.beside.items():
@@ -127,7 +127,7 @@ def matmul_tn(a, b, **others) -> Arrays:
 
 
 def _convolved(x, weight, bias, history, length) -> tuple[np.ndarray, np.ndarray]:
-    """x (b, k-1+l, d) with what is before the start in front, and v (b, l, d), the convolution before silu."""
+    """x (b, k-1+l, d) with the history in front, and v (b, l, d), the convolution before silu."""
     d, k = weight.shape
     x = x.reshape(-1, length, d)
     before = np.zeros((len(x), k - 1, d)) if history is None else history
@@ -191,7 +191,7 @@ def selective_scan(u, delta, x_dbl, coefficients, states, y, workspace, length, 
 def selective_scan_backward(
     u, delta, x_dbl, coefficients, states, d_y, partials, workspace, length, rank, want_inputs, want_coefficients
 ) -> Arrays:
-    """The sums over channels are given whole, as `d_BC` (t, 2n), and those over a sequence as `d_coefficients`."""
+    """Sums over channels are complete, as `d_BC` (t, 2n), and those over a sequence as `d_coefficients`."""
     A, (D, dt_bias) = coefficients[:-2], coefficients[-2:]
     B, C = np.split(x_dbl[:, rank:, None], 2, axis=1)
     Delta = np.logaddexp(0, delta + dt_bias)
@@ -301,7 +301,7 @@ def dead_channels(outputs, gradients, count, share) -> Arrays:
     return {"count": np.array([dead.sum()])}
 
 
-# ---- casts: the only exact ones, by bits
+# ---- casts: exact, by bits
 
 
 def widen_float16(x, y) -> Arrays:
@@ -318,7 +318,7 @@ def narrow_float16(x, y) -> Arrays:
 
 
 def narrow_bfloat16(x, y) -> Arrays:
-    """The upper half of the bits of a float32, one more where the lower half is past the middle, or at it and odd."""
+    """The upper half of the bits of a float32, plus one where the lower half is past the middle, or at it and odd."""
     bits = x.astype(np.float32).view(np.uint32)
     upper, lower = bits >> 16, bits & 0xFFFF
     up = (lower > 0x8000) | ((lower == 0x8000) & (upper % 2 == 1))

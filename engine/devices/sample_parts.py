@@ -1,4 +1,4 @@
-"""What samples of kernels are made of: their sizes, their operands, and random numbers for them."""
+"""What kernel samples are made of: sizes, operands and random numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Sizes:
-    """The dimensions that a sample is made with; the letters of engine.graph.kernels."""
+    """The dimensions of a sample; the letters are those of engine.graph.kernels."""
 
     b: int = 2
     l: int = 67
@@ -47,5 +47,5 @@ def normal(random: np.random.Generator, *shape: int, scale: float = 1.0) -> np.n
 def sample(
     kernel: str, sizes: Sizes, given: dict[str, float], usual: dict[str, float], beside=None, **operands
 ) -> Sample:
-    """A sample whose numbers are the `usual` ones where none are `given`."""
+    """A sample with the `usual` numbers, except those `given`."""
     return Sample(kernel, operands, {**usual, **given}, beside or {}, sizes)

@@ -1,7 +1,7 @@
 """Small inputs for every kernel; `single_kernel` runs one on a device.
 
 The self-test runs them on an adapter and on the CPU device, the tests also in float64, and the CPU device runs them
-once to have its kernels compiled. Sizes are odd on purpose: what only works for multiples of a tile shows.
+once to compile its kernels. Sizes are odd on purpose, to catch what only works for multiples of a tile.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def make_sample(kernel: str, sizes: Sizes | None = None, seed: int = 0, **number
     return _MAKERS[kernel](np.random.default_rng((seed, *kernel.encode())), sizes or Sizes(), numbers)
 
 
-# ---- one maker a kernel: (random, sizes, numbers) -> Sample
+# ---- one function per kernel: (random, sizes, numbers) -> Sample
 
 Maker = Callable[[np.random.Generator, Sizes, dict[str, float]], Sample]
 _MAKERS: dict[str, Maker] = {}

@@ -1,4 +1,4 @@
-"""Runs one kernel alone on a device: for the self-test, the tests, and to have the kernels compiled beforehand."""
+"""Runs one kernel alone on a device: for the self-test, the tests, and to compile the kernels in advance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.graph.tensor import KernelCall, Kind, Program, Tensor, View
 def warm_up(device: Device, report: Callable[[str, int, int], None] = lambda kernel, done, total: None) -> None:
     """Run every kernel once, so that it is compiled (and, on the CPU device, cached on disk) before it is needed.
 
-    `report` hears the kernel that comes next, how many are done and how many there are; it may raise to stop.
+    `report` gets the next kernel, how many are done and how many there are; it may raise to stop.
     """
     for done, kernel in enumerate(KERNELS):
         report(kernel, done, len(KERNELS))
@@ -23,10 +23,10 @@ def warm_up(device: Device, report: Callable[[str, int, int], None] = lambda ker
 
 
 def run_sample(device: Device, sample: Sample) -> dict[str, np.ndarray]:
-    """Run the kernel alone on `device`: every operand that it writes, as it is afterwards.
+    """Run the kernel alone on `device`; returns every operand that it writes.
 
-    Partial sums over blocks of channels come summed, as `d_BC` (t, 2n): devices differ in how wide a block is.  Packed
-    results come unpacked.
+    Partial sums over blocks of channels are added up, as `d_BC` (t, 2n): devices differ in how wide a block is.  Packed
+    results are unpacked.
     """
     signature = KERNELS[sample.kernel]
     program = Program(sample.kernel)
@@ -56,7 +56,7 @@ def run_sample(device: Device, sample: Sample) -> dict[str, np.ndarray]:
 
 
 def sized_operand(device: Device, sample: Sample, name: str) -> np.ndarray | None:
-    """The operand's array; scratch and partial sums of the scan have the size that the device wants."""
+    """The operand's array; scratch and partial sums of the scan have the size that the device needs."""
     s = sample.sizes
     if name == "workspace":
         elements = device.workspace_elements(sample.kernel, s.b, s.l, s.d, s.n)

@@ -1,6 +1,6 @@
-"""The chance that a suggested line is taken as it is: a logistic function of what is known about it.
+"""The probability that a suggested line is accepted unchanged: a logistic regression.
 
-Fitted on the tuning packages (`tests/benchmarks/memory.py`), one fit for each base as for the mixture.
+Fitted on the tuning packages (`tests/benchmarks/memory.py`), one fit per base model, like the mixture.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _PROSE = re.compile(r"\A\s*(#|//|\*|\"\"\"|'''|:param|--)")
 class Features:
     """Of one line, each about 1 in size.
 
-    How likely its tokens are, and what the memory knew of them, is in its share already: given that, they told nothing
-    more on the tuning packages.
+    How likely its tokens are, and what the memory knew about them, is already in its share: given that, they added
+    nothing on the tuning packages.
     """
 
     tokens: float
     letters: float
     unknown_names: float
-    begun: float  # whether some of the line stands there
+    begun: float  # whether part of the line was already typed
     prose: float
-    share: float = 0.0  # log-odds of the probability of being the line, by the ranker
+    share: float = 0.0  # log-odds of the probability that it is the right line, by the ranker
     share_log: float = 0.0
 
     @classmethod
     def of(cls, tokens: int, text: str, around: Surroundings, knows: Callable[[str], bool]) -> Features:
-        """`tokens`: how many the line has, with its end."""
+        """`tokens`: how many the line has, its end included."""
         return cls(
             math.log(tokens),
             math.log1p(len(text)) / 3,
@@ -56,7 +56,7 @@ _NAMES = (*Features.__dataclass_fields__, "constant")
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """weights (features + 1,), the last one the constant."""
+    """weights (features + 1,); the last one is the constant."""
 
     weights: np.ndarray
 

@@ -4,8 +4,8 @@
                               ▲                     │             ▲  │
                               └── states on the way ┘             └──┘ one token
 
-What it has read it keeps (`prefix_states`): typing at the end costs the new tokens, and a cursor that comes back costs
-nothing. One request at a time: another thread waits for its turn.
+States along the way are kept (`prefix_states`): typing at the end costs only the new tokens, and a cursor that comes
+back costs nothing. One request at a time: another thread waits for its turn.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Completer:
         cache_bytes: int = CACHE_BYTES,
         limits: PromptLimits | None = None,
     ) -> None:
-        """`cache_bytes`: of states kept for later requests. `limits`: how much around the cursor the model is shown."""
+        """`cache_bytes`: for states kept for later requests. `limits`: how much text around the cursor is used."""
         if not tokenizer.fits(model.config.vocab_size):
             raise InputError(
                 f"The tokenizer has {tokenizer.vocab_size} entries; the model was made for {model.config.vocab_size}.",
@@ -70,7 +70,7 @@ class Completer:
         self._counter = Counter(tokenizer.vocab_size, tokenizer.special.end_of_text)
         self.memory: MemorySnapshot | None = None
         self.fit = fit_for(model)
-        self.without: frozenset[str] = frozenset()  # parts of the memory that are not asked, to see their worth
+        self.without: frozenset[str] = frozenset()  # parts of the memory to leave out, for ablations
         self._before, self._after = TextTokens(tokenizer), TextTokens(tokenizer)
         self._lines, self._neighbours = TextTokens(tokenizer), Neighbours(tokenizer)
         self._states = PrefixStates(cache_bytes)
@@ -85,8 +85,8 @@ class Completer:
     ) -> Iterator[Piece | Completion]:
         """The text in pieces, then the `Completion`.
 
-        `cancelled` is asked before every token and every chunk of the prompt; when it says yes, the completion ends
-        with what there is. `progress` hears how much of the prompt has been read, of how much.
+        `cancelled` is called before every token and every chunk of the prompt; when it returns True, the completion
+        ends with what there is. `progress` is called with how many of how many prompt tokens have been read.
         """
         self._take_turn()
         try:
@@ -97,12 +97,11 @@ class Completer:
             self._lock.release()
 
     def complete(self, request: CompletionRequest) -> Completion:
-        """The whole answer."""
         *_, completion = self.stream(request)
         return completion
 
     def weights_changed(self) -> None:
-        """Forget what was read: the model has taken a training step, or was blended."""
+        """Drop the kept states: the model has taken a training step, or was blended."""
         self._take_turn()
         try:
             self._states.clear()
@@ -112,7 +111,7 @@ class Completer:
             self._lock.release()
 
     def close(self) -> None:
-        """Give all memory back."""
+        """Free all memory."""
         self._states.clear()
         self._decoder.close()
 
@@ -152,7 +151,7 @@ class Completer:
         )  # fmt: skip
 
     def _neighbours_of(self, request: CompletionRequest) -> Callable[[int], list[Neighbour]]:
-        """Finds lines of the file and of the repository that stand in surroundings like the cursor's."""
+        """Finds lines of the file and the repository whose surroundings resemble the cursor's."""
 
         def find(most: int) -> list[Neighbour]:
             begin = request.prefix.rfind("\n") + 1
@@ -173,7 +172,7 @@ class Completer:
     def _take_turn(self) -> None:
         if self._lock.locked() and self._thread == threading.get_ident():
             raise InputError(
-                "The model is still answering an earlier request of this thread.",
+                "The model is still answering an earlier request from this thread.",
                 "Read that one to its end, or close it.",
             )
         self._lock.acquire()

@@ -27,34 +27,34 @@ from engine.memory.snapshot import MemorySnapshot
 
 
 class Shown:
-    """The text of the tokens so far, past everything that may hold it back."""
+    """The text of the tokens so far, after everything that may hold some of it back."""
 
     def __init__(self, tokenizer: Tokenizer, request: CompletionRequest, hidden: int) -> None:
-        """`hidden`: how many characters of the tokens stand before the cursor already."""
+        """`hidden`: how many characters of the tokens are already before the cursor."""
         self._loops = LoopWatch(
             lambda token: any(map(str.isalpha, tokenizer.token_bytes[token].decode("utf-8", "ignore")))
         )
         self._characters = IncrementalDecoder(tokenizer)
         self._stops = StopWatch(request.stops, request.prefix)
         self._join = SuffixWatch(request.prefix, request.suffix)
-        self._hidden = hidden  # characters that are still to come and stand before the cursor already
+        self._hidden = hidden  # characters still to come that are already before the cursor
         self.text = ""
 
     def feed(self, token: int) -> str:
-        """What may be shown now and was not yet."""
+        """What may be shown now and has not been yet."""
         piece = self._join.feed(self._stops.feed(self._decoded(self._loops.feed(token))))
         self.text += piece
         return piece
 
     @property
     def reason(self) -> str | None:
-        """Why the text is complete, once it is."""
+        """Why the text is complete; None while it is not."""
         if self._join.joined:
             return reasons.JOINED
         return self._stops.reason or (reasons.LOOP if self._loops.looped else None)
 
     def finish(self) -> str:
-        """What was held back and belongs to the text.  Half a character does not."""
+        """What was held back and belongs to the text, except half a character."""
         rest = "" if self._stops.reason else self._stops.feed(self._decoded(self._loops.finish()))
         rest += "" if self._stops.reason else self._stops.finish()
         piece = "" if self._join.joined else self._join.feed(rest) + self._join.finish()
@@ -70,7 +70,7 @@ class Shown:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """All that an answer is made with.  `began`: when the request came, by `time.perf_counter`."""
+    """Everything an answer is made from.  `began`: when the request arrived, by `time.perf_counter`."""
 
     decoder: Decoder
     states: PrefixStates
@@ -98,7 +98,7 @@ class CompletionRun:
         self._progress, self._began = job.progress, job.began
         self._tokens: list[int] = []
         self._reused = self._read = 0
-        self._first = 0.0  # when the first token beyond what is typed was known
+        self._first = 0.0  # when the first token beyond the typed text was known
 
     def __iter__(self) -> Iterator[Piece | Completion]:
         typed = self._prompt.typed
@@ -131,7 +131,7 @@ class CompletionRun:
     # ---- reading
 
     def _read_prompt(self) -> np.ndarray:
-        """The scores after the prompt, read from the nearest kept state on; states on the way are kept."""
+        """The scores after the prompt, read from the nearest kept state; states along the way are kept."""
         ids = self._prompt.ids
         found = self._states.find(ids)
         if found is None:
@@ -160,7 +160,7 @@ class CompletionRun:
     # ---- ending
 
     def _exhausted(self) -> str | None:
-        """Why no more may be written.  What is typed already is no writing: it counts for neither limit."""
+        """Why writing must stop, or None.  Text that was already typed counts towards neither limit."""
         if len(self._tokens) >= self._request.stops.max_tokens:
             return reasons.TOKEN_LIMIT
         if self._unwanted():

@@ -1,7 +1,7 @@
-"""Which numbers go with which base: how memory and model are mixed, when a suggestion is shown, what the model reads.
+"""The fitted numbers for a base model: how memory and model are mixed, when to suggest, what the model sees.
 
 Fitted on the tuning packages by `tests/benchmarks/memory.py` and kept in `resources/memory/`. A memory fitted to
-a weak model makes a strong one worse, so a base that is much larger than the one a fit was made for trusts it less.
+a weak model makes a strong one worse, so a base that is much larger than the one it was fitted to trusts it less.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from engine.model.model import Model
 from engine.shipped import built_in_content
 
 WITHIN, AT_END = "within", "at_end"
-LARGER = 4  # times the weights of the built-in model: from there on a base counts as strong
-CAUTION = 4.0  # what a strong base's evidence has to be multiplied by to be believed
+LARGER = 4  # times the weights of the built-in model, from which a base counts as strong
+CAUTION = 4.0  # how much more evidence the memory needs against a strong base
 
 
 @dataclass(frozen=True, eq=False)
 class Chooser:
-    """How a line is chosen at one kind of place."""
+    """How a line is chosen in one kind of position."""
 
     ranker: Ranker
     judge: Judge
@@ -33,9 +33,9 @@ class Chooser:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """`places`: by WITHIN and AT_END of a block, where the line below says little; `least`: a line is shown from this
-    chance on; `fill_in`: the model is shown what is after the cursor, too; `weights`: how many the base has that it was
-    fitted to.
+    """`places`: for WITHIN a block and AT_END of one, where the line below says little; `least`: the probability from
+    which a line is shown; `fill_in`: whether the model also sees the text after the cursor; `weights`: how many the
+    base has that this was fitted to.
     """
 
     mixing: Mixing
@@ -77,7 +77,7 @@ def built_in_fit() -> Fit:
 
 
 def fit_for(model: Model) -> Fit:
-    """The fit that suits a model's size.  A strong base that can fill in is shown what is after the cursor."""
+    """The fit for a model's size.  A strong base with fill-in-the-middle also sees the text after the cursor."""
     fit = built_in_fit()
     if weight_count(model) < LARGER * fit.weights:
         return fit

@@ -1,9 +1,9 @@
-"""What stands right before the cursor and is written again: blanks, a word that is half typed, or punctuation.
+"""Token healing: what is right before the cursor (white space, half a word, punctuation) is written again.
 
 In training the space before a word, a line end with its indentation, or `()` is one token. A prompt that stops in the
-middle of such a token is like nothing the model has seen, and no memory holds it. So the last word or sign is taken off
-the prompt, with the blanks before it; the first tokens must then write exactly this, and may go on behind it in the
-same token. It is not shown.
+middle of such a token is unlike anything the model has seen, and no memory contains it. So the last word or punctuation
+is removed from the prompt, with the white space before it; the first tokens must then reproduce it exactly, and may
+continue beyond it within the same token. It is not shown again.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 
 from engine.corpus.tokens.tokenizer import Tokenizer
 
-MOST = 64  # characters; a longer run is taken as it is
+MOST = 64  # characters; a longer run is left as it is
 _LAST = re.compile(r"(?:\s*\w+|\s*[^\w\s]+|\s+)\Z")
 _WORD = re.compile(r"(?<!\w)[^\W\d]\w*\Z")
 
 
 def without_typed(prefix: str) -> tuple[str, str]:
-    """`prefix` without its last word, signs or blanks, and those."""
+    """`prefix` without its last word, punctuation or white space, and what was removed."""
     found = _LAST.search(prefix, max(0, len(prefix) - 2 * MOST))
     if found is None or len(found[0]) > MOST:
         return prefix, ""
@@ -29,13 +29,13 @@ def without_typed(prefix: str) -> tuple[str, str]:
 
 
 def half_word(prefix: str) -> str:
-    """The name that the cursor stands in or right behind; "" where there is none."""
+    """The name that the cursor is in or right after; "" where there is none."""
     found = _WORD.search(prefix, max(0, len(prefix) - MOST))
     return found[0] if found else ""
 
 
 class TypedTokens:
-    """Which tokens may follow where some text is still to be written."""
+    """Which tokens may follow while some text must still be reproduced."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._bytes = tokenizer.token_bytes
@@ -46,7 +46,7 @@ class TypedTokens:
             self._exact[data] = number
 
     def allowed(self, typed: bytes) -> np.ndarray:
-        """The ids, ascending, of the tokens that write a beginning of `typed`, or all of it and more."""
+        """The ids, ascending, of the tokens that are a start of `typed`, or start with all of it."""
         ids = [self._exact[typed[:end]] for end in range(1, len(typed)) if typed[:end] in self._exact]
         place = bisect_left(self._keys, typed)
         while place < len(self._keys) and self._keys[place].startswith(typed):
@@ -55,5 +55,5 @@ class TypedTokens:
         return np.array(sorted(set(ids)), np.int32)
 
     def bytes_of(self, token: int) -> bytes:
-        """The text of a token; none of one that only a larger model has."""
+        """The text of a token; b"" for an id that the tokenizer does not have."""
         return self._bytes[token] if token < len(self._bytes) else b""

@@ -1,30 +1,30 @@
-"""A completion that has begun to say the same over and over: it ends after the second time.
+"""Detects a completion that repeats itself over and over: it ends after the second time.
 
-Small models fall into loops when they take the most likely token ("Buoyyyyyyyy"). A loop is looked for among tokens,
-where it has a strict period. Numbers, rules of dashes and rows of brackets do repeat in good code, so a loop is only
-what has a letter in it. While a repetition may become a loop it is held back: what was shown is never taken back.
+Small models fall into loops when they always take the most likely token ("Buoyyyyyyyy"). Loops are detected in tokens,
+where they have a strict period. Numbers, lines of dashes and rows of brackets repeat in good code too, so a loop must
+contain a letter. A repetition that may become a loop is held back: what was shown is never retracted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-LONGEST = 20  # tokens of what is repeated
-REPEATS, LEAST_TOKENS = 3, 8  # so often, and so many tokens in all, make a loop
+LONGEST = 20  # tokens of the repeated part
+REPEATS, LEAST_TOKENS = 3, 8  # this many repeats, and tokens in total, make a loop
 
 
 class LoopWatch:
-    """Reads tokens as they come: `feed` gives those that may be shown; once `looped`, nothing more is wanted."""
+    """Reads tokens as they come: `feed` returns those that may be shown; once `looped`, it is over."""
 
     def __init__(self, has_letter: Callable[[int], bool]) -> None:
         self._has_letter = has_letter
         self._tokens: list[int] = []
         self._given = 0
-        self._alike = [0] * (LONGEST + 1)  # by period: how many tokens at the end are as the one a period before
+        self._alike = [0] * (LONGEST + 1)  # by period: how many tokens at the end equal the one a period earlier
         self.looped = False
 
     def feed(self, token: int) -> list[int]:
-        """The tokens that may be shown now and were not yet."""
+        """The tokens that may be shown now and have not been yet."""
         self._tokens.append(token)
         count = end = len(self._tokens)
         for period in range(1, min(LONGEST, count - 1) + 1):
@@ -42,7 +42,7 @@ class LoopWatch:
         return self._give(end)
 
     def finish(self) -> list[int]:
-        """What was held back and has turned out to be no loop."""
+        """What was held back and turned out not to be a loop."""
         return [] if self.looped else self._give(len(self._tokens))
 
     def _give(self, end: int) -> list[int]:

@@ -1,12 +1,12 @@
-"""A suggestion that is whole or not made at all: a line, more only while sure, and the chance that it will be taken.
+"""A suggestion that is a whole line or nothing: more lines only if confident, with the probability of acceptance.
 
     prompt ─▶ drafts of the line, by model and memory ─┐
-    memory ─▶ lines in surroundings like these ────────┴▶ those that fit ─▶ ranked ─▶ chance ─▶ shown, or silence
+    memory ─▶ lines from similar surroundings ─────────┴▶ those that fit ─▶ ranked ─▶ chance ─▶ shown, or nothing
               (`neighbours`)                              (`fitting_in`)   (`ranking`)         with a reason
 
-A third of the lines that programmers write stand elsewhere in the repository, often in surroundings like these: with
-them 24 % of the tuning packages' lines are right, 15 % with drafts alone. Where a line differs from another in the way
-that the lines around them do, it is adapted (`analogies`).
+A third of the lines that programmers write already exist elsewhere in the repository, often in similar surroundings:
+with them 24 % of the lines in the tuning packages are right, with drafts alone 15 %. Where such a line differs from
+what is wanted in the same way as the lines around it do, it is adapted (`analogies`).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from engine.memory.analogies import adapted
 from engine.memory.neighbours import Neighbour
 
 MOST_DRAFTS = 2
-MOST_COPIES, MOST_ADAPTED = 6, 4  # lines from elsewhere whose probability is asked for, as they are and in other words
-LOOKED_AT = 32  # neighbours that are looked at until so many fit
-MOST_TOKENS = 64  # of a line; a longer one is not whole
-SURE_ENOUGH = 0.9  # of the first token: then there is no other draft worth its time
-PARSED = 3  # of the best candidates: if none of these parses, none is offered
-GOES_ON = 0.7  # chance of a further line, by its tokens, to be shown with the first
+MOST_COPIES, MOST_ADAPTED = 6, 4  # lines from elsewhere whose probability is computed: as they are, and adapted
+LOOKED_AT = 32  # neighbours examined until that many fit
+MOST_TOKENS = 64  # of a line; a longer one is not offered
+SURE_ENOUGH = 0.9  # probability of the first token above which no second draft is worth its time
+PARSED = 3  # of the best candidates; if none of them parses, nothing is offered
+GOES_ON = 0.7  # probability, by its tokens, from which a further line is shown with the first
 MOST_LINES = 6
 WHOLE = (reasons.END_OF_LINE, reasons.END_OF_TEXT, reasons.JOINED)
 
@@ -45,22 +45,22 @@ UNSURE = "Not confident enough."
 
 @dataclass(eq=False)
 class Candidate:
-    """A line as it might be, from the cursor on.  likeness: of a line that stands elsewhere."""
+    """A possible rest of the line.  likeness: how similar the surroundings are, for a line from elsewhere."""
 
     text: str
     reason: str
     is_draft: bool = False
     likeness: np.ndarray | None = None
     is_adapted: bool = False
-    ids: list[int] = field(default_factory=list)  # from the prompt's end on, without the one that ends the line
-    chances: list[float] = field(default_factory=list)  # of its tokens and of its end
+    ids: list[int] = field(default_factory=list)  # after the prompt, without the one that ends the line
+    chances: list[float] = field(default_factory=list)  # probabilities of its tokens and of the line end
     ranked_by: np.ndarray = field(default_factory=lambda: np.empty(0))
     judged_by: Features | None = None
-    share: float = 1.0  # the probability of being the line, by the ranker
+    share: float = 1.0  # probability that it is the right line, by the ranker
 
 
 class Offering(CompletionRun):
-    """Iterate once: one piece with all of the text, if there is any, then the completion."""
+    """Iterate once: one piece with all the text, if there is any, then the completion."""
 
     def __iter__(self) -> Iterator[Piece | Completion]:
         around = Surroundings(self._request.prefix, self._request.suffix, self._request.path)
@@ -107,7 +107,7 @@ class Offering(CompletionRun):
     # ---- candidates
 
     def _drafts(self, scores: np.ndarray, start: Snapshot, around: Surroundings) -> tuple[list[Candidate], str]:
-        """Lines with other first tokens, the likeliest first, that are whole and fit; and why the first did not."""
+        """Lines with different first tokens, the likeliest first, that are whole and fit; and why the first did not."""
         drafts: list[Candidate] = []
         avoid: list[int] = []
         problem = ""
@@ -125,7 +125,7 @@ class Offering(CompletionRun):
         return drafts, problem or NOTHING_FITS
 
     def _draft(self, scores: np.ndarray, avoid: list[int]):
-        """The first token beyond what is typed, and the line that begins with it; None where it does not end."""
+        """The first token beyond the typed text, and the line that starts with it; None where that does not end."""
         typed = self._prompt.typed
         shown = Shown(self._tokenizer, self._request, len(typed.decode("utf-8", "surrogatepass")))
         first, written_tokens = None, []
@@ -176,7 +176,7 @@ class Offering(CompletionRun):
         return self._job.neighbours(LOOKED_AT)
 
     def _weigh(self, candidate: Candidate, scores: np.ndarray, start: Snapshot, around: Surroundings) -> None:
-        """How likely model and memory find its tokens, and that the line ends behind them."""
+        """Computes how likely its tokens are, and that the line ends after them, by model and memory."""
         self._ask_cancelled()
         typed = self._prompt.typed
         text = typed + candidate.text.encode("utf-8", "surrogatepass")
@@ -184,7 +184,7 @@ class Offering(CompletionRun):
         whole = text.decode("utf-8", "surrogatepass") + behind + (around.next_line or "\n")
         ids = self._tokenizer.encode(whole).tolist()
         ends = np.cumsum(self._tokenizer.byte_lengths[ids])
-        cut = int(np.searchsorted(ends, len(text), side="right"))  # the token that goes beyond the line
+        cut = int(np.searchsorted(ends, len(text), side="right"))  # the token that reaches beyond the line
         self._decoder.restore(start)
         rows = self._decoder.read_each(ids[:cut]) if cut else np.empty((0, len(scores)), np.float32)
         written = self._writer.chances(scores, ids[: cut + 1], rows, typed)
@@ -197,7 +197,7 @@ class Offering(CompletionRun):
 
     def _ask_cancelled(self) -> None:
         if self._unwanted():
-            raise Cancelled("The request was overtaken.")
+            raise Cancelled("A newer request replaced this one.")
 
     def _knows_name(self, name: str) -> bool:
         return any(name.encode() in names for names in self._job.names)
@@ -205,7 +205,7 @@ class Offering(CompletionRun):
     # ---- more than a line
 
     def _more_lines(self, best: Candidate, chance: float, start: Snapshot, around: Surroundings) -> str:
-        """Further lines of the same block, each as sure as the first must be to go on."""
+        """Further lines of the same block, each of them at least GOES_ON likely."""
         if chance < GOES_ON or best.reason != reasons.END_OF_LINE or around.rest.strip() or not best.ids:
             return ""
         self._decoder.restore(start)
@@ -223,7 +223,7 @@ class Offering(CompletionRun):
             if likely < GOES_ON:
                 break
             written = data.decode("utf-8", "ignore").split("\n")
-            if len(written) > len(lines) + 2:  # the line after the break before it is whole
+            if len(written) > len(lines) + 2:  # another line is complete
                 line = written[len(lines) + 1].rstrip()
                 if not around.goes_on(line, [around.line + best.text, *lines]):
                     break
@@ -237,10 +237,10 @@ class Offering(CompletionRun):
             lines.pop()
         return "".join(f"\n{line}" for line in lines)
 
-    # ---- where it is from
+    # ---- its sources
 
     def _places(self, best: Candidate):
-        """The first places of the repository that have this line, and how many more there are."""
+        """The first place in the repository with this line, and how many more there are."""
         if self._job.memory is None or len(best.ids) < 3:
             return (), 0
         places = self._job.memory.places_of(np.array(best.ids), self._request.path)

@@ -1,12 +1,12 @@
-"""From a cursor in a text to the tokens that the model reads, framed as in training.
+"""From a cursor in a text to the tokens the model reads, framed as in training.
 
     [<|file|> path newline chunk <|endoftext|> ...]  <|file|> path newline prefix
     [...]  <|file|> path newline <|fim_suffix|> suffix <|fim_prefix|> prefix <|fim_middle|>
 
 The last word before the cursor is written again (`healing`), so the prompt ends before it. The text after the cursor
-comes first, so that typing only appends: what was read before can be kept. `marks` are the places whose state is worth
-keeping. A long prefix is cut at its beginning, in large steps and at line ends, so that the beginning does not move
-with every key.
+comes first, so that typing only appends and earlier states can be reused. `marks` are positions whose state is worth
+keeping. A long prefix is cut at its start, in large steps and at line ends, so that the start does not move with every
+keystroke.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from engine.generate.context import ContextChunk
 from engine.generate.healing import without_typed
 from engine.option_info import check_number
 
-MARK_TOKENS = 256  # between two kept states along a prompt
-LINES_BACK = 8  # a kept state this many lines before the cursor, for small edits above it
+MARK_TOKENS = 256  # between two kept states in a prompt
+LINES_BACK = 8  # one more state this many lines before the cursor, for small edits above it
 NO_FIM = "This model has no fill-in-the-middle tokens: it only sees the text before the cursor."
 
 
 @dataclass(frozen=True)
 class PromptLimits:
-    """How many characters around the cursor, and of other files, are put in front of the model."""
+    """How many characters around the cursor, and of other files, the model sees."""
 
     prefix_characters: int = 4096
     suffix_characters: int = 1024
@@ -43,7 +43,7 @@ class PromptLimits:
 class Prompt:
     """ids (t,) int32, t >= 1; `marks`: positions, ascending, the last one t; `note`: what the user should know.
 
-    `typed`: what stands between the prompt and the cursor, and must be written first.
+    `typed`: the text between the prompt and the cursor, which must be written first.
     """
 
     ids: np.ndarray
@@ -70,7 +70,7 @@ class PromptBuilder:
         *,
         fill_in: bool = True,
     ) -> Prompt:
-        """The prompt at a cursor between `prefix` and `suffix`; without `fill_in` the model is not shown the latter."""
+        """The prompt for a cursor between `prefix` and `suffix`; without `fill_in` the suffix is left out."""
         prefix = last_characters(prefix, self.limits.prefix_characters)
         prefix, typed = without_typed(prefix)
         suffix = first_characters(suffix, self.limits.suffix_characters)
@@ -88,13 +88,13 @@ class PromptBuilder:
         )
 
     def _header(self, path: str) -> np.ndarray:
-        """Never empty: without a separator for files a document begins after the end of another one."""
+        """Never empty: without a file separator, a document starts after the end of another."""
         if self.tokenizer.special.file is not None:
             return self._framing.header(path)
         return np.concatenate([self._end_of_text, self._framing.header(path)]) if path else self._end_of_text
 
     def _documents(self, context: tuple[ContextChunk, ...]) -> list[np.ndarray]:
-        """Chunks as documents, as many of the last ones as the limit allows: those are the most similar."""
+        """Chunks as documents, as many of the last ones (the most similar) as the limit allows."""
         left, documents = self.limits.context_characters, []
         for chunk in reversed(context):
             left -= len(chunk.text)
@@ -104,7 +104,7 @@ class PromptBuilder:
         return documents[::-1]
 
     def _marks(self, prefix: str, prefix_ids: np.ndarray, begin: int, end: int) -> tuple[int, ...]:
-        """Every MARK_TOKENS, at line borders near the cursor, and at the end."""
+        """Every MARK_TOKENS, at line starts near the cursor, and at the end."""
         marks = {*range(MARK_TOKENS, end, MARK_TOKENS), end}
         ends = np.cumsum(self.tokenizer.byte_lengths[prefix_ids])
         places = [prefix.rfind("\n") + 1]
@@ -120,9 +120,9 @@ class PromptBuilder:
 
 
 def last_characters(text: str, limit: int) -> str:
-    """The end of `text`, at most `limit` characters, from a line's beginning where there is one near.
+    """The end of `text`, at most `limit` characters, from a line start if one is near.
 
-    The place moves in steps of a quarter of the limit, however the text grows at its end.
+    The start moves in steps of a quarter of the limit while the text grows.
     """
     if len(text) <= limit:
         return text
@@ -133,7 +133,7 @@ def last_characters(text: str, limit: int) -> str:
 
 
 def first_characters(text: str, limit: int) -> str:
-    """The beginning of `text`, at most `limit` characters, up to a line's end where there is one in its second half."""
+    """The start of `text`, at most `limit` characters, up to a line end if there is one in the second half."""
     if len(text) <= limit:
         return text
     line = text.rfind("\n", limit // 2, limit) + 1

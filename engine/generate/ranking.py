@@ -1,7 +1,7 @@
-"""Which of several candidate lines is the one, if any of them is: a softmax over what is known about each.
+"""Which of several candidate lines is the right one, if any: a softmax over the features of each.
 
 Fitted on the tuning packages (`tests/benchmarks/memory.py`): at every cursor one of the candidates is the line that
-stands there, or none.
+is really there, or none.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ NAMES = (
 def rank_features(
     chances: Sequence[float], likeness: np.ndarray | None, *, is_draft: bool, is_adapted: bool
 ) -> np.ndarray:
-    """(features,) of a candidate: the chances of its tokens, how the surroundings of the line it comes from agree with
-    the cursor's, whether the model wrote it, and whether it is that line in other words.
+    """(features,) of a candidate: the probabilities of its tokens, how similar the surroundings of the line it comes
+    from are to the cursor's, whether the model wrote it, and whether it was adapted.
     """
     logs = np.log(np.maximum(chances, 1e-9))
     is_copy = likeness is not None and not is_adapted
@@ -52,13 +52,13 @@ def rank_features(
 
 @dataclass(frozen=True, eq=False)
 class Ranker:
-    """weights (features,); `none`: the score of none of them."""
+    """weights (features,); `none`: the score of "none of them"."""
 
     weights: np.ndarray
     none: float
 
     def shares(self, rows: np.ndarray) -> np.ndarray:
-        """rows (n, features) of the candidates at a cursor: the probability (n,) of each to be the line."""
+        """rows (n, features) of the candidates at a cursor: the probability (n,) that each is the right one."""
         scores = np.append(rows @ self.weights, self.none)
         return np.exp(scores - np.logaddexp.reduce(scores))[:-1]
 
@@ -74,7 +74,7 @@ class Ranker:
 
 
 def start() -> Ranker:
-    """By probability alone, as long as nothing is fitted."""
+    """By probability alone, until something is fitted."""
     weights = np.zeros(len(NAMES))
     weights[NAMES.index("likely")] = 5.0
     return Ranker(weights, -1e3)
@@ -82,7 +82,7 @@ def start() -> Ranker:
 
 def fit_ranker(cursors: Sequence[tuple[np.ndarray, int]], tightness: float = 1.0, steps: int = 500) -> Ranker:
     """The weights that make the right candidates most likely: rows (n, features) of each cursor, and which of them is
-    the line (-1: none).  Adam on the penalised likelihood.
+    right (-1: none).  Adam on the penalised likelihood.
     """
     most = max(len(rows) for rows, _ in cursors)
     x = np.zeros((len(cursors), most, len(NAMES)))

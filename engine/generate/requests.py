@@ -1,4 +1,4 @@
-"""What is asked of a completer and what it answers, as frozen values."""
+"""Requests to a completer and its answers, as frozen values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.option_info import check_number
 
 @dataclass(frozen=True)
 class Offer:
-    """Shown only from this chance on, which is that of being taken as it is; with so many alternatives."""
+    """A whole line, shown only if the probability that it is accepted unchanged is at least `least_chance`."""
 
     least_chance: float = 0.0
     alternatives: int = 0
@@ -25,10 +25,10 @@ class Offer:
 
 @dataclass(frozen=True)
 class CompletionRequest:
-    """A cursor between `prefix` and `suffix` in the file `path` (relative to its repository, posix), and how to go on.
+    """A cursor between `prefix` and `suffix` in the file `path` (relative to its repository, posix), and options.
 
-    `context`: pieces of other files, the most similar one last.  `memory`: whether the repository's is asked.  With an
-    `offer` the answer is a whole line (more while sure) or nothing; without, text goes on until a stop.
+    `context`: pieces of other files, the most similar one last.  `memory`: whether the repository's memory is used.
+    With an `offer` the answer is a whole line (or several, if confident) or nothing; without, text until a stop.
     """
 
     prefix: str
@@ -43,18 +43,18 @@ class CompletionRequest:
 
 @dataclass(frozen=True)
 class Piece:
-    """Some more of the text, whole characters only; joined, the pieces are the completion's text."""
+    """The next part of the text, whole characters only; joined, the pieces are the completion's text."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Completion:
-    """The whole answer: `tokens` counts what was generated, `reason` says why it ended, `note` what the user should
-    know.  `reused_tokens` of the `prompt_tokens` were known from an earlier request and not read again.
+    """The whole answer: `tokens` were generated, `reason` is why it ended, `note` what the user should know.
+    `reused_tokens` of the `prompt_tokens` were kept from an earlier request and not read again.
 
-    Of an offer: `chance` of being taken as it is, `sources` where the line stands in the repository (and in
-    `more_sources` places besides), other lines, and why there is none (`silence`).
+    Of an offer: `chance` that it is accepted unchanged, `sources` where the repository has the line (and in
+    `more_sources` other places), alternatives, and why there is no suggestion (`silence`).
     """
 
     text: str
@@ -73,7 +73,7 @@ class Completion:
     more_sources: int = 0
     alternatives: tuple[str, ...] = ()
     silence: str = ""
-    candidates: tuple = field(default=(), repr=False)  # of an offer, with what they were ranked by
+    candidates: tuple = field(default=(), repr=False)  # of an offer, with the features they were ranked by
 
     def to_json(self) -> dict[str, Any]:
         content = asdict(replace(self, candidates=()))

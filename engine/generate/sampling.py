@@ -2,9 +2,9 @@
 
     repetition penalty ─▶ temperature ─▶ top-k ─▶ top-p ─▶ min-p ─▶ one draw
 
-Each filter sees what the one before it left, as probabilities that add up to 1. Where two tokens score the same, the
-lower id stays. Chance is a function of the seed and of how many tokens were drawn before, with no generator behind it:
-a request gives the same text however its prompt was read, on every platform and with every version of NumPy.
+Each filter sees what the previous one left, as probabilities that add up to 1. Of two tokens with the same score, the
+lower id stays. Randomness is a function of the seed and of how many tokens were drawn before, without a generator: a
+request gives the same text however its prompt was read, on every platform and with every version of NumPy.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Candidates:
 
 
 def choose(candidates: Candidates, sampling: Sampling, recent: Sequence[int], drawn: int) -> int:
-    """The next token.  `recent`: the tokens before it, as many as there are; `drawn`: how many were chosen before."""
+    """The next token.  `recent`: all tokens before it; `drawn`: how many were chosen before."""
     ids, scores = candidates.ids, candidates.scores
     if sampling.penalises:
         scores = penalised(scores, ids, recent[-sampling.repetition_window :], sampling.repetition_penalty)
@@ -47,7 +47,7 @@ def choose(candidates: Candidates, sampling: Sampling, recent: Sequence[int], dr
 
 
 def distribution(scores: np.ndarray, sampling: Sampling) -> tuple[np.ndarray, np.ndarray]:
-    """The places (ascending) that temperature and filters leave, and their probabilities (float64, sum 1)."""
+    """The indices (ascending) that temperature and filters leave, and their probabilities (float64, sum 1)."""
     places = np.arange(len(scores))
     scaled = scores.astype(np.float64) / sampling.temperature
     if 0 < sampling.top_k < len(scaled):
@@ -56,7 +56,7 @@ def distribution(scores: np.ndarray, sampling: Sampling) -> tuple[np.ndarray, np
     shares = np.exp(scaled - scaled.max())
     shares /= shares.sum()
     if sampling.top_p < 1.0:
-        # The smallest number of tokens that have top_p together; at least one.
+        # The fewest tokens that together have top_p; at least one.
         together = np.cumsum(np.sort(shares)[::-1])
         kept = largest(shares, min(int(np.searchsorted(together, sampling.top_p)) + 1, len(shares)))
         places, shares = places[kept], shares[kept] / shares[kept].sum()
@@ -67,7 +67,7 @@ def distribution(scores: np.ndarray, sampling: Sampling) -> tuple[np.ndarray, np
 
 
 def largest(values: np.ndarray, count: int) -> np.ndarray:
-    """The places (ascending) of the `count` largest values; of equal ones the first."""
+    """The indices (ascending) of the `count` largest values; of equal ones the first."""
     if count >= len(values):
         return np.arange(len(values))
     limit = np.partition(values, len(values) - count)[len(values) - count]
@@ -87,13 +87,13 @@ def penalised(scores: np.ndarray, ids: np.ndarray | None, recent: Sequence[int],
 
 
 def draw(shares: np.ndarray, chance: float) -> int:
-    """The place where the running sum of `shares` passes `chance`."""
+    """The index where the running sum of `shares` passes `chance`."""
     together = np.cumsum(shares)
     place = int(np.searchsorted(together, chance * together[-1], side="right"))
     return min(place, len(shares) - 1)
 
 
 def uniform(seed: int, number: int) -> float:
-    """In [0, 1): the `number`-th chance of a seed."""
+    """The `number`-th random number of a seed, in [0, 1)."""
     digest = blake2b(f"codecoil sample\0{seed}\0{number}".encode(), digest_size=8).digest()
     return math.ldexp(int.from_bytes(digest, "little") >> 11, -53)

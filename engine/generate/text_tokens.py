@@ -1,4 +1,4 @@
-"""The tokens of a text that changes a little between two requests: only what differs is tokenised again."""
+"""The tokens of a text that changes little between two requests: only what differs is tokenized again."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import numpy as np
 
 from engine.corpus.tokens.tokenizer import Tokenizer
 
-MOST = 1 << 19  # characters; of a longer text the end
-BLOCK = 1 << 12  # characters between two places at which a text is cut
-# Every tokenizer ends a token here: a letter before, a line break behind.
+MOST = 1 << 19  # characters; of a longer text, the end
+BLOCK = 1 << 12  # characters between two cuts
+# Every tokenizer ends a token here: between a letter and a line break.
 _CUT = re.compile(r"(?<=[A-Za-z])(?=\n)")
 
 
 class TextTokens:
-    """Tokenises in blocks and keeps those of the last text."""
+    """Tokenizes in blocks and keeps those of the last text."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._kept: dict[str, np.ndarray] = {}
 
     def ids_of(self, text: str) -> np.ndarray:
-        """The tokens of `text`, as `Tokenizer.encode` gives them."""
+        """The tokens of `text`, the same as from `Tokenizer.encode`."""
         blocks = list(_blocks(text[max(0, len(text) - MOST) :]))
         new = [block for block in dict.fromkeys(blocks) if block not in self._kept]
         fresh = dict(zip(new, self._tokenizer.encode_batch(new), strict=True))

@@ -1,13 +1,13 @@
-"""Where a completion meets the text after the cursor: what is there already is not suggested again.
+"""Where a completion meets the text after the cursor: what is already there is not suggested again.
 
-Three things are taken off, as they appear or at the end:
+Three things are removed, as they appear or at the end:
 
     lines      from where the completion repeats the lines after the cursor
     brackets   from a closing bracket whose opening one is already closed after the cursor
-    the tail   what the completion ends with and the text after the cursor begins with, if that says something
+    the tail   what the completion ends with and the text after the cursor starts with, if it is significant
 
-Brackets are counted by a scanner that knows quotes and nothing else of any language, so they only count where they made
-sense before: the brackets after the cursor must fit those that are open in front of it.
+The bracket scanner knows quotes and nothing else about any language, so brackets count only where they made sense
+before: those after the cursor must match those that are open before it.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from functools import lru_cache
 
 CLOSING = {")": "(", "]": "[", "}": "{"}
 QUOTES = "\"'`"
-SCANNED = 8000  # characters before the cursor in which open brackets are looked for
+SCANNED = 8000  # characters before the cursor that are searched for open brackets
 COMPARED = 4000  # characters after the cursor that a completion could repeat
 _FIRST_CLOSING = re.compile(r"[\s\"'`]*([)\]}][)\]}\s]*)?")
 _WORD = re.compile(r"\w")
-_SHORTEST = 4  # characters that are worth calling a repetition
+_SHORTEST = 4  # characters that count as a repetition
 
 
 class SuffixWatch:
-    """Reads a completion as it grows: `feed` gives what may be shown; once `joined`, nothing more is wanted."""
+    """Reads a completion as it grows: `feed` returns what may be shown; once `joined`, it is complete."""
 
     def __init__(self, prefix: str, suffix: str) -> None:
         self._after = suffix[:COMPARED]
         rest = self._after.lstrip()
-        # From the first line after the cursor's that is not blank, if nothing is left of the cursor's own.
+        # From the first non-blank line after the cursor's, if the rest of the cursor's own is blank.
         blank = self._after[: len(self._after) - len(rest)]
         next_lines = self._after[blank.rfind("\n") + 1 :] if "\n" in blank and rest else ""
         self._scanner = scanner_behind(prefix)
@@ -48,9 +48,9 @@ class SuffixWatch:
         self.joined = False
 
     def feed(self, text: str) -> str:
-        """What of the text so far may be shown and was not yet."""
+        """What may be shown of the text so far and has not been yet."""
         held = 0
-        for character in text:  # one by one, so that it does not matter how the text is cut into tokens
+        for character in text:  # one by one: the result must not depend on how the text is split into tokens
             self._text += character
             self._repeats.read(self._text)
             self._repeats_lines.read(self._text)
@@ -63,7 +63,7 @@ class SuffixWatch:
         return self._show(len(self._text) - held) if text else ""
 
     def finish(self) -> str:
-        """What was held back, without what the text after the cursor has already."""
+        """What was held back, without what the text after the cursor already has."""
         held, says = self._repeated()
         if held and (says or self.joined or self._closes_a_quote(held)):
             self._end(len(self._text) - held)
@@ -79,7 +79,7 @@ class SuffixWatch:
         self._repeats_lines.cut(self._text)
 
     def _repeated(self) -> tuple[int, bool]:
-        """How long the end of the text is that the text after the cursor begins with, and whether it says something."""
+        """The length of the text's end that the text after the cursor starts with, and whether it is significant."""
         begin, lines = self._repeats.begin(self._text), self._repeats_lines.begin(self._text)
         repeated = self._text[min(begin, lines) :]
         if lines < begin:
@@ -87,7 +87,7 @@ class SuffixWatch:
         return len(self._text) - begin, len(repeated.strip()) >= _SHORTEST and _WORD.search(repeated) is not None
 
     def _look_at_bracket(self, character: str) -> None:
-        """End the text before a bracket that closes what the text after the cursor closes."""
+        """End the text before a bracket that closes what the text after the cursor closes already."""
         outward = self._scanner.step(character)
         if outward and self._fits:
             opened = self._open.pop() if self._open else ""
@@ -95,7 +95,7 @@ class SuffixWatch:
                 self._end(len(self._text) - 1)
 
     def _closes_a_quote(self, held: int) -> bool:
-        """Whether what is repeated begins with the quote that is open there."""
+        """Whether the repeated part starts with the quote that is open there."""
         first = self._text[len(self._text) - held]
         if first not in QUOTES:
             return False
@@ -106,30 +106,30 @@ class SuffixWatch:
 
 
 class _Repetition:
-    """Where in a growing text its end may begin to repeat `after`: anywhere, or only where a line begins."""
+    """Where the end of a growing text may start to repeat `after`: anywhere, or only at a line start."""
 
     def __init__(self, after: str, begun: int | None, anywhere: bool) -> None:
-        """`begun`: how many characters of `after` stand in front of the text already, from a line's beginning on; None
-        where that line holds something else."""
+        """`begun`: how many characters of `after` are already before the text, from the line start; None where that
+        line has something else."""
         self._after, self._anywhere = after, anywhere
         self._first = [] if begun is None or not after else [-begun]
         self._begins = list(self._first)  # ascending
 
     def read(self, text: str) -> None:
-        """`text` has one more character at its end."""
+        """`text` has grown by one character."""
         place = len(text) - 1
         if (place and (self._anywhere or text[place - 1] == "\n")) or (self._anywhere and not self._first):
             self._begins.append(place)
         self._begins = [begin for begin in self._begins if self._continues(begin, place, text[place])]
 
     def cut(self, text: str) -> None:
-        """The text was made shorter: look at it again."""
+        """The text was shortened: start over."""
         self._begins = list(self._first)
         for end in range(1, len(text) + 1):
             self.read(text[:end])
 
     def begin(self, text: str) -> int:
-        """The first place from which on all of the text is a repetition; its end where there is none."""
+        """Where the repetition at the end of the text starts; the end itself where there is none."""
         return max(0, self._begins[0]) if self._begins else len(text)
 
     def _continues(self, begin: int, place: int, character: str) -> bool:
@@ -137,7 +137,7 @@ class _Repetition:
 
 
 class Scanner:
-    """Open brackets and the open quote, character by character; a quote does not go over the end of a line."""
+    """Tracks open brackets and the open quote, character by character; a quote ends with its line."""
 
     def __init__(self) -> None:
         self.open: list[str] = []
@@ -149,7 +149,7 @@ class Scanner:
             self.step(character)
 
     def step(self, character: str) -> str:
-        """Go over a character; for a bracket that closes none of `open`, the kind that it closes."""
+        """Read a character.  For a bracket that closes none of `open`, returns the kind it closes."""
         if self._escaped or character == "\n":
             self.quote = "" if character == "\n" else self.quote
             self._escaped = False
@@ -169,7 +169,7 @@ class Scanner:
 
 
 def scanner_behind(prefix: str) -> Scanner:
-    """A scanner that has read what is before the cursor, or the end of it."""
+    """A scanner that has read the text before the cursor, or the end of it."""
     begin = prefix.rfind("\n", 0, max(0, len(prefix) - SCANNED)) + 1
     scanner = Scanner()
     *opened, scanner.quote = _scanned(prefix[begin:])
@@ -179,13 +179,13 @@ def scanner_behind(prefix: str) -> Scanner:
 
 @lru_cache(maxsize=4)
 def _scanned(text: str) -> tuple[str, ...]:
-    """The brackets that are open behind a text, and the quote: asked for each of many candidates at one cursor."""
+    """The brackets and the quote open at the end of a text.  Cached: asked for many candidates at one cursor."""
     scanner = Scanner()
     scanner.read(text)
     return (*scanner.open, scanner.quote)
 
 
 def _whole_line(text: str) -> bool:
-    """Whether there is a line in `text`, with its end, that is more than brackets and blanks."""
+    """Whether `text` contains a complete line that is more than brackets and white space."""
     lines = text.split("\n")[:-1]
     return any(len(line.strip()) >= _SHORTEST and _WORD.search(line) for line in lines)

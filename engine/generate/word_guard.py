@@ -1,7 +1,7 @@
-"""The word under the cursor becomes one that exists, as long as one that exists fits.
+"""A half-typed word is completed to one that exists, as long as one fits.
 
-A small model writes on at half a word as it likes (`HLSStr` becomes `HLSStrip`). The names of the open file and of the
-repository are known, so tokens that would make the word one that occurs nowhere are passed over.
+A small model completes half a word freely (`HLSStr` becomes `HLSStrip`). The names in the open file and the repository
+are known, so tokens that would form a word that occurs nowhere are skipped.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ import numpy as np
 from engine.generate.healing import TypedTokens
 from engine.memory.names import SHORTEST, Names
 
-LOOKED_AT = 64  # of the likeliest tokens; only where none of them fits, all
+LOOKED_AT = 64  # of the likeliest tokens; all of them only where none of these fits
 _WORD_BYTES = re.compile(rb"[A-Za-z0-9_\x80-\xff]*")
 
 
 class WordGuard:
-    """Watches one word.  `typed`: what is written again; it ends with `word`, the part before the cursor."""
+    """Guards one word.  `typed`: the text that is written again; it ends with `word`, the part before the cursor."""
 
     def __init__(self, typed: bytes, word: bytes, names: tuple[Names, ...]) -> None:
         self._begin, self._word, self._names = len(typed) - len(word), word, names
         self._active = bool(word) and self._fits(word)
 
     def is_over(self, done: bytes) -> bool:
-        """Whether the word has ended in what is written so far, or is not watched."""
+        """Whether the word has ended in the text written so far, or is not guarded."""
         return not self._active or len(self._of(done)) < len(done) - self._begin
 
     def pass_over(self, probabilities: np.ndarray, tokens: TypedTokens, done: bytes) -> np.ndarray:
-        """Probabilities (v,) without the tokens that would make it a word that exists nowhere."""
+        """Probabilities (v,) without the tokens that would form a word that exists nowhere."""
         if self.is_over(done):
             return probabilities
         count = min(LOOKED_AT, len(probabilities))
@@ -47,11 +47,11 @@ class WordGuard:
         return left / left.sum()
 
     def _of(self, text: bytes) -> bytes:
-        """The word in what is written."""
+        """The guarded word within `text`."""
         return _WORD_BYTES.match(text, self._begin)[0] if len(text) > self._begin else b""
 
     def _allows(self, done: bytes, data: bytes) -> bool:
-        """Whether a token with this text may follow; one without any ends the word."""
+        """Whether a token with this text may follow; one without text ends the word."""
         text = done + data
         word = self._of(text)
         ends = not data or len(word) < len(text) - self._begin

@@ -1,4 +1,4 @@
-"""Tokens one after the other: first what is typed already, then what the model and the memory think comes next."""
+"""Writes tokens one after another: first the text already typed, then what model and memory predict."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from engine.memory.recall import Recall
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A token.  `chance`: its probability among those that fit what is typed (1 where nobody asked).  `is_first` of
-    those that go beyond what is typed.
+    """A token.  `chance`: its probability among those that fit the typed text (1 where not asked for).  `is_first`: the
+    first one beyond the typed text.
     """
 
     token: int
@@ -28,7 +28,7 @@ class Written:
 
 
 class Writer:
-    """Writes on from where a decoder stands, for one request."""
+    """Continues from the state of a decoder, for one request."""
 
     def __init__(
         self,
@@ -42,20 +42,22 @@ class Writer:
         content_first: bool = False,
     ) -> None:
         """`recall`: the memory at the cursor; `guard`: what the word under the cursor may become; `chances`: the
-        probability of each token is wanted though no memory is asked; `content_first`: something must be written
-        before a line may end.
+        probability of each token is wanted even without a memory; `content_first`: something must be written before
+        the line may end.
         """
         self._decoder, self._sampling, self._typed_tokens = decoder, sampling, typed_tokens
         self._recall, self._guard, self._chances = recall, guard, chances or recall is not None
         self._content_first = content_first
-        self.scores: np.ndarray | None = None  # the model's that the last token was chosen by, if it was weighed
+        self.scores: np.ndarray | None = (
+            None  # the model's, from which the last token was chosen, if its probability was computed
+        )
 
     def tokens(
         self, scores: np.ndarray, prompt: np.ndarray, typed: bytes = b"", avoid: Collection[int] = ()
     ) -> Iterator[Written]:
-        """Without end, unless `avoid` leaves nothing; the last one given is not read yet.  `scores` (v,) follow
-        `prompt`, and `typed` is what stands between it and the cursor.  `avoid`: not these as the first token that goes
-        beyond it.
+        """Endless, unless `avoid` leaves no token; the last one yielded has not been read yet.  `scores` (v,) follow
+        `prompt`, and `typed` is the text between it and the cursor.  `avoid`: tokens that may not be the first one
+        beyond that.
         """
         recent = prompt.tolist() if self._sampling.penalises else []
         ids: list[int] = []
@@ -76,7 +78,7 @@ class Writer:
             begun = begun or written.is_first
 
     def _quick(self, token: int, recent: list[int], drawn: int) -> int:
-        """What follows `token`, with as little as possible read back from the device."""
+        """The token after `token`, reading as little as possible back from the device."""
         if self._sampling.greedy:
             return int(self._decoder.greedy(1, token)[0])
         count = self._sampling.candidates(recent)
@@ -86,8 +88,8 @@ class Writer:
         return choose(Candidates.best(ids, scores), self._sampling, recent, drawn)
 
     def chances(self, scores: np.ndarray, ids: list[int], rows: np.ndarray, typed: bytes) -> list[Written]:
-        """`ids` as if they had been written: those that go beyond what is typed.  `scores` (v,) are the model's before
-        the first of them, rows (n, v) those behind each.
+        """`ids` as if they had been written: those beyond the typed text.  `scores` (v,) are the model's before
+        the first of them, rows (n, v) those after each.
         """
         found: list[Written] = []
         done = b""
@@ -109,7 +111,7 @@ class Writer:
         return shares / shares.sum()
 
     def _weighed(self, scores, typed: bytes, done: bytes, ids: list[int], recent, drawn: int, avoid) -> Written | None:
-        """A token by its probability; None where all that fit are to be avoided."""
+        """A token with its probability; None where all that fit are to be avoided."""
         probabilities = self._distribution(scores, typed, done, ids)
         token = self._chosen(probabilities, recent, drawn)
         if token in avoid and self._goes_beyond(token, typed, done):
@@ -125,7 +127,7 @@ class Writer:
         return len(typed) < len(done) + max(1, len(self._typed_tokens.bytes_of(token)))
 
     def _distribution(self, scores: np.ndarray, typed: bytes, done: bytes, ids: list[int]) -> np.ndarray:
-        """Probabilities (v,) among the tokens that fit what is typed and make a word that exists."""
+        """Probabilities (v,) among the tokens that fit the typed text and form a word that exists."""
         probabilities = self.mixed(scores, ids)
         left = typed[len(done) :]
         if left and len(allowed := self._typed_tokens.allowed(left)):
@@ -139,7 +141,7 @@ class Writer:
         return probabilities
 
     def _with_content(self, probabilities: np.ndarray, left: bytes) -> np.ndarray:
-        """Without the likely tokens that would begin with a blank behind what is typed, or end the text."""
+        """Without the likely tokens that would put white space after the typed text, or end the text."""
         kept = probabilities.copy()
         for token in np.argpartition(-probabilities, min(LOOKED_AT, len(probabilities)) - 1)[:LOOKED_AT].tolist():
             data = self._typed_tokens.bytes_of(token)

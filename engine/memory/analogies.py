@@ -1,9 +1,9 @@
-"""A line from elsewhere in the words of this place: what differs in the lines around the two is replaced in it, too.
+"""Adapts a line from elsewhere: what differs between the lines around the two is replaced in it as well.
 
     elsewhere    parser_foo.add_argument("x")            here    parser_bar.add_argument("z")
                  parser_foo.set_defaults(func=base_foo)          parser_bar.set_defaults(func=base_bar)
 
-Words are compared by their parts (parser, _, foo), as names are made of them.
+Words are compared part by part (parser, _, foo).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-LONGEST = 200  # characters of a line that is compared
+LONGEST = 200  # characters of a line; longer ones are not compared
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|_+|\w|[^\w\s]|\s+")
 
 
@@ -28,7 +28,7 @@ def adapted(line: str, there: tuple[str, str], here: tuple[str, str]) -> Iterato
 
 
 def _differences(there: str, here: str) -> dict[str, str]:
-    """Parts of words in the one line for which the other has something else in the same place."""
+    """Parts of words in one line for which the other has something else in the same position."""
     if max(len(there), len(here)) > LONGEST:
         return {}
     first, second = _PARTS.findall(there), _PARTS.findall(here)

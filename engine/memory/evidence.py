@@ -1,8 +1,8 @@
-"""What followed a context before: counts by token and by how much of the context agreed; compiled.
+"""What followed a context before: counts by token and by how much of the context matched; compiled.
 
 Orders are lengths of context. What followed the last 8 tokens also followed the last 6, so the counts only grow as the
-order falls, and each range of places is gone through once. A range of thousands is sampled evenly: its counts are those
-of common tokens, which a sample tells as well.
+order falls, and each range of places is visited once. A range of thousands is sampled evenly: those are counts of
+common tokens, which a sample estimates just as well.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from engine.memory.segment import Segment, border_of
 from engine.memory.suffixes import LONGEST, match
 
 ORDERS = np.array([1, 2, 3, 4, 5, 6, 8, 12, 16, 24], np.int64)
-SAMPLED = 1024  # places of one part of a range; more are passed over evenly
-MOST_TEXT = 1 << 16  # tokens of an open file that are gone through, on each side of the cursor
+SAMPLED = 1024  # places of one part of a range; of more, an even sample
+MOST_TEXT = 1 << 16  # tokens of an open file that are searched on each side of the cursor
 
 assert ORDERS[-1] == LONGEST
 
@@ -39,7 +39,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A segment to ask, without the places that are `dead` (n,) uint8 (empty: all live) or in own[0] .. own[1]-1."""
+    """A segment, without the places that are `dead` (n,) uint8 (empty: all live) or in own[0] .. own[1]-1."""
 
     segment: Segment
     dead: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint8))
@@ -51,7 +51,7 @@ class Source:
 
 
 class Counter:
-    """Collects evidence; keeps the room for it.  Belongs to one thread."""
+    """Collects evidence in buffers it reuses.  Belongs to one thread."""
 
     def __init__(self, vocabulary: int, end_of_text: int) -> None:
         """`end_of_text`: the token that stands for the end of a document."""
@@ -74,7 +74,7 @@ class Counter:
         return self._evidence(used)
 
     def of_text(self, text: np.ndarray, cursor: int, context: np.ndarray) -> Evidence:
-        """What followed it in an open file: `text` is what is before the cursor, a border, and what is after it."""
+        """What followed it in an open file: `text` is the part before the cursor, a border, and the part after it."""
         used = _count_text(
             text, cursor, border_of(text.dtype), context, ORDERS,
             self._slots, self._tokens, self._totals, self._counts, self._sums, self._distinct,
@@ -102,13 +102,13 @@ def _add(token, weight, slots, tokens, totals, used):
 
 @compiled(nogil=True)
 def _store(totals, used, counts, sums, distinct, row):
-    """The running counts are those of an order."""
+    """Store the running counts as those of an order."""
     whole = 0.0
     for slot in range(used):
         counts[row, slot] = totals[slot]
         whole += totals[slot]
     sums[row], distinct[row] = whole, used
-    for lower in range(row + 1, len(counts)):  # tokens that came up later did not follow the longer contexts
+    for lower in range(row + 1, len(counts)):  # tokens found later did not follow the longer contexts
         for slot in range(int(distinct[lower]), used):
             counts[lower, slot] = 0.0
 
@@ -131,7 +131,7 @@ def _count_segments(
 
 @compiled(nogil=True)
 def _count(source, own, ranges, longest, orders, row, end, slots, tokens, totals, used):
-    """Add what followed the places of an order that are not of the next higher one."""
+    """Count what followed at the places of an order that are not places of the next higher one."""
     _, order, followers, dead = source
     if orders[row] > longest:
         return used
@@ -146,7 +146,7 @@ def _count(source, own, ranges, longest, orders, row, end, slots, tokens, totals
             if (own[0] <= place < own[1]) or (len(dead) and dead[place]):
                 continue
             token = np.int64(followers[x])
-            if token >= len(slots):  # the border behind a document
+            if token >= len(slots):  # the border after a document
                 token = end
             used = _add(token, np.float32(step), slots, tokens, totals, used)
     return used
@@ -154,7 +154,7 @@ def _count(source, own, ranges, longest, orders, row, end, slots, tokens, totals
 
 @compiled(nogil=True)
 def _count_text(text, cursor, border, context, orders, slots, tokens, totals, counts, sums, distinct):
-    """All rows, by going through the text once and then through what was found, longest match first."""
+    """All rows: one pass over the text, then over what was found, longest match first."""
     size = len(context)
     lengths, found = np.empty(len(text), np.int16), np.empty(len(text), np.int64)
     kept = 0

@@ -1,13 +1,13 @@
-"""A segment on disk, memory-mapped: written whole under a name of its own, then pointed to.
+"""A segment on disk, memory-mapped: written completely under a new name, then pointed to.
 
-    memory.json            which segment counts, its documents, and a checksum of every file and of itself
+    memory.json            which segment is valid, its documents, and a checksum of every file and of itself
     <name>.tokens          the arrays of `Segment`
     <name>.order
     <name>.followers
-    <name>.names           a line a name: in how many documents, and the name
+    <name>.names           one line per name: in how many documents, and the name
 
-A kill leaves the old segment or the new one; what nobody points to is removed by the next writer. A file that is
-missing, cut or damaged makes the whole segment count as not there, and it is built again from the token cache.
+A killed writer leaves the old segment or the new one; the next writer removes files that nothing points to. If a file
+is missing, truncated or damaged, the whole segment counts as missing and is rebuilt from the token cache.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from engine.memory.segment import Entry, Segment
 MANIFEST = "memory.json"
 VERSION = 1
 PARTS = ("tokens", "order", "followers")
-KEPT_FOR = 600.0  # seconds that files nobody points to are left alone: another program may be writing them
+KEPT_FOR = 600.0  # seconds before files that nothing points to are removed: another program may be writing them
 
 
 def save_segment(folder: Path, segment: Segment, names: Mapping[bytes, int]) -> str:
-    """Make this the folder's segment.  Gives why it could not be kept, where the folder cannot be written."""
+    """Make this the folder's segment.  Returns why a read-only folder could not be written to, or ""."""
     name = uuid.uuid4().hex
     try:
         with locked(folder):
@@ -54,12 +54,12 @@ def save_segment(folder: Path, segment: Segment, names: Mapping[bytes, int]) -> 
     except OSError as error:
         if not is_read_only(error):
             raise refused(error, folder, "the memory") from error
-        return f"The memory is not kept for the next time: {folder} cannot be written ({error.strerror})."
+        return f"The memory could not be saved for next time: {folder} cannot be written to ({error.strerror})."
     return ""
 
 
 def open_segment(folder: Path) -> tuple[Segment, Names] | None:
-    """The folder's segment, mapped; None where there is none that is whole."""
+    """The folder's segment, mapped; None where there is none, or it is damaged."""
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes().decode("utf-8", "surrogatepass"))
         if manifest["version"] != VERSION:
@@ -77,19 +77,19 @@ def open_segment(folder: Path) -> tuple[Segment, Names] | None:
         if zlib.crc32(content) != sums["names"][2] or _checksum(manifest) != manifest["checksum"]:
             return None
     except (OSError, ValueError, KeyError, TypeError):
-        return None  # not there or damaged: it is built again
+        return None  # missing or damaged: it is rebuilt
     return Segment(*arrays, entries), Names(lambda: _names(content))
 
 
 def size_on_disk(folder: Path) -> int:
-    """Bytes of all files of the folder."""
+    """Bytes of all files in the folder."""
     with contextlib.suppress(OSError):
         return sum(path.stat().st_size for path in folder.iterdir())
     return 0
 
 
 def _checksum(manifest: dict) -> int:
-    """Of all that a manifest says: a wrong place of a document would go unnoticed otherwise."""
+    """Checksum of a whole manifest: a wrong position of a document would otherwise go unnoticed."""
     said = [manifest[key] for key in ("version", "segment", "files", "entries")]
     return zlib.crc32(json.dumps(said).encode("utf-8", "surrogatepass"))
 
@@ -100,7 +100,7 @@ def _names(content: bytes) -> dict[bytes, int]:
 
 
 def _sweep(folder: Path, kept: str) -> None:
-    """Remove the files of other segments, unless they are so new that somebody may still write them."""
+    """Remove the files of other segments, unless they are so new that another program may be writing them."""
     for path in folder.iterdir():
         if path.suffix[1:] in (*PARTS, "names") and path.stem != kept:
             with contextlib.suppress(OSError):  # mapped elsewhere on Windows: the next writer tries again

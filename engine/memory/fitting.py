@@ -1,9 +1,9 @@
-"""Fitting the numbers of the mixture: what followed each context in files the memory does not hold, and the model's
-probability of it.
+"""Fits the numbers of the mixture, on files that are not in the memory: what followed each context there, and the
+model's probability of it.
 
-The likelihood of a token needs its own counts only, not the whole distribution, so an observation is a few numbers, and
+The likelihood of a token needs only its own counts, not the whole distribution, so an observation is a few numbers, and
 tens of thousands of them are fitted in seconds: Adam over the logarithms of theta and caution and the log-odds of the
-discounts, with the derivatives written out.
+discounts, with derivatives written out by hand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.memory.segment import border_of
 from engine.memory.suffixes import LONGEST
 
 STEPS, RATE = 200, 0.1
-TIGHTNESS = 2e-4  # how strongly numbers with little evidence are held to where they began
+TIGHTNESS = 2e-4  # how strongly numbers with little evidence are pulled to their initial values
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +73,8 @@ def observe(
     *,
     see_after: bool = True,
 ) -> Observations:
-    """The tokens of one document but its first, as if each were to be written now: what is before it and, if
-    `see_after`, what comes from the end of its line on are known.  line_ends: places of tokens that end a line.
+    """The tokens of one document except the first, as if each were to be written now, given what is before it and, if
+    `see_after`, what follows its line.  line_ends: places of tokens that end a line.
     """
     dtype = np.dtype(np.uint16 if counter.vocabulary < 1 << 16 else np.uint32)
     text, border = ids.astype(dtype), np.array([border_of(dtype)], dtype)
@@ -102,7 +102,7 @@ def observe(
 
 
 def start() -> Mixing:
-    """Where every fit begins: more is believed the longer the context and the fewer tokens were seen."""
+    """Where every fit starts: the longer the context and the fewer tokens were seen, the more it is trusted."""
     theta = np.array([300.0, 80.0, 30.0, 12.0, 8.0, 5.0, 4.0, 3.0, 3.0, 3.0])[:, None] * np.array([0.3, 1.0, 4.0])
     discount = np.full((len(ORDERS), VARIETIES), 0.3)
     return Mixing({name: Level(theta.copy(), discount.copy(), np.ones(len(SURE) + 1)) for name in LEVELS})
@@ -138,7 +138,7 @@ def _level(log_theta: np.ndarray, log_odds: np.ndarray, log_caution: np.ndarray)
 
 
 def losses(observed: Observations, mixing: Mixing, without: frozenset[str] = frozenset()) -> np.ndarray:
-    """Nats (n,) of each token; levels in `without` are passed over."""
+    """Nats (n,) of each token; levels in `without` are skipped."""
     return -np.log(_forward(observed, mixing, without)[0])
 
 
@@ -164,7 +164,7 @@ def losses_and_slopes(observed: Observations, mixing: Mixing) -> tuple[float, di
 
 
 def _forward(observed: Observations, mixing: Mixing, without: frozenset[str]) -> tuple[np.ndarray, list[tuple]]:
-    """The mixture's probability (n,) of each token, and what every step on the way saw."""
+    """The mixture's probability (n,) of each token, and the inputs of every step."""
     mixed = observed.chance.astype(np.float64).copy()
     sure = np.searchsorted(SURE, observed.best)
     passed = []

@@ -1,17 +1,16 @@
-"""The model's distribution and the memory's counts as one: a chain of Pitman-Yor steps with the model at its root.
+"""Combines the model's distribution with the memory's counts: a chain of Pitman-Yor steps with the model at its root.
 
-For each order k, the lowest first, with c(y) the count of token y, n their sum and u how many tokens have one:
+For each order k, the lowest first, with c(y) the count of token y, n the sum of counts and u how many are not zero:
 
     p(y)  <-  ( max(c(y) - d, 0) + (theta + d u) p(y) ) / ( n + theta )
 
-first over the repository, then over the open file, then over what is near the cursor in it. What comes out adds up to
-one, gives nothing zero that the model allows, and is linear in the model's part: p_mixed = a p + b, with one number a
-and a sparse b.
+first over the repository, then over the open file, then over the part of it near the cursor. The result adds up to one,
+is zero only where the model's is, and is linear in the model's part: p_mixed = a p + b, with a number a and a sparse b.
 
-theta says how much evidence it takes to believe an order. It depends on the order, on whether one, two or more tokens
-were seen there, and on how sure the model is. That does all that a learned gate over the same distributions did: such a
-gate took 4 to 8 % off the bits of a chain without the last two, and nothing off this one's (0.911 against 0.908 bits
-per byte on one tuning package, 0.721 against 0.725 and 0.773 against 0.774 on two others).
+theta is how much evidence it takes to trust an order. It depends on the order, on whether one, two or more tokens were
+seen there, and on how confident the model is. That does everything a learned gate over the same distributions did: such
+a gate saved 4 to 8 % of the bits of a chain without the last two dependencies, and nothing of this one (0.911 against
+0.908 bits per byte on one tuning package, 0.721 against 0.725 and 0.773 against 0.774 on two others).
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ from engine.compiling import compiled
 from engine.errors import ConfigError
 from engine.memory.evidence import ORDERS, Evidence
 
-LEVELS = ("repository", "file", "near")  # in the order they are mixed in
-SURE = np.array([0.1, 0.3, 0.6, 0.9])  # of the model's best token: where the classes of its certainty end
+LEVELS = ("repository", "file", "near")  # in the order they are mixed
+SURE = np.array([0.1, 0.3, 0.6, 0.9])  # probabilities of the model's best token that divide its classes of confidence
 VARIETIES = 3  # one, two or more tokens were seen
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
     """One source's numbers.  theta and discount (orders, VARIETIES); caution (len(SURE) + 1,): a factor of theta by how
-    sure the model is.
+    confident the model is.
     """
 
     theta: np.ndarray
@@ -59,7 +58,7 @@ class Mixing:
     levels: dict[str, Level]
 
     def more_cautious(self, factor: float) -> Mixing:
-        """It takes `factor` times as much evidence to be believed."""
+        """The same, needing `factor` times as much evidence."""
         return Mixing({name: replace(level, caution=level.caution * factor) for name, level in self.levels.items()})
 
     def to_json(self) -> dict[str, Any]:
@@ -71,12 +70,12 @@ class Mixing:
 
 
 def certainty(best: float) -> int:
-    """The class of a model whose best token has this probability."""
+    """The confidence class of a model whose best token has this probability."""
     return int(np.searchsorted(SURE, best))
 
 
 def add(probabilities: np.ndarray, evidence: Evidence, level: Level, sure: int) -> float:
-    """Mix one source into probabilities (v,), in place; gives the share that is left of what was there."""
+    """Mix one source into probabilities (v,), in place; returns the share left of what was there."""
     if not len(evidence.tokens):
         return 1.0
     return _add(
@@ -117,9 +116,9 @@ def _add(probabilities, tokens, counts, sums, distinct, theta, discount, caution
 
 @compiled(nogil=True)
 def _chain(size, counts, sums, distinct, theta, discount, caution):
-    """What the counts give each of the tokens, and the share that is left of what was there.
+    """What the counts give each of the tokens, and the share left of what was there.
 
-    From the highest order down: what is left for the orders below shrinks, and the model gets the rest.
+    From the highest order down: the share for lower orders shrinks, and the model gets the rest.
     """
     masses, left = np.zeros(size), 1.0
     for row in range(len(counts) - 1, -1, -1):

@@ -1,6 +1,6 @@
-"""The names that occur in a repository, so that a word under the cursor is completed to one that exists.
+"""The names that occur in a repository, so that a half-typed word is completed to one that exists.
 
-Each name is kept with the number of documents that have it: when a file goes, a name that no other has goes with it.
+Each name is kept with the number of documents that contain it: when a file is removed, its unique names go with it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 
 NAME = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*")
-SHORTEST = 3  # bytes; shorter ones tell nothing
+SHORTEST = 3  # bytes; shorter ones are not worth it
 
 
 def names_in(data: bytes) -> set[bytes]:
@@ -29,7 +29,7 @@ def count_names(texts: Iterable[bytes]) -> Counter[bytes]:
 
 
 class Names:
-    """Which names there are.  Never changes, and is read when it is first asked: any thread may."""
+    """Immutable, and loaded on first use; any thread may use it."""
 
     def __init__(self, read: Callable[[], Mapping[bytes, int]]) -> None:
         self._read = read
@@ -46,7 +46,7 @@ class Names:
         return name in self.counts
 
     def count(self, name: bytes) -> int:
-        """In how many documents it is."""
+        """In how many documents a name is."""
         return self.counts.get(name, 0)
 
     def beginning_with(self, beginning: bytes) -> Iterator[bytes]:
@@ -57,11 +57,11 @@ class Names:
             yield self._sorted[place]
 
     def fits(self, beginning: bytes) -> bool:
-        """Whether some name begins so, or is that."""
+        """Whether some name is or starts with this."""
         return next(self.beginning_with(beginning), None) is not None
 
     def changed(self, gone: Iterable[bytes], come: Iterable[bytes]) -> Names:
-        """Without the texts that are gone and with those that have come."""
+        """Without the names of removed texts and with those of added ones."""
         gone, come = list(gone), list(come)
         if not gone and not come:
             return self
@@ -76,7 +76,7 @@ class Names:
 
 
 class OtherNames:
-    """The names of a repository without those that only one text of it has: a file does not see itself."""
+    """The names of a repository without those that only one text has: a file does not see itself."""
 
     def __init__(self, names: Names, text: bytes) -> None:
         self._names, self._own = names, names_in(text)
@@ -85,5 +85,5 @@ class OtherNames:
         return self._names.count(name) > (name in self._own)
 
     def fits(self, beginning: bytes) -> bool:
-        """Whether some name begins so, or is that."""
+        """Whether some name is or starts with this."""
         return any(name in self for name in self._names.beginning_with(beginning))

@@ -1,8 +1,8 @@
-"""Lines that stand elsewhere in surroundings like the cursor's: candidates for the line that is to be written there.
+"""Lines elsewhere whose surroundings resemble the cursor's: candidates for the line to be written there.
 
-What comes next depends on what is below the cursor as much as on what is above it. A line is a candidate where the
-lines around it have many tokens in common with those around the cursor. All lines of the open file are looked at, and
-those of the repository whose line above or below begins like the cursor's.
+What comes next depends on what is below the cursor as much as on what is above it. A line is a candidate if the lines
+around it have many tokens in common with those around the cursor. All lines of the open file are considered, and those
+of the repository whose line above or below starts like the cursor's.
 
 A line is its tokens between two line breaks, without indentation and without blank lines.
 """
@@ -22,7 +22,7 @@ from engine.memory.suffixes import LONGEST, match
 
 CONTENT, BLANK, BREAK, CONTENT_BREAK = range(4)  # what a token is to a line
 BEGINNINGS = (6, 2)  # tokens of the line above or below that are looked up in the repository
-MOST_PLACES = 2000  # that are looked at for each of these
+MOST_PLACES = 2000  # considered for each of these
 MOST_TEXT = 1 << 16  # tokens of the open file, on each side of the cursor
 NO_BORDER = -1  # an open file is one document
 
@@ -32,14 +32,14 @@ ABOVE, BELOW, SAME_ABOVE, SAME_BELOW, SECOND_ABOVE, SECOND_BELOW, OWN_FILE, DIST
 )
 TIMES_IN_FILE, TIMES_IN_REPOSITORY, LENGTH = 11, 12, 13
 COLUMNS = 14
-# How lines are put in order before anything is asked of the model; by hand, for the candidates only.
+# How lines are ordered before the model is involved; chosen by hand, only to select candidates.
 ROUGH = np.array([1.0, 1.0, 0.5, 0.5, 0.3, 0.3, 0.2, 0.0, 0.2, 0.2, 0.0], np.float32)
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbour:
-    """A line without its indentation.  likeness (COLUMNS,): how its surroundings agree with the cursor's; `around`: the
-    lines above and below it.
+    """A line without its indentation.  likeness (COLUMNS,): how similar its surroundings are to the cursor's; `around`:
+    the lines above and below it.
     """
 
     text: str
@@ -49,8 +49,8 @@ class Neighbour:
 
 @dataclass(frozen=True, eq=False)
 class CursorLine:
-    """Where a line is wanted: tokens of the open file up to this line and from its end on, the width of the
-    indentation, and what of the line is typed already.
+    """Where a line is wanted: tokens of the open file before and after it, the width of the indentation, and the part
+    of the line that was already typed.
     """
 
     before: np.ndarray
@@ -60,7 +60,7 @@ class CursorLine:
 
 
 class Neighbours:
-    """Finds lines by one tokenizer.  Belongs to one thread."""
+    """Finds lines, for one tokenizer.  Belongs to one thread."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
@@ -69,7 +69,7 @@ class Neighbours:
         self._seen = np.zeros(tokenizer.vocab_size, np.int64)
 
     def find(self, line: CursorLine, sources: tuple[Source, ...], most: int) -> list[Neighbour]:
-        """At most so many, the likeliest first."""
+        """At most `most`, the likeliest first."""
         before, after = line.before[-MOST_TEXT:].astype(self._dtype), line.after[:MOST_TEXT].astype(self._dtype)
         typed = self._kinds, self._data, self._starts, np.frombuffer(line.typed, np.uint8)
         query = Query(*_query(before, after, self._kinds, self._widths, NO_BORDER), line.indent)
@@ -128,13 +128,13 @@ class Neighbours:
 
     @cached_property
     def _widths(self) -> np.ndarray:
-        """(v,) how wide an indentation a token makes: the blanks behind its last line break, or all of a blank one."""
+        """(v,) the indentation a token makes: the white space after its last line break, or all of a blank token."""
         lasts = [data.rpartition(b"\n")[2] for data in self._tokenizer.token_bytes]
         return np.array([len(last) - len(last.lstrip(b" \t")) for last in lasts], np.int32)
 
     @cached_property
     def _data(self) -> np.ndarray:
-        """The bytes of all tokens, one after the other."""
+        """The bytes of all tokens, one after another."""
         return np.frombuffer(b"".join(self._tokenizer.token_bytes), np.uint8)
 
     @cached_property
@@ -153,7 +153,7 @@ class Query:
 
 
 def _places(source: Source, query: Query) -> np.ndarray:
-    """(n, 2) a token of a line of the segment that begins like the line above or below, and which way to go from it."""
+    """(n, 2) a token of a line in the segment that starts like the line above or below, and which way to go from it."""
     tokens, order = source.segment.tokens, source.segment.order
     ranges = np.empty((LONGEST + 1, 2), np.int64)
     found = []
@@ -179,7 +179,7 @@ def _places(source: Source, query: Query) -> np.ndarray:
 
 @compiled(nogil=True)
 def _row_after(tokens, kinds, border, place):
-    """The first line with content at or behind `place`, which is not inside one: its begin and end; equal where there
+    """The first line with content at or after `place`, which is not inside one: its start and end; equal where there
     is none.
     """
     n = len(tokens)
@@ -195,7 +195,7 @@ def _row_after(tokens, kinds, border, place):
 
 @compiled(nogil=True)
 def _row_before(tokens, kinds, border, place):
-    """The last line with content before `place`, where a line begins or ends."""
+    """The last line with content before `place`, which is the start or end of a line."""
     end = place
     while (
         end > 0 and tokens[end - 1] != border and (kinds[tokens[end - 1]] == BLANK or kinds[tokens[end - 1]] == BREAK)
@@ -213,7 +213,7 @@ def _row_before(tokens, kinds, border, place):
 
 @compiled(nogil=True)
 def _indent(tokens, kinds, widths, border, begin):
-    """The width of the blanks before a line's first token."""
+    """The width of the white space before a line's first token."""
     width, place = 0, begin - 1
     while place >= 0 and tokens[place] != border and kinds[tokens[place]] == BLANK:
         width += widths[tokens[place]]
@@ -225,7 +225,7 @@ def _indent(tokens, kinds, widths, border, begin):
 
 @compiled(nogil=True)
 def _query(before, after, kinds, widths, border):
-    """Two lines above the end of `before` and two below the beginning of `after`, and their indentations (4,)."""
+    """The last two lines of `before` and the first two of `after`, and their indentations (4,)."""
     begin, end = _row_before(before, kinds, border, len(before))
     begin_2, end_2 = _row_before(before, kinds, border, begin)
     low, high = _row_after(after, kinds, border, 0)
@@ -239,7 +239,7 @@ def _query(before, after, kinds, widths, border):
 
 @compiled(nogil=True)
 def _mark(query, marks, on):
-    """Set or clear the tokens of the cursor's lines; gives how many different ones each has."""
+    """Set or clear the marks of the tokens of the cursor's lines; returns how many distinct ones each has."""
     tokens, ends, _, _ = query
     counts = np.zeros(4, np.int64)
     for row in range(4):
@@ -251,7 +251,7 @@ def _mark(query, marks, on):
 
 @compiled(nogil=True)
 def _likeness(tokens, begin, end, mark, count, seen, stamp):
-    """Tokens in common over all different tokens, of a line and a marked one; 1 where both are missing."""
+    """Tokens in common over all distinct tokens, of a line and a marked one; 1 where both are missing."""
     if begin == end or count == 0:
         return 1.0 if begin == end and count == 0 else 0.0
     common, different = 0, 0
@@ -276,7 +276,7 @@ def _same(tokens, begin, end, other, low, high):
 
 @compiled(nogil=True)
 def _starts_with(tokens, begin, end, data, starts, typed):
-    """Whether the line's text begins with `typed` and goes on; blanks before it do not count."""
+    """Whether the line's text starts with `typed` and continues; white space before it does not count."""
     at, leading = 0, True
     for place in range(begin, end):
         for x in range(starts[tokens[place]], starts[tokens[place] + 1]):
@@ -354,7 +354,7 @@ def _lines_of(tokens, is_before, kinds, data, starts, typed):
 
 @compiled(nogil=True)
 def _lines_beside(tokens, found, kinds, data, starts, typed, border):
-    """The lines behind or before those that begin at found[:, 0], by found[:, 1]; as `rows` of `_compare`."""
+    """The lines after or before those that start at found[:, 0], by found[:, 1]; as `rows` of `_compare`."""
     rows, kept = np.empty((len(found), 5, 2), np.int64), 0
     for number in range(len(found)):
         at = found[number, 0]
@@ -362,7 +362,7 @@ def _lines_beside(tokens, found, kinds, data, starts, typed, border):
         while before > 0 and tokens[before] != border and kinds[tokens[before]] == BLANK:
             before -= 1
         if before > 0 and tokens[before] != border and kinds[tokens[before]] < BREAK:
-            continue  # it stands in the middle of a line
+            continue  # it is in the middle of a line
         row = rows[kept]
         begin, end = _row_after(tokens, kinds, border, at)
         if found[number, 1] > 0:

@@ -1,7 +1,7 @@
 """The memory at one cursor: what the repository and the open file say about the next token, mixed with the model.
 
-A `Recall` lives as long as one request. What it has of the open file is the text as it stands in the editor, saved or
-not; the same file as the repository has it is left out, so that a file never sees itself.
+A `Recall` lives as long as one request. Of the open file it uses the text in the editor, saved or not; the version in
+the repository is left out, so that a file never sees itself.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from engine.memory.mixing import Level, Mixing, add, add_to_one, certainty
 from engine.memory.segment import border_of
 from engine.memory.suffixes import LONGEST
 
-NEAR = 400  # tokens on each side of the cursor that count once more
+NEAR = 400  # tokens on each side of the cursor that count twice
 
 
 class Recall:
-    """Asked token by token."""
+    """Queried token by token."""
 
     def __init__(
         self,
@@ -28,8 +28,8 @@ class Recall:
         after: np.ndarray,
         without: frozenset[str] = frozenset(),
     ) -> None:
-        """`before` and `after`: the tokens of the open file on both sides of the cursor.  `without`: names of levels
-        that are not asked ("repository", "before", "after", "near"), to see what they are worth.
+        """`before` and `after`: the tokens of the open file on both sides of the cursor.  `without`: levels to leave
+        out ("repository", "before", "after", "near"), for ablations.
         """
         self._counter, self._mixing, self._sources = counter, mixing, sources
         dtype = np.dtype(np.uint16 if counter.vocabulary < 1 << 16 else np.uint32)
@@ -45,9 +45,7 @@ class Recall:
         self._without = without
 
     def mixed(self, scores: np.ndarray, written: list[int]) -> np.ndarray:
-        """Probabilities (v,) of the token after `written`, which goes on where `before` ends; `scores` are the
-        model's.
-        """
+        """Probabilities (v,) of the token after `written`, which continues `before`; `scores` are the model's."""
         probabilities = np.exp(scores.astype(np.float64) - scores.max())
         probabilities /= probabilities.sum()
         sure = certainty(probabilities.max())
@@ -56,7 +54,7 @@ class Recall:
         return probabilities
 
     def chance_of(self, token: int, scores: np.ndarray, written: list[int]) -> float:
-        """What `mixed` gives one token."""
+        """The probability that `mixed` gives one token."""
         shares = np.exp(scores - scores.max())
         whole = float(shares.sum(dtype=np.float64))
         chance, sure = float(shares[token]) / whole, certainty(1 / whole)
@@ -65,7 +63,7 @@ class Recall:
         return chance
 
     def _evidence(self, written: list[int]) -> list[tuple[Evidence, Level]]:
-        """What followed the text up to here in each source, with how far to believe it."""
+        """What followed the text up to here in each source, and how far to trust it."""
         context = np.concatenate([self._context, np.array(written[-LONGEST:], self._text.dtype)])[-LONGEST:]
         levels, found = self._mixing.levels, []
         if "repository" not in self._without and self._sources:

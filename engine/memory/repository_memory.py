@@ -1,10 +1,10 @@
-"""The memory of one repository, kept up to date: what a corpus has and the large segment has not goes into a small one.
+"""The memory of one repository, kept up to date: a small segment has what the corpus has and the large one has not.
 
-    corpus ─▶ large segment (on disk, mapped)         what is gone or changed since is marked dead in it
-           └▶ small segment (built in milliseconds)   what has come or changed since
+    corpus ─▶ large segment (on disk, mapped)         what was removed or changed since is marked dead
+           └▶ small segment (built in milliseconds)   what was added or changed since
 
-When the small one has grown, `merge` builds a new large one; until then nobody waits for it. Held-out documents are in
-the memory, too: they are held out for measuring only, and then left out (`MemorySnapshot.without`).
+When the small one has grown, `merge` builds a new large one; nothing waits for it. Held-out documents are in the memory
+too: they are held out for measuring, and left out then (`MemorySnapshot.without`).
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from engine.memory.names import Names, count_names
 from engine.memory.segment import Segment, build_segment
 from engine.memory.snapshot import MemorySnapshot
 
-FOLDER = "memory"  # in what is kept about a repository
-SMALL = 1 << 16  # tokens of the small segment that are never worth a merge
-SMALL_SHARE = 0.05  # nor is this share of the large one
-MOST_RECENT = 16  # files that are remembered as edited last
+FOLDER = "memory"  # in the folder of a repository
+SMALL = 1 << 16  # tokens; a small segment of fewer is never worth a merge
+SMALL_SHARE = 0.05  # of the large one: fewer are not worth it either
+MOST_RECENT = 16  # files remembered as recently edited
 
 Cancelled = Callable[[], bool]
 
 
 class RepositoryMemory:
-    """Belongs to one thread; the snapshots that it gives belong to all."""
+    """Belongs to one thread; its snapshots may be used by any."""
 
     def __init__(self, repository_folder: Path, tokenizer: Tokenizer) -> None:
-        """`repository_folder`: where what is kept about the repository lies (`Repository.folder`)."""
+        """`repository_folder`: where the data about the repository is (`Repository.folder`)."""
         self.folder = Path(repository_folder) / FOLDER / tokenizer.digest
         self.tokenizer = tokenizer
-        self.note = ""  # why nothing is kept on disk, in words, if so
+        self.note = ""  # why it could not be saved, if so
         self._large: Segment | None = None
         self._names: Names | None = None
         self._recent: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class RepositoryMemory:
 
     @property
     def needs_merge(self) -> bool:
-        """Whether so much has changed that `merge` is worth its seconds."""
+        """Whether enough has changed for `merge` to be worth its seconds."""
         return self._needs_merge
 
     @property
@@ -64,7 +64,7 @@ class RepositoryMemory:
             return None
 
     def update(self, corpus: Corpus, cancelled: Cancelled | None = None) -> MemorySnapshot | None:
-        """The memory of `corpus` as it is now; None where `cancelled` said yes."""
+        """The memory of `corpus` as it is now; None if cancelled."""
         documents = [*corpus.learned_documents, *corpus.held_out_documents]
         self._note_edits(documents)
         if self._large is None:
@@ -91,7 +91,7 @@ class RepositoryMemory:
         )
 
     def merge(self, corpus: Corpus, cancelled: Cancelled | None = None) -> MemorySnapshot | None:
-        """Build the large segment anew and keep it; None where `cancelled` said yes."""
+        """Rebuild and save the large segment; None if cancelled."""
         documents = [*corpus.learned_documents, *corpus.held_out_documents]
         segment = self._built(corpus, documents, cancelled)
         if segment is None:
@@ -107,8 +107,8 @@ class RepositoryMemory:
         return build_segment(content, self.tokenizer.vocab_size, cancelled)
 
     def _note_edits(self, documents: list[Document]) -> None:
-        """Files that are not what they were at the last update have been edited; the latest come first."""
-        paths: dict[str, tuple[str, ...]] = {}  # a file that is split by lines has two digests
+        """Files that differ from the last update have been edited; the latest come first."""
+        paths: dict[str, tuple[str, ...]] = {}  # a file split by lines has two digests
         for document in documents:
             paths[document.path] = (*paths.get(document.path, ()), document.digest)
         if self._paths:

@@ -1,6 +1,6 @@
-"""A segment: some documents in one text, sorted for asking (`suffixes`).  It never changes.
+"""A segment: some documents in one text, sorted for lookup (`suffixes`).  Immutable.
 
-A repository has one large segment, memory-mapped, and a small one for what was edited since.
+A repository has a large segment, memory-mapped, and a small one for what was edited since.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ class Segment:
 
     @property
     def count(self) -> int:
-        """Tokens of text, without borders."""
+        """Tokens, without borders."""
         return len(self.tokens) - len(self.entries) - 1
 
     def entry_at(self, place: int) -> Entry:
-        """The document that a place lies in; its border behind belongs to it."""
+        """The document that a place is in; the border after it belongs to it."""
         return self.entries[bisect_right(self._starts, place) - 1]
 
     def places_after(self, context: np.ndarray) -> np.ndarray:
-        """The places behind every occurrence of `context`, as far as the order tells them apart."""
+        """The places after every occurrence of `context`, as far as the order distinguishes them."""
         ranges = np.empty((LONGEST + 1, 2), np.int64)
         wanted = min(LONGEST, len(context))
         if match(self.tokens, self.order, context[len(context) - wanted :], ranges) < wanted:
@@ -70,14 +70,14 @@ class Segment:
 
 
 def border_of(dtype: np.dtype) -> int:
-    """What separates documents: no token, for a vocabulary is never that large."""
+    """What separates documents: not a token, since a vocabulary is never that large."""
     return int(np.iinfo(dtype).max)
 
 
 def build_segment(
     documents: Sequence[tuple[str, str, np.ndarray]], vocabulary: int, cancelled: Callable[[], bool] | None = None
 ) -> Segment | None:
-    """Of documents as path, digest and tokens; None where `cancelled` said yes on the way."""
+    """From documents as path, digest and tokens; None if cancelled."""
     dtype = np.dtype(np.uint16 if vocabulary < 1 << 16 else np.uint32)
     size = 1 + sum(len(ids) + 1 for _, _, ids in documents)
     tokens = np.full(size, border_of(dtype), dtype)
@@ -96,7 +96,7 @@ def build_segment(
 def _sort(tokens: np.ndarray, order: np.ndarray, vocabulary: int, cancelled: Callable[[], bool] | None) -> None:
     """Bucket by bucket, on all cores."""
     border = border_of(tokens.dtype)
-    # Borders sort last: as if they were the token behind the vocabulary.
+    # Borders sort last: as if they were a token after the vocabulary.
     keys = tokens if border <= vocabulary else np.minimum(tokens, tokens.dtype.type(vocabulary))
     begins = np.empty(vocabulary + 2, np.int64)
     sort_by_last(keys, order, begins)

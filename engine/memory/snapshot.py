@@ -1,4 +1,4 @@
-"""What the memory of a repository knows at one moment.  Never changes, so any thread may ask it."""
+"""What the memory of a repository knows at one moment.  Immutable, so any thread may use it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Place:
 @dataclass(frozen=True, eq=False)
 class MemorySnapshot:
     """`segments`: the large one, then what was edited since; `dead` (n,) uint8 for each: places that no longer count,
-    or empty.  `recent`: paths of files edited last, the latest first.
+    or empty.  `recent`: paths of recently edited files, the latest first.
     """
 
     tokenizer: Tokenizer
@@ -51,12 +51,12 @@ class MemorySnapshot:
         return sum(entry.count for entry in self.entries)
 
     def sources(self, path: str = "") -> tuple[Source, ...]:
-        """What can be asked, without the file `path`: it is open, and its text in the editor is newer."""
+        """What can be searched, without the file `path`: it is open, and its text in the editor is newer."""
         found = []
         for segment, dead in zip(self.segments, self.dead, strict=True):
             own = (0, 0)
             for entry in segment.of_path(path):
-                if own != (0, 0):  # a file in two documents: the others are left out place by place
+                if own != (0, 0):  # a file in two documents: the second is left out place by place
                     dead = dead.copy() if len(dead) else np.zeros(len(segment.tokens), np.uint8)
                     dead[own[0] : own[1]] = 1
                 own = (entry.start, entry.start + entry.count + 1)
@@ -64,7 +64,7 @@ class MemorySnapshot:
         return tuple(found)
 
     def names_beside(self, path: str) -> Names | OtherNames:
-        """Which names there are besides those that only the file `path` has."""
+        """All names except those that only the file `path` has."""
         for segment, dead in zip(self.segments, self.dead, strict=True):
             live = [entry for entry in segment.of_path(path) if not (len(dead) and dead[entry.start])]
             if live:
@@ -72,7 +72,7 @@ class MemorySnapshot:
         return self.names
 
     def without(self, paths: Collection[str]) -> MemorySnapshot:
-        """As if these files were not there: for measuring on them."""
+        """As if these files did not exist: for measuring on them."""
         wanted = frozenset(paths)
         masks, texts = [], []
         for segment, dead in zip(self.segments, self.dead, strict=True):
@@ -86,7 +86,7 @@ class MemorySnapshot:
         return replace(self, dead=tuple(masks), names=names, left_out=self.left_out | wanted)
 
     def places_of(self, ids: np.ndarray, path: str = "") -> list[Place]:
-        """Where exactly these tokens stand (the last 24 of them), recently edited files first; not in `path`."""
+        """Where exactly these tokens (the last 24 of them) occur, recently edited files first; not in `path`."""
         order = {name: number for number, name in enumerate(self.recent)}
         found: list[tuple[int, str, Segment, Entry, int]] = []
         for segment, dead in zip(self.segments, self.dead, strict=True):
@@ -109,4 +109,4 @@ class MemorySnapshot:
         return self.tokenizer.decode_bytes(segment.tokens[entry.start : entry.start + entry.count])
 
 
-MOST_PLACES = 200  # that are looked up for one suggestion
+MOST_PLACES = 200  # looked up for one suggestion

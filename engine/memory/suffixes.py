@@ -1,13 +1,13 @@
-"""The places of a token text, sorted by what comes before them; compiled, without Numba's own threads.
+"""The places in a text of tokens, sorted by what precedes them; compiled, without Numba's own threads.
 
-The text is documents one after the other, with a border before, between and behind them:
+The text is documents one after another, with a border before, between and after them:
 
     tokens     | d o c | n e x t |
     order      the places 1 .. n-1, sorted by the tokens before each, read backwards to its document's border
 
-All places that follow the same k tokens are neighbours, and those that follow k+1 of them lie inside that range: the
-longest part of a context that occurs anywhere is found by narrowing one range. A border equals nothing that is asked
-for, so no match crosses it.
+All places that follow the same k tokens are adjacent, and those that follow k+1 of them lie inside that range: the
+longest part of a context that occurs anywhere is found by narrowing one range. A border matches no token, so no match
+crosses it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import numpy as np
 
 from engine.compiling import compiled
 
-LONGEST = 24  # tokens of context that are told apart; places that agree in more are in no particular order
-FEW = 12  # places that are sorted by insertion
-STACK = 128  # more than 2 log3 of any number of places: the largest part is always left for last
+LONGEST = 24  # tokens of context that are compared; places that agree in more are in no particular order
+FEW = 12  # places; fewer are sorted by insertion
+STACK = 128  # more than 2 log3 of any number of places: the largest part always comes last
 
 
 @compiled(nogil=True)
 def sort_by_last(tokens, order, begins):
     """order (n-1,): the places 1 .. n-1 by the token before each.  begins (border + 2,): where each token's places
-    begin in it.
+    start in it.
     """
     begins[:] = 0
     for place in range(1, len(tokens)):
@@ -158,7 +158,7 @@ def narrow(tokens, order, low, high, depth, token):
 
 @compiled(nogil=True)
 def match(tokens, order, context, ranges):
-    """ranges (LONGEST + 1, 2): for each k the places that follow the last k tokens of `context`; gives the longest k
+    """ranges (LONGEST + 1, 2): for each k the places that follow the last k tokens of `context`; returns the longest k
     for which there are any.
     """
     low, high = 0, len(order)
