@@ -56,6 +56,7 @@ class CheckpointController(QObject):
     verified = Signal(object)  # VerifyView
     exported = Signal(object)  # ExportView
     imported = Signal(object)  # CheckpointRow
+    converted = Signal(object)  # CheckpointRow
     deleted = Signal(object)  # TrashRow: what `undo_delete` brings back
     disk_use_ready = Signal(object)  # DiskUseView
     progressed = Signal(int, int, str)  # done, total (0: not known), of what
@@ -153,6 +154,10 @@ class CheckpointController(QObject):
             )
         else:
             self._ask(FilesWorker.merge, first, second, float(weight), name, loss, then=self.merged.emit)
+
+    def convert(self, id: str, precision: str, loss: float | None = None) -> None:
+        """Keep a full copy in a precision, with the held-out `loss` that was measured in it: `converted`."""
+        self._ask(FilesWorker.convert, id, precision, loss, then=self.converted.emit)
 
     def rename(self, id: str, name: str) -> None:
         self._ask(FilesWorker.rename, id, name)

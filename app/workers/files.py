@@ -204,6 +204,17 @@ class FilesWorker(JobWorker):
             self._store.duplicate(id, name)
         self.refresh()
 
+    def convert(self, id: str, precision: str, loss: float | None):
+        """A full copy in a precision of the table, with the loss that was measured in it."""
+        from engine.checkpoints.combining.number_formats import packed_bytes
+
+        total = packed_bytes(self._store.config(id).parameter_shapes(), precision)
+        with self._writing("Converting", total):
+            manifest = self._store.convert(id, precision, loss=loss)
+        self.refresh()
+        names = {each.id: checkpoint_rows.shown_name(each) for each in self._store.list()}
+        return checkpoint_rows.row_of(manifest, names)
+
     def export(self, id: str, format: str, folder: str, precision: str, whole: bool) -> ExportView:
         from engine.checkpoints.formats.exporting import export_checkpoint
 

@@ -67,6 +67,7 @@ class Commands(QObject):
             (detail.facts.note_wanted, self._checkpoints.note),
             (detail.facts.tags_wanted, self._checkpoints.tag),
             (detail.precision.measure_wanted, self.on_precision_wanted),
+            (detail.precision.keep_wanted, self.on_keep_wanted),
             (detail.merge.try_wanted, self.on_try_wanted),
             (detail.merge.merge_wanted, self.on_merge_wanted),
             (detail.export.export_wanted, self.on_export_wanted),
@@ -234,6 +235,11 @@ class Commands(QObject):
         self._detail.precision.show_lines(())
         self.began.emit()
         self._checkpoints.precisions(self._one.id, self.measured_on if with_loss else "")
+
+    @Slot(str, object)
+    def on_keep_wanted(self, precision: str, loss: float | None) -> None:
+        self.began.emit()
+        self._checkpoints.convert(self._one.id, precision, loss)
 
     @Slot(str, str, float)
     def on_try_wanted(self, first: str, second: str, weight: float) -> None:

@@ -56,6 +56,7 @@ class Notices(QWidget):
             (checkpoints.deleted, self.on_deleted),
             (checkpoints.exported, self.on_exported),
             (checkpoints.imported, self.on_imported),
+            (checkpoints.converted, self.on_converted),
             (checkpoints.merged, self.on_merged),
             (checkpoints.verified, self.on_verified),
             (checkpoints.failed, self.on_failed),
@@ -104,6 +105,10 @@ class Notices(QWidget):
     @Slot(object)
     def on_imported(self, row: CheckpointRow) -> None:
         self._say(f"{row.name} was imported.", kind="accent")
+
+    @Slot(object)
+    def on_converted(self, row: CheckpointRow) -> None:
+        self._say(f"{row.name} was saved.", kind="accent")
 
     @Slot(object)
     def on_merged(self, merged: MergeView) -> None:

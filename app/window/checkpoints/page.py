@@ -139,6 +139,7 @@ class CheckpointsPage(Page):
             (checkpoints.merged, self.on_merged),
             (checkpoints.formats_ready, detail.export.show_formats),
             (checkpoints.imported, self.on_imported),
+            (checkpoints.converted, self.on_imported),
             (checkpoints.precision_measured, self.on_precision),
             (checkpoints.precisions_ready, self.on_precisions),
             (checkpoints.disk_use_ready, self.on_disk_use),
@@ -335,7 +336,8 @@ class CheckpointsPage(Page):
         self.drops.welcome = free
         measure, words = free and bool(commands.measured_on), commands.why_not_measured
         self.detail.merge.allow(free, commands.measured_on, words)
-        self.detail.precision.allow(free, measure, "" if self.detail.precision.model.lines else words)
+        own = one.precision if one is not None and one.kind == "whole" else ""
+        self.detail.precision.allow(free, measure, "" if self.detail.precision.model.lines else words, own)
         self.detail.export.export_button.setEnabled(free)
         if focused is not None and self.isAncestorOf(focused) and not focused.isEnabled():
             self.setFocus()  # or Qt would give it to the next widget

@@ -121,11 +121,12 @@ class PrecisionCard(Card):
     """Empty until it is asked for: measuring every precision takes a moment."""
 
     measure_wanted = Signal(bool)  # with held-out loss
+    keep_wanted = Signal(str, object)  # precision; its held-out loss, None if it was not measured
 
     def __init__(self) -> None:
         super().__init__("Precision", margins=(12, 12, 12, 10), spacing=6)
         self.heading.row.setContentsMargins(4, 0, 0, 0)
-        tip(self.heading.title, "What it would be in fewer bits, before it is exported so.")
+        tip(self.heading.title, "Size and quality in fewer bits. Select a row to keep a copy in that precision.")
         self.words = label("", "label", wrap=True)
         self.words.setContentsMargins(4, 0, 4, 0)
         self.sizes_button = PlainButton("Sizes", "Measures sizes and what rounding does to the weights")
@@ -140,7 +141,9 @@ class PrecisionCard(Card):
         self.view.setModel(self.model)
         self.view.setItemDelegate(PrecisionDelegate(self.view))
         plain_table(self.view, "Precisions", HEIGHT)
-        self.view.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.view.selectionModel().selectionChanged.connect(self.on_selected)
         self.view.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.view.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -148,6 +151,10 @@ class PrecisionCard(Card):
         self.view.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.column.addWidget(self.words)
         self.column.addWidget(self.view)
+        self.keep_button = PlainButton("Keep a copy", "Saves a copy in the selected precision as a new checkpoint")
+        self.keep_button.clicked.connect(self.on_keep_clicked)
+        self.column.addWidget(self.keep_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self._free, self._own = False, ""
         Theme.current().restyled.connect(self.on_restyled)
         self.show_lines(())
 
@@ -161,14 +168,30 @@ class PrecisionCard(Card):
         self.model.add(line)
         self._fit()
 
-    def allow(self, sizes: bool, loss: bool, words: str) -> None:
-        """What may be measured now, and why something may not."""
+    def allow(self, sizes: bool, loss: bool, words: str, own: str = "") -> None:
+        """What can be measured now, and why something cannot; `own`: the precision that the model is kept in."""
+        self._free, self._own = sizes, own
+        self._enable_keep()
         self.sizes_button.setEnabled(sizes)
         self.loss_button.setEnabled(loss)
         self.words.setText(words)
         self.words.setVisible(bool(words))
 
+    @property
+    def selected(self) -> PrecisionLine | None:
+        """The line that a copy would be kept in."""
+        rows = self.view.selectionModel().selectedRows()
+        return self.model.lines[rows[0].row()] if rows else None
+
+    def _enable_keep(self) -> None:
+        line = self.selected
+        self.keep_button.setEnabled(
+            self._free and line is not None and not line.problem and line.precision != self._own
+        )
+
     def _fit(self) -> None:
+        self.keep_button.setVisible(bool(self.model.lines))
+        self._enable_keep()
         self.view.setVisible(bool(self.model.lines))
         self.view.setFixedHeight(HEADER + 4 + HEIGHT * len(self.model.lines))
         width = self.view.viewport().width()
@@ -187,6 +210,16 @@ class PrecisionCard(Card):
     @Slot()
     def on_loss_clicked(self) -> None:
         self.measure_wanted.emit(True)
+
+    @Slot()
+    def on_selected(self) -> None:
+        self._enable_keep()
+
+    @Slot()
+    def on_keep_clicked(self) -> None:
+        line = self.selected
+        if line is not None:
+            self.keep_wanted.emit(line.precision, line.held_out_loss)
 
     @Slot(object)
     def on_restyled(self, _tokens: Tokens) -> None:

@@ -255,6 +255,30 @@ def test_merge_with_its_loss_before_it_is_saved(desk, story, repository):
     assert len(page.detail.precision.model.lines) == 12 and one.failures == []  # measured once
 
 
+def test_a_copy_in_fewer_bits_is_kept_with_its_measured_loss(desk, story, repository):
+    one, page = desk
+    checkpoints, card = one.state.checkpoints, page.detail.precision
+    one.open(repository)
+    page.choose([story.ids["tiny"]])
+    assert not card.keep_button.isVisible()
+    one.press(card.loss_button)
+    one.until(lambda: len(card.model.lines) == 12 and not checkpoints.busy)
+    assert not card.keep_button.isEnabled(), "nothing is selected"
+    names = [line.precision for line in card.model.lines]
+    card.view.selectRow(names.index("float32"))
+    assert not card.keep_button.isEnabled(), "it is kept so already"
+    card.view.selectRow(names.index("int4"))
+    loss = card.selected.held_out_loss
+    one.press(card.keep_button)
+    one.until(lambda: [row.precision for row in page.table.chosen] == ["int4"])
+    row = page.table.chosen[0]
+    assert row.held_out_loss == loss and row.id != story.ids["tiny"] and one.failures == []
+    page.choose([story.ids["tiny"]])
+    card.view.selectRow(names.index("int4"))
+    one.press(card.keep_button)
+    one.until(lambda: [chosen.id for chosen in page.table.chosen] == [row.id])  # no second copy
+
+
 def test_verify_export_and_import(desk, story, tmp_path, qtbot):
     one, page = desk
     checkpoints = one.state.checkpoints
