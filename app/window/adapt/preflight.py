@@ -1,4 +1,4 @@
-"""What a run will take, before its first step: steps, time, memory by kind against the ceiling; and the start."""
+"""What a run will need, before its first step: steps, time, memory by kind against the ceiling; and its start."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ TIME_WORDS = {
     SpeedBasis.EARLIER_RUNS: "as in earlier runs",
     SpeedBasis.SMALLER_MODEL: "scaled from a smaller model",
 }
-WORKING_OUT = "Working out what this will take…"
+WORKING_OUT = "Estimating time and memory…"
 START_KEYS, CHANGES_KEYS = "Ctrl+Shift+A", "Ctrl+Shift+C"  # of the window's menu
 
 
 class PreflightCard(Card):
-    """Figures, the bar, and the one button."""
+    """Figures, the memory bar and the Adapt button."""
 
     start_wanted = Signal()
     changes_wanted = Signal()
@@ -40,11 +40,11 @@ class PreflightCard(Card):
         self.minutes = FigureLabel("Time, about", 100)
         self.memory = FigureLabel("Memory", 150)
         self.trained = FigureLabel("Trained weights", 110)
-        tip(self.steps, "How many times the model is corrected; each step reads a few pieces of your code")
+        tip(self.steps, "Number of weight updates; each step reads a few excerpts of your code")
         tip(self.minutes, TIME_HELP[SpeedBasis.UNKNOWN])
-        tip(self.memory, "What the run holds at most, against the ceiling of the settings")
-        tip(self.trained, "Numbers of the model that the run may change, in this mode")
-        self.start_button = PrimaryButton("Adapt", "Teach the model this repository", START_KEYS)
+        tip(self.memory, "The most that the run will hold, against the ceiling in Settings")
+        tip(self.trained, "How many of the model's weights this mode changes")
+        self.start_button = PrimaryButton("Adapt", "Train the model on this repository", START_KEYS)
         self.start_button.clicked.connect(self.start_wanted)
         self.changes_button = PlainButton("Adapt to changes", "", CHANGES_KEYS)
         self.changes_button.clicked.connect(self.changes_wanted)
@@ -67,8 +67,8 @@ class PreflightCard(Card):
         self.column.addWidget(self.words)
 
     def show_plan(self, plan: PlanView | None, planning: bool, problem: str, code: int = 0) -> None:
-        """`problem`: why a run could not be started now.  While `planning`, the figures are of the options before.
-        `code`: tokens that there are to learn; 0 where that is not known."""
+        """`problem`: why a run cannot be started now.  While `planning`, the figures are those of the previous options.
+        `code`: tokens to learn; 0 if unknown."""
         self.start_button.setEnabled(not problem)
         known = plan is not None and not plan.problem
         self._say_figures(plan if known else None)
@@ -82,13 +82,13 @@ class PreflightCard(Card):
         set_tone(self.words, tone)
 
     def show_changes(self, changes: ChangesSince, can_start: bool) -> None:
-        """Offer the short run, where something changed since the last one."""
+        """Offer the short run if something has changed since the last one."""
         self.changes_button.setVisible(changes.any)
         self.changes_button.setEnabled(can_start)
         if changes.any:
             amount = f"{counted(changes.files, 'file')}, {counted(changes.lines, 'line')}"
             time = f", about {about(changes.seconds)}" if changes.seconds else ""
-            words = f"Learn only what changed since {changes.checkpoint_name}: {amount}{time}"
+            words = f"Train only on what has changed since {changes.checkpoint_name}: {amount}{time}"
             tip(self.changes_button, words, CHANGES_KEYS)
 
     def _say_figures(self, plan: PlanView | None) -> None:
@@ -113,14 +113,14 @@ class PreflightCard(Card):
 
     @staticmethod
     def _sentence(plan: PlanView, code: int) -> str:
-        batch = f"{plan.tokens_per_step:,} tokens a step"
+        batch = f"{plan.tokens_per_step:,} tokens per step"
         if plan.micro_batches > 1:
-            batch += f", computed in {plan.micro_batches} parts of {plan.micro_batch} to stay under the ceiling"
+            batch += f", in {plan.micro_batches} micro-batches of {plan.micro_batch} to stay under the memory ceiling"
         where = f" on {plan.device}" if plan.device else ""
-        time = " How long it takes is known after the first steps." if not plan.minutes else ""
+        time = " The time will be known after the first steps." if not plan.minutes else ""
         if plan.speed_basis in TIME_WORDS:
             speed = f"{plan.tokens_per_second:,.0f} tokens/s, {TIME_WORDS[plan.speed_basis]}"
-            time = f" The time assumes {speed}, and that the machine gets no busier."
+            time = f" The time assumes {speed}, and that the machine does not get busier."
         reads = ""
         if plan.steps and plan.tokens_per_step and code:
             share = plan.steps * plan.tokens_per_step / code
@@ -128,4 +128,4 @@ class PreflightCard(Card):
                 f" It reads {share * 100:.0f} % of the code." if share < 1 else f" It reads the code {share:.0f} times."
             )
             reads = reads.replace(" 1 times.", " once.")
-        return f"{batch}{where}.{reads} Held-out code is measured before the first step and along the way.{time}"
+        return f"{batch}{where}.{reads} The held-out loss is measured before the first step and during the run.{time}"

@@ -48,7 +48,7 @@ class Measure:
         """19–33 for a share, 2.20–2.69 otherwise: no finer than it is known; "" where it is not."""
         if interval is None or not all(map(math.isfinite, interval)):
             return ""
-        scale, digits = (100, 0 if interval[1] >= 0.1 else 1) if self.is_share else (1, 2)
+        scale, digits = (100, 0 if interval[1] >= 0.05 else 1) if self.is_share else (1, 2)
         return "–".join(f"{number * scale:.{digits}f}" for number in interval)
 
     def change(self, before: float | None, after: float | None) -> tuple[str, str]:
@@ -120,7 +120,7 @@ class MeasureColumn(QWidget):
         missing = "measuring…" if pending else "not measured"
         self.before.setText(f"before {measure.words(before, intervals[0])}" if before is not None else missing)
         for line, said in (
-            (self.interval, f"95 % interval {between}" if between else ""),
+            (self.interval, f"95 % interval {between}{' %' * measure.is_share}" if between else ""),
             (self.memory, f"with memory {with_memory}" if with_memory else ""),
         ):
             line.setText(said)

@@ -21,6 +21,7 @@ HEIGHT, INDENT, DOT = 28, 18, 4
 EDGE = 8
 REST = 96  # pixels on the right for mode and loss
 BETWEEN = 8  # pixels between a name and its other parent
+LEAST_BESIDES = 90  # pixels for the other parent
 ELIDED = Qt.TextElideMode.ElideMiddle
 
 
@@ -110,11 +111,10 @@ class LineageTree(QWidget):
         painter.setPen(QColor(tokens.ink))
         space = room.adjusted(left, 0, -REST - EDGE, 0)
         metrics = painter.fontMetrics()
-        besides = (
-            metrics.elidedText(f"also from {line.besides}", ELIDED, int(space.width() / 2)) if line.besides else ""
-        )
-        taken = metrics.horizontalAdvance(besides) + BETWEEN if besides else 0
-        name = metrics.elidedText(row.name, ELIDED, int(space.width()) - taken)
+        name = metrics.elidedText(row.name, ELIDED, int(space.width()))
+        left_over = int(space.width()) - metrics.horizontalAdvance(name) - BETWEEN
+        shown = bool(line.besides) and left_over >= LEAST_BESIDES  # otherwise only in the tool tip
+        besides = metrics.elidedText(f"also from {line.besides}", ELIDED, left_over) if shown else ""
         painter.drawText(space, Qt.AlignmentFlag.AlignVCenter, name)
         painter.setPen(QColor(tokens.mute))
         space.setLeft(space.left() + metrics.horizontalAdvance(name) + BETWEEN)

@@ -67,7 +67,7 @@ def test_the_plan_is_told_before_the_first_step(page, desk):
         "gradients 110 MiB",
         "activations 820 MiB",
     ]
-    assert "computed in 2 parts of 4" in preflight.words.text()
+    assert "2 micro-batches of 4" in preflight.words.text()
     assert "It reads 15 % of the code." in preflight.words.text()  # 100 steps of 2,048 of 1.4 M tokens
     kinds = [kind for kind, _ in preflight.bar.segments()]
     assert kinds == ["weights", "optimiser", "gradients", "activations"]
@@ -95,7 +95,7 @@ def test_until_a_changed_option_is_planned_it_says_so(page, desk):
     desk.training.set_mode("lora")
     assert words.text() == WORKING_OUT  # what was wrong before may no longer be
     desk.plan()
-    assert "tokens a step" in words.text()
+    assert "2,048 tokens" in words.text()
 
 
 def test_what_was_asked_during_a_run_is_planned_after_it(desk, qtbot):
