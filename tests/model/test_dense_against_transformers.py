@@ -1,0 +1,228 @@
+"""Dense decoders against what transformers said about them: logits, loss, every gradient by name, ten AdamW steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import engine
+from engine.generate.decoder import Decoder
+from tests.model.stored import LIMITS, with_prefix
+
+ROOT = Path(__file__).parents[1] / "fixtures" / "dense"
+CONFIGURATIONS = sorted(folder.name for folder in ROOT.iterdir())
+CASES = [(b, l) for b in (1, 3) for l in (1, 2, 7, 64, 65, 129)]
+CACHE_LIMIT = 2e-3  # keys and values are kept in float16
+
+
+def expected(folder: str) -> dict[str, np.ndarray]:
+    return load_file(ROOT / folder / "expected.safetensors")
+
+
+def assert_close(found: np.ndarray, wanted: np.ndarray, limit: float, name: str = "") -> None:
+    largest = max(float(np.abs(wanted).max()), 1e-6)
+    assert np.abs(found.reshape(wanted.shape) - wanted).max() <= limit * largest, name
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_logits_and_losses(device, name):
+    stored, limit = expected(name), LIMITS[device.name]
+    model = engine.load_model(ROOT / name, device)
+    try:
+        for b, l in CASES if device.name == "cpu" else CASES[2::3]:
+            ids = stored[f"ids.b{b}.l{l}"]
+            assert_close(model.logits(ids[:, :-1]), stored[f"logits.b{b}.l{l}"], limit, f"b{b} l{l}")
+            assert abs(model.losses(ids).mean() - stored[f"loss.b{b}.l{l}"]) <= limit
+    finally:
+        model.close()
+
+
+@pytest.mark.parametrize("case", ["b1.l7", "b3.l65", "b1.l129"])
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_every_gradient_by_name(device, name, case):
+    stored = expected(name)
+    wanted = with_prefix(stored, f"gradient.{case}.")
+    model = engine.load_model(ROOT / name, device)
+    try:
+        loss, gradients = model.loss_and_gradients(stored[f"ids.{case}"])
+    finally:
+        model.close()
+    assert abs(loss - stored[f"loss.{case}"]) <= LIMITS[device.name]
+    assert gradients.keys() == wanted.keys()
+    for parameter, gradient in wanted.items():
+        assert_close(gradients[parameter], gradient, LIMITS[device.name], parameter)
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen3"])
+def test_ten_steps(device, name):
+    stored = expected(name)
+    model = engine.load_model(ROOT / name, device)
+    try:
+        step = model.training_step("full", batch=3, length=32)
+        optimiser = engine.AdamW(learning_rate=1e-2, weight_decay=0.1, max_norm=1.0)
+        losses = [step.run(ids, optimiser, number)().loss for number, ids in enumerate(stored["adamw.ids"], start=1)]
+        step.close()
+        found = dict(model.parameters)
+    finally:
+        model.close()
+    assert np.abs(np.array(losses) - stored["adamw.losses"]).max() <= LIMITS[device.name]
+    for parameter, array in with_prefix(stored, "adamw.final.").items():
+        assert_close(found[parameter], array, 20 * LIMITS[device.name], parameter)
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_decoding_gives_what_training_computes(device, name):
+    """A prompt in chunks, tokens one by one, several at once, going back, and another text in between."""
+    stored = expected(name)
+    ids, logits = stored["ids.b1.l129"][0, :-1], stored["logits.b1.l129"][0]
+    other = stored["ids.b3.l129"][1, :50]
+    model = engine.load_model(ROOT / name, device)
+    decoder = Decoder(model)
+    try:
+        assert_close(decoder.read(ids[:70]), logits[69], CACHE_LIMIT)
+        kept = decoder.snapshot()
+        for place in (70, 71):
+            assert_close(decoder.step(int(ids[place])), logits[place], CACHE_LIMIT)
+        assert_close(decoder.read_each(ids[72:80]), logits[72:80], CACHE_LIMIT)
+        decoder.restore(kept)
+        assert decoder.position == 70
+        assert_close(decoder.read(ids[70:129]), logits[128], CACHE_LIMIT)
+        decoder.reset()
+        decoder.read(other)
+        decoder.restore(kept)
+        assert_close(decoder.step(int(ids[70])), logits[70], CACHE_LIMIT)
+        best = [int(np.argmax(logits[70]))]
+        assert decoder.greedy(1, int(ids[71])).size == 1 and best
+    finally:
+        decoder.close()
+        model.close()
+
+
+def test_a_context_that_was_overwritten_is_put_aside_and_comes_back(cpu):
+    model = engine.load_model(ROOT / "llama", cpu)
+    random = np.random.default_rng(0)
+    first, second = (random.integers(0, model.config.vocab_size, 200) for _ in range(2))
+    decoder = Decoder(model)
+    try:
+        scores = decoder.read(first)
+        kept = decoder.snapshot()
+        decoder.reset()
+        decoder.read(second)
+        decoder.restore(kept)
+        read_again: list[int] = []
+        decoder._read = lambda *_: read_again.append(1)  # nothing is read a second time
+        assert decoder.position == 200 and not read_again
+        del decoder._read
+        decoder.restore(kept)
+        again = decoder.step(int(first[0]))
+        decoder.reset()
+        decoder.read(first)
+        assert np.array_equal(again, decoder.step(int(first[0])))
+        assert scores.shape == (model.config.vocab_size,)
+    finally:
+        decoder.close()
+        model.close()
+
+
+def test_a_text_longer_than_the_context_is_refused(cpu):
+    from engine.errors import InputError
+
+    model = engine.load_model(ROOT / "llama", cpu)
+    decoder = Decoder(model, context=16)
+    try:
+        with pytest.raises(InputError, match="16 tokens"):
+            decoder.read(np.zeros(17, int))
+    finally:
+        decoder.close()
+        model.close()
+
+
+@pytest.mark.parametrize("mode", ["lora", "qk", "vocabulary", "full"])
+def test_each_mode_lowers_the_loss_and_changes_nothing_else(device, mode):
+    model = engine.load_model(ROOT / "qwen2", device)
+    ids = expected("qwen2")["adamw.ids" if "adamw.ids" in expected("qwen2") else "ids.b3.l64"]
+    before = {name: array.copy() for name, array in model.parameters.items()}
+    try:
+        tokens = np.unique(ids) if mode == "vocabulary" else None
+        step = model.training_step(mode, batch=3, length=64, token_ids=tokens)
+        losses = [step.run(ids, engine.AdamW(learning_rate=3e-3), number)().loss for number in range(1, 7)]
+        step.close()
+        changed = {name for name, array in model.parameters.items() if not np.array_equal(array, before[name])}
+    finally:
+        model.close()
+    assert losses[-1] < losses[0]
+    if mode == "qk":
+        assert changed == {name for name in before if ".q_proj.weight" in name or ".k_proj.weight" in name}
+    elif mode == "lora":
+        assert not changed
+    elif mode == "vocabulary":
+        assert changed == {"model.embed_tokens.weight"}
+    else:
+        assert changed == set(before)
+
+
+def test_wsla_is_refused_by_name_where_there_is_no_b_and_c(cpu):
+    from engine.errors import InputError
+
+    model = engine.load_model(ROOT / "llama", cpu)
+    try:
+        with pytest.raises(InputError, match="wsla") as refused:
+            model.trained_set("wsla")
+        assert "qk" in refused.value.remedy
+    finally:
+        model.close()
+
+
+def test_packed_documents_do_not_see_each_other(device):
+    """After the token that ends a document, losses are those of the second document alone."""
+    model = engine.load_model(ROOT / "llama", device)
+    random = np.random.default_rng(3)
+    end, ids = 0, random.integers(1, 71, (1, 41))
+    ids[0, 19] = end
+    try:
+        step = model.training_step("full", batch=1, length=40, document_end=end)
+        together = step.run(ids, engine.AdamW(learning_rate=0.0), 1)().loss * 40
+        step.close()
+        first, second = model.losses(ids[:, :21]), model.losses(ids[:, 20:])
+    finally:
+        model.close()
+    assert abs(together - (first.sum() + second.sum())) < 1e-2 * together
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "match"),
+    [
+        ("hidden_act", "gelu", "hidden_act"),
+        ("mlp_bias", True, "mlp_bias"),
+        ("use_sliding_window", True, "use_sliding_window"),
+        ("rope_scaling", {"rope_type": "yarn", "factor": 4.0}, "yarn"),
+        ("num_local_experts", 8, "num_local_experts"),
+        ("layer_types", ["attention", "mamba"], "mamba"),
+        ("num_key_value_heads", 5, "evenly"),
+        ("partial_rotary_factor", 0.5, "partial_rotary_factor"),
+        ("some_new_switch", True, "some_new_switch"),
+        ("embedding_multiplier", 2.0, "embedding_multiplier"),
+    ],
+)
+def test_what_would_change_the_result_is_refused_by_name(key, value, match):
+    from engine.errors import ConfigError
+    from engine.model.architectures.reading import config_from
+
+    keys = {
+        "model_type": "llama", "vocab_size": 10, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+        "intermediate_size": 8,
+    }  # fmt: skip
+    with pytest.raises(ConfigError, match=match):
+        config_from({**keys, key: value})
+
+
+def test_the_keys_of_a_configuration_come_back():
+    from engine.model.architectures.reading import config_from
+    from engine.model.files import read_config
+
+    for name in CONFIGURATIONS:
+        config = read_config(ROOT / name)
+        assert config_from(config.to_hugging_face()) == config
