@@ -106,6 +106,7 @@ class Model:
         self.network = self._blueprint.network
         self.parameters = ParameterMap(device, self.network.parameters)
         self.owned_device: Device | None = None  # closed with the model
+        self.document_end: int | None = None  # the token after which attention starts anew, in windows of several texts
         self._kept: OrderedDict[tuple, tuple[Executable, TrainedSet | None]] = OrderedDict()
 
     # ---- computing
@@ -129,7 +130,9 @@ class Model:
         b, l = ids.shape[0], ids.shape[1] - 1
         executable, _ = self._keep(("losses", b, l), lambda: (loss_program(self.network, self.device, b, l), None))
         scalars = AdamW().scalars(1, b * l)
-        inputs = batch_inputs(executable.plan.program, self.config, ids, scalars, checked_counted(counted, ids))
+        counted = checked_counted(counted, ids)
+        program, end = executable.plan.program, self.document_end
+        inputs = batch_inputs(program, self.config, ids, scalars, counted, document_end=end)
         executable.run(inputs)
         return executable.read("losses").reshape(b, l)
 
@@ -153,7 +156,8 @@ class Model:
         key = ("gradients", trainable, b, l, recompute, b"" if tokens is None else tokens.tobytes())
         executable, trained = self._keep(key, build)
         scalars = AdamW().scalars(1, b * l)
-        executable.run(batch_inputs(executable.plan.program, self.config, ids, scalars, trained=trained))
+        program, end = executable.plan.program, self.document_end
+        executable.run(batch_inputs(program, self.config, ids, scalars, trained=trained, document_end=end))
         loss = float(executable.read(READ_BACK)[Statistics.LOSS_SUM]) / (b * l)
         gradients = {}
         for name, rows in trained.rows.items():
@@ -178,7 +182,9 @@ class Model:
         time and saves memory.
         """
         trained = self.trained_set(mode, token_ids)
-        return TrainingStep(self.network, self.device, trained, batch, length, micro_batches, recompute)
+        return TrainingStep(
+            self.network, self.device, trained, batch, length, micro_batches, recompute, self.document_end
+        )
 
     def estimate(
         self,

@@ -48,6 +48,7 @@ class HeldOutLoss:
             raise CorpusError(f"{repository} has no code to hold out.", "Choose a larger folder of source code.")
         self._progress, self._cancelled = progress, cancelled
         self._model = Model(store.config(checkpoint), device)
+        self._model.document_end = tokenizer.special.end_of_text
 
     def __call__(self, parameters: Mapping[str, np.ndarray]) -> float:
         self._model.parameters.fill(parameters)

@@ -84,6 +84,7 @@ class Session:
             origin = Origin.of(self._store, self.base)
             self.model = origin.open_model(self._store, device, options)
             opened.callback(self.model.close)
+            self.model.document_end = self.corpus.tokenizer.special.end_of_text
             self._selection = self._select(saved, options, progress)
             self.options = options if saved else self._resolved(options)
             self._token_ids = self._tokens_to_train(saved)

@@ -183,7 +183,8 @@ def test_packed_documents_do_not_see_each_other(device):
     end, ids = 0, random.integers(1, 71, (1, 41))
     ids[0, 19] = end
     try:
-        step = model.training_step("full", batch=1, length=40, document_end=end)
+        model.document_end = end
+        step = model.training_step("full", batch=1, length=40)
         together = step.run(ids, engine.AdamW(learning_rate=0.0), 1)().loss * 40
         step.close()
         first, second = model.losses(ids[:, :21]), model.losses(ids[:, 20:])

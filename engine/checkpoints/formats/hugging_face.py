@@ -59,7 +59,9 @@ def load_folder(folder: Path, device: Device) -> tuple[Model, Tokenizer]:
     if imported.tokenizer is None:
         raise CheckpointError(f"{folder} holds no tokenizer.", "Choose a folder with a tokenizer.json.")
     tokenizer = Tokenizer(json.loads(imported.tokenizer), str(folder))
-    return load_model(folder, device), tokenizer
+    model = load_model(folder, device)
+    model.document_end = tokenizer.special.end_of_text
+    return model, tokenizer
 
 
 # ---- export

@@ -123,6 +123,7 @@ def load_checkpoint(store: StoreReader, which: str, device: Device) -> tuple[Mod
                 "Choose another checkpoint.",
             )
         model = Model(parameters.config, device)
+        model.document_end = tokenizer.special.end_of_text
         try:
             model.parameters.fill(parameters)
         except BaseException:
