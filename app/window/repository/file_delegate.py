@@ -53,7 +53,7 @@ class FileDelegate(QStyledItemDelegate):
         painter.setFont(self._font(node, column))
         painter.setPen(QColor(self._colour(tokens, node, column, model)))
         words = model.words(node, column)
-        mode = Qt.TextElideMode.ElideMiddle if column == NAME else Qt.TextElideMode.ElideRight
+        mode = Qt.TextElideMode.ElideMiddle if column in (NAME, VERDICT) else Qt.TextElideMode.ElideRight
         shown = painter.fontMetrics().elidedText(words, mode, cell.width())
         side = Qt.AlignmentFlag.AlignRight if column in NUMBERS else Qt.AlignmentFlag.AlignLeft
         painter.drawText(cell, int(side | Qt.AlignmentFlag.AlignVCenter), shown)
