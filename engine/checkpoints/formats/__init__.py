@@ -8,7 +8,7 @@
 
     importing, exporting   which of them a path or a wish means, into the store and out of it
     imported, output       what every import gives; what is written appears whole or not at all
-    gguf_vocabulary        a tokenizer as llama.cpp has it        zip_entries   a bundle's entries, strictly read
+    gguf_vocabulary        a tokenizer as llama.cpp has it
 
 What is read is an `Imported`: a configuration, parameters that are read one at a time, and a tokenizer. What is written
 goes to a temporary sibling first and takes its name when it is whole (`output`). Nothing here changes a checkpoint.
