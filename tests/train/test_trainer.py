@@ -11,7 +11,7 @@ from engine.model.step import StepResult
 from engine.train.evaluation import Evaluation
 from engine.train.events import EvaluationEvent, FinishedEvent, NoteEvent, PlanEvent, StepEvent
 from engine.train.fitted_step import FittedStep
-from engine.train.options import TrainingOptions
+from engine.train.options import EARLY_EVALUATION, TrainingOptions
 from engine.train.trainer import Trainer
 from tests.model.tiny import open_model
 
@@ -225,3 +225,15 @@ def test_the_rate_rises_then_follows_its_schedule():
     assert constant.rate_at(100) == 1.0
     linear = options.changed(schedule="linear")
     assert linear.rate_at(55) == pytest.approx(0.05 + 0.95 * 0.5)
+
+
+def test_a_long_run_by_the_clock_has_an_early_evaluation(cpu):
+    """There was nothing to see for the first tenth of the time."""
+    with open_model(cpu) as model:
+        options = OPTIONS.changed(steps=0, minutes=1000.0, evaluations=10)
+        trainer = Trainer(model, lambda: tokens(model), [tokens(model)], options)
+        events = []
+        while trainer.step <= EARLY_EVALUATION + 1:
+            events += trainer.advance()
+        trainer.close()
+    assert [event.step for event in of(events, EvaluationEvent)] == [0, EARLY_EVALUATION]
