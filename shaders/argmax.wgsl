@@ -1,4 +1,4 @@
-// best[i] = the lowest index of the largest in row i.  logits: (rows, v); best: (rows).  One workgroup a row.
+// best[i] = the lowest index of the largest in row i.  logits: (rows, v); best: (rows).  One workgroup per row.
 //! lib: grid best
 
 const LANES = 256u;

@@ -1,5 +1,5 @@
 // sums[i, heads + h] = d_y . y over the channels of head h.  d_y, y: (t, heads * head_dim); sums: (t, 2 heads).
-// One lane a token and head.
+// One lane per token and head.
 //! lib: grid
 
 struct Params {

@@ -1,5 +1,5 @@
 // cache[reach[i, 2] - 1] = x[i] as float16, to the nearest, ties to even.
-// x: (t, width), width even; reach: (t, 3); cache: rows of width / 2 words.  One lane a word.
+// x: (t, width), width even; reach: (t, 3); cache: rows of width / 2 words.  One lane per word.
 //! lib: grid float_bits
 
 struct Params {

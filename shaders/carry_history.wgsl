@@ -1,5 +1,5 @@
 // history (before, d) becomes the last `before` rows of history followed by x (rows, d), rows x_stride apart.
-// One lane a channel, from the oldest row on: what it reads lies at or after what it writes, so it needs no second copy.
+// One lane per channel, from the oldest row on: what it reads lies at or after what it writes, so it needs no second copy.
 //! lib: grid
 
 struct Params {

@@ -1,6 +1,6 @@
 // y[t] = silu(bias + sum over j of weight[:, j] * x[t - k + 1 + j]); before the start: zero, or history.
 // x: (b*l, d), rows x_stride apart; weight: (d, k); bias: (d)?; history: (b, k-1, d)?; y: (b*l, d).
-// One lane a (sequence, 16 tokens, channel): the last k of x stay in registers, so each is loaded once.
+// One lane per (sequence, 16 tokens, channel): the last k of x stay in registers, so each is loaded once.
 //! lib: grid activation conv_taps
 
 const RUN = 16u;

@@ -2,7 +2,7 @@
 //   d_x[t] = sum over j of weight[:, j] * dv[t + k - 1 - j]
 //   d_weight[:, j] = sum over t of dv[t] * x[t - k + 1 + j];  d_bias = sum over t of dv
 // d_y: (b*l, d); x, d_x: (b*l, d), rows apart by their strides; weight: (d, k); d_weight: (b, d, k)?;
-// d_bias: (b, d)?.  One lane a (sequence, channel), tokens in order, x and dv of the last k in registers: everything
+// d_bias: (b, d)?.  One lane per (sequence, channel), tokens in order, x and dv of the last k in registers: everything
 // is loaded once, the sums need no second pass, and d_x may take the place of x, whose last use was before.
 //! lib: grid activation conv_taps
 

@@ -1,6 +1,6 @@
 // silu of the convolution over a few tokens of one sequence: y[t] = silu(bias + sum over j of weight[:, j] * x[t-k+1+j]),
 // with history (k-1, d)? before the first.  Then history moves on behind the tokens.
-// x: (t, d), rows x_stride apart; weight: (d, k); bias: (d)?; y: (t, d).  One lane a channel.
+// x: (t, d), rows x_stride apart; weight: (d, k); bias: (d)?; y: (t, d).  One lane per channel.
 //! lib: grid activation
 
 struct Params {

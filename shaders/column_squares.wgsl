@@ -1,5 +1,5 @@
 // partials[i] = sums of squares of the columns of x over the rows of block i.  x: (t, d); partials: (parts, d).
-// One lane a (block of rows, column): neighbours read next to each other, and the blocks are summed in order later.
+// One lane per (block of rows, column): neighbours read next to each other, and the blocks are summed in order later.
 //! lib: grid
 
 struct Params {

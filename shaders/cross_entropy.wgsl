@@ -1,7 +1,7 @@
 // losses[i] = log(sum of exp(logits[i])) - logits[i, target], 0 where the target is negative;
 // logits become (softmax - onehot) * gradient_scale where the gradient is wanted, 0 in rows without a target.
 // logits: (rows, v), rows logits_stride apart; targets, losses: (rows); scalars: (16).
-// One workgroup a row; each lane keeps a running maximum and a sum relative to it, so one pass finds both.
+// One workgroup per row; each lane keeps a running maximum and a sum relative to it, so one pass finds both.
 //! lib: grid reduce
 
 const LANES = 256u;

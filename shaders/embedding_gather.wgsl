@@ -1,5 +1,5 @@
 // y[i] = table[ids[i] - first_row] where that row is in this block of the table; other rows of y stay.
-// ids: (t); table: (rows, m); y: (t, m).  One workgroup a token; a large table comes in blocks because a binding has a
+// ids: (t); table: (rows, m); y: (t, m).  One workgroup per token; a large table comes in blocks because a binding has a
 // largest size.
 //! lib: grid
 

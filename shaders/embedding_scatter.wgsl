@@ -1,6 +1,6 @@
 // d_table[ids[i] - first_row] += d_y[i], equal ids in order of position, so the same run gives the same bits.
 // ids, order: (t), order being the stable argsort of ids; d_y: (t, m); d_table: (rows, m).
-// One workgroup a (sorted position, 64 columns); only where a run of equal ids starts does it work, and then for the
+// One workgroup per (sorted position, 64 columns); only where a run of equal ids starts does it work, and then for the
 // whole run.
 //! lib: grid
 

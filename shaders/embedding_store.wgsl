@@ -1,5 +1,5 @@
 // table[ids[i] - first_row] = x[i] where that row is in this block of the table; no id comes twice.
-// ids: (k); x: (k, m); table: (rows, m).  One workgroup an id.
+// ids: (k); x: (k, m); table: (rows, m).  One workgroup per id.
 //! lib: grid
 
 struct Params {

@@ -1,5 +1,5 @@
 // Rows of x in 8 bits: a scale for each 32, words of four bytes, lowest first, 0 past the end of a row.
-// x: (rows, k); words: (rows, 8 * blocks); scales: (rows, blocks).  One lane a block.
+// x: (rows, k); words: (rows, 8 * blocks); scales: (rows, blocks).  One lane per block.
 //! lib: grid
 
 struct Params {

@@ -1,5 +1,5 @@
 // y = scale * x * inverse_rms, inverse_rms = 1 / sqrt(mean(x^2) + epsilon) per row.
-// x, y: (t, m); scale: (m); inverse_rms: (t).  One workgroup a row: m is small, so one pass beats a tree across
+// x, y: (t, m); scale: (m); inverse_rms: (t).  One workgroup per row: m is small, so one pass beats a tree across
 // workgroups.
 //! lib: grid reduce
 

@@ -1,5 +1,5 @@
 // d_x (+)= r * (w - x * r^2 * mean(w * x)) with w = d_y * scale and r = inverse_rms, per row.
-// d_y, x, d_x: (t, m); scale: (m); inverse_rms: (t).  One workgroup a row.  d_x is added to where the residual stream
+// d_y, x, d_x: (t, m); scale: (m); inverse_rms: (t).  One workgroup per row.  d_x is added to where the residual stream
 // joins.
 //! lib: grid reduce
 

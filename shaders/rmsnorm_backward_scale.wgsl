@@ -1,5 +1,5 @@
 // d_scale[i] = sum over the rows of block i of d_y * x * inverse_rms.  d_y, x: (t, m); inverse_rms: (t); d_scale:
-// (parts, m). One lane a (block of rows, column): neighbours read next to each other, and the blocks are summed in
+// (parts, m). One lane per (block of rows, column): neighbours read next to each other, and the blocks are summed in
 // order later.
 //! lib: grid
 

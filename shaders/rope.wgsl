@@ -1,6 +1,6 @@
 // In place: each pair (j, j + head_dim / 2) of a head rotated by an angle of its token's position.
 // x: (t, width), heads side by side; reach: (t, 3), the position first; rotations: (positions, head_dim), cosines and
-// then sines, from a table: WGSL promises nothing of sin and cos beyond pi.  One lane a pair.
+// then sines, from a table: WGSL promises nothing of sin and cos beyond pi.  One lane per pair.
 //! lib: grid
 
 struct Params {

@@ -1,4 +1,4 @@
-// The selective scan, one lane a (sequence, channel): 64 channels of one sequence a workgroup, tokens in order.
+// The selective scan, one lane per (sequence, channel): 64 channels of one sequence a workgroup, tokens in order.
 // No work is done twice and nothing waits for a neighbour, so this is the choice wherever b*d lanes fill the device.
 // Shapes and bindings: lib/scan_forward.wgsl.
 //! lib: grid activation scan_forward scan_lane scan_state

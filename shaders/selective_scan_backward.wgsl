@@ -1,4 +1,4 @@
-// Backward of the selective scan, one lane a (sequence, channel): 64 channels of one sequence a workgroup, so that d_B
+// Backward of the selective scan, one lane per (sequence, channel): 64 channels of one sequence a workgroup, so that d_B
 // and d_C can be summed over the channels in workgroup memory, in a fixed order.  Equations, shapes and bindings:
 // lib/scan_backward.wgsl. A workgroup takes several pairs (sequence, block) where the workspace has fewer strips than
 // there are pairs.

@@ -1,4 +1,4 @@
-// Chunked scan, second phase: carries the state over the chunks, in order; one lane a (sequence, state, channel).
+// Chunked scan, second phase: carries the state over the chunks, in order; one lane per (sequence, state, channel).
 // states[c+1] = exp(A * sum of Delta of chunk c) * states[c] + the local end state that phase one left there.
 //! lib: grid scan_forward
 

@@ -1,5 +1,5 @@
 // Chunked scan, first of three phases: every 64 tokens from a zero state, all chunks at once.
-// For few channels and long sequences: b*d*l/64 lanes instead of b*d, at twice the work.  One lane a (sequence, chunk,
+// For few channels and long sequences: b*d*l/64 lanes instead of b*d, at twice the work.  One lane per (sequence, chunk,
 // channel). Leaves the local end state in slot chunk+1 of `states` and the sum of Delta in `workspace` (b, chunks, d):
 // the decay of a whole chunk is exp(A * that sum), so no products of decays need be kept.
 //! lib: grid activation scan_forward scan_lane scan_state

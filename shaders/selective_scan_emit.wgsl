@@ -1,5 +1,5 @@
 // Chunked scan, third phase: every 64 tokens again, now from the true state before them, to emit y.
-// One lane a (sequence, chunk, channel), as in selective_scan_chunk.
+// One lane per (sequence, chunk, channel), as in selective_scan_chunk.
 //! lib: grid activation scan_forward scan_lane scan_state
 
 @compute @workgroup_size(64)

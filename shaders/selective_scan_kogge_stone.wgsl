@@ -1,5 +1,5 @@
-// The selective scan as a parallel prefix over time: the variant of the forerunners, put right and kept for comparison.
-// One workgroup a (sequence, channel), one lane a token of a tile of 64; per state a Kogge-Stone scan in six rounds
+// The selective scan as a parallel prefix over time, kept for comparison: never chosen automatically.
+// One workgroup per (sequence, channel), one lane per token of a tile of 64; per state a Kogge-Stone scan in six rounds
 // with (a1, b1) then (a2, b2) = (a1*a2, a2*b1 + b2), and a carry from tile to tile.  Each state costs seven barriers a
 // tile, so it loses wherever there are channels enough; see the scan launches for what is chosen when.
 //! lib: grid activation scan_forward

@@ -1,6 +1,6 @@
 // The selective scan over a few tokens (at most 8) of one sequence, from `state` (n, d), which moves on behind them.
 // u, delta, y: (t, d); x_dbl: (t, rank + 2n), rows x_dbl_row apart; coefficients: (n+2, d).
-// One lane a channel; the states one after the other, each through all tokens, so none has to stay in registers.
+// One lane per channel; the states one after the other, each through all tokens, so none has to stay in registers.
 //! lib: grid activation
 
 const MOST = 8u;

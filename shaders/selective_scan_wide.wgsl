@@ -1,8 +1,8 @@
-// The selective scan for software adapters: one lane a (sequence, four channels), 16 lanes and 64 channels a workgroup.
+// The selective scan for software adapters: one lane per (sequence, four channels), 16 lanes and 64 channels a workgroup.
 // There a load costs far more than an exp (every lane fetches for itself, behind a bounds check), and B and C are the
 // same for all channels: four channels a lane quarter those loads.  Hardware wants the lanes instead, see
 // selective_scan.wgsl.  A dispatch takes a range of chunks, since llvmpipe ends all loops of a lane after 65,535 turns;
-// the next one goes on from the state that this one leaves.
+// the next one continues from the state that this one leaves.
 //! lib: grid activation scan_forward
 
 const LOG2E = 1.4426950408889634;

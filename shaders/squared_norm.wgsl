@@ -1,4 +1,4 @@
-// partials[i] = sum of squares of the i-th equal part of x.  x: (count); partials: (parts).  One workgroup a part.
+// partials[i] = sum of squares of the i-th equal part of x.  x: (count); partials: (parts).  One workgroup per part.
 //! lib: grid reduce
 
 const LANES = 256u;

@@ -1,4 +1,4 @@
-// y (i, j) (+)= sum over the parts of x (parts, i*j), in order.  y has rows y_stride apart.  One lane an element of y.
+// y (i, j) (+)= sum over the parts of x (parts, i*j), in order.  y has rows y_stride apart.  One lane per element of y.
 //! lib: grid
 
 struct Params {

@@ -1,6 +1,6 @@
 // best[i] = the logarithm of the sum of the exponentials of row i, its k largest in falling order (equal ones by index)
 // and their indices, 0 and -1 past the end of a short row.  logits: (rows, v); best: (rows, 1 + 2k).
-// One workgroup a row.  Each round finds what comes next after the one found last, so nothing has to be marked; k rounds
+// One workgroup per row.  Each round finds what comes next after the one found last, so nothing has to be marked; k rounds
 // over a row in the cache cost less than sorting it.
 //! lib: grid reduce best
 

@@ -1,6 +1,6 @@
 // partials[i] = sums of squares over the i-th equal part: of the gradient, of the parameter, and of the change that
 // adamw is about to make (0 where the factor is 0).  parameter, gradient, first, second: (count); scalars, statistics:
-// (16); partials: (parts, 3).  One workgroup a part.  Only read: a step with insight moves no weight differently.
+// (16); partials: (parts, 3).  One workgroup per part.  Only read: a step with insight moves no weight differently.
 //! lib: grid reduce adamw_change
 
 const LANES = 256u;

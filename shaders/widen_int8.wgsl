@@ -1,4 +1,4 @@
-// y = byte * scale.  words: (rows, 8 * blocks), four bytes each; scales: (rows, blocks); y: (rows, k).  One lane a block
+// y = byte * scale.  words: (rows, 8 * blocks), four bytes each; scales: (rows, blocks); y: (rows, k).  One lane per block
 // of 32.
 //! lib: grid
 

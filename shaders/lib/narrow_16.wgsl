@@ -1,5 +1,5 @@
 // y = x in 16 bits a number.  x: (count); y: (count), two to a word.
-// One lane a word, so that no two lanes write to the same one; the neighbours of an odd start or end stay.
+// One lane per word, so that no two lanes write to the same one; the neighbours of an odd start or end stay.
 //
 // The shader that includes this has `narrowed(bits)`: a float32 by its bits, as the 16 bits of its format.
 

@@ -1,7 +1,7 @@
 """How the CPU kernels are compiled: by Numba, on all cores, without the GIL, cached on disk.
 
-`nogil` is not a nicety: a kernel that held the GIL would freeze the window for as long as it runs. `reassoc` lets
-sums become vector sums; NaN and infinity keep their meaning, since a run that goes wrong must be seen.
+`nogil` is essential: a kernel that held the GIL would freeze the window for as long as it runs. `reassoc` lets sums
+become vector sums; NaN and infinity keep their meaning, so that a failing run is noticed.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ _CACHE_LINE = 64
 _NOTHING = np.empty(0, np.float32)
 _TURNS = threading.Lock()
 """Kernels of several threads take turns: without OpenMP (a Mac, a bare Linux) Numba has a thread pool of its own, and
-that one ends the process when two threads come at once."""
+which aborts the process when two threads use it at once."""
 
 
 def _find(name: str) -> Callable:

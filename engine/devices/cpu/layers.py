@@ -142,7 +142,7 @@ def swiglu_backward(d_g, x, g):
 
 @kernel
 def causal_conv_silu(x, x_stride, weight, bias, history, y, length):
-    """y = silu(bias + sum_j weight[:, j] x[t-k+1+j]).  history (b, k-1, d) stands before the start."""
+    """y = silu(bias + sum_j weight[:, j] x[t-k+1+j]).  history (b, k-1, d) comes before the start."""
     t, d = y.shape
     taps = weight.shape[1]
     w = np.ascontiguousarray(weight.T)

@@ -23,7 +23,7 @@ _INTS = ir.VectorType(ir.IntType(32), LANES)
 
 
 def has_float16() -> bool:
-    """Whether this processor reads float16 by itself; without, LLVM would call a function for each number."""
+    """Whether this processor can read float16; otherwise LLVM would call a function for each number."""
     return platform.machine().lower() in ("arm64", "aarch64") or bool(
         llvmlite.binding.get_host_cpu_features().get("f16c")
     )

@@ -30,7 +30,7 @@ class Products:
         self._pool = ThreadPoolExecutor(self._threads - 1, "codecoil-product") if self._threads > 1 else None
 
     def close(self) -> None:
-        """End the threads and give BLAS its own back."""
+        """Stop the threads and restore those of BLAS."""
         if self._pool is not None:
             self._pool.shutdown()
             self._limits.restore_original_limits()

@@ -143,7 +143,7 @@ class Crew:
     """The threads that help the caller of a replay.  They sleep between two runs, and start when first needed.
 
     Where other programs want the cores, a helper is stopped in the middle of a task, and the caller waits for it much
-    longer than the task would have taken. So after a run with such a wait the caller goes on alone for some runs, and
+    longer than the task would have taken. So after a run with such a wait the caller continues alone for some runs, and
     for more of them each time that happens again.
     """
 
@@ -169,7 +169,7 @@ class Crew:
             self._rest = max(self._rest - 1, SHORTEST_REST)
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         for queue in self._queues:
             queue.put(None)
         for thread in self._threads:

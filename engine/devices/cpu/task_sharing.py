@@ -1,8 +1,8 @@
 """How threads share out the tasks of a replayed program: by counting, without sleeping.
 
 A phase has a word `claims` (run number in the upper half, tasks taken in the lower) and a word `finished` (tasks done,
-over all runs). Whoever comes takes the next task; so a thread that comes late finds less to do and one that never
-comes is not missed, and a thread with the number of an earlier run finds nothing.
+over all runs). Any thread takes the next task; so a late thread finds less to do, one that never arrives is not
+missed, and a thread with the number of an earlier run finds nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _pointer(builder, address):
 
 @intrinsic
 def load_word(typing_context, address):
-    """The word at an address, and all that was written before whoever wrote it wrote it."""
+    """The word at an address; everything its writer wrote before it is then visible, too."""
 
     def generate(context, builder, signature, args):
         return builder.load_atomic(_pointer(builder, args[0]), "acquire", 8)
@@ -49,7 +49,7 @@ def add_to_word(typing_context, address, number):
 
 @intrinsic
 def swap_word(typing_context, address, expected, new):
-    """Put `new` where `expected` is; whether that was so."""
+    """Replace `expected` by `new`; whether it was `expected`."""
 
     def generate(context, builder, signature, args):
         pair = builder.cmpxchg(_pointer(builder, args[0]), args[1], args[2], "acq_rel", "acquire")
@@ -60,7 +60,7 @@ def swap_word(typing_context, address, expected, new):
 
 @intrinsic
 def pause(typing_context):
-    """Let the core know that this is a waiting loop."""
+    """Tell the core that this is a waiting loop."""
 
     def generate(context, builder, signature, args):
         name, numbers = _PAUSES.get(platform.machine().lower(), (None, ()))
@@ -75,7 +75,7 @@ def pause(typing_context):
 
 @intrinsic
 def give_way(typing_context):
-    """Let another thread have the core, where one waits for it."""
+    """Yield the core to another thread that waits for it."""
 
     def generate(context, builder, signature, args):
         name = "SwitchToThread" if sys.platform == "win32" else "sched_yield"

@@ -11,9 +11,9 @@ that dynamic offsets choose from. A run writes inputs and encodes the same pass 
     adapters     which adapters there are, and what they are
     device       opens one; buffers, reading and writing, the loss of the device
     executable   a plan bound to buffers, and its replay
-    pipelines    pipelines and layouts, found again by what they were made of
-    launch       what a dispatch is, as a value          launches/   a function for each kernel that gives dispatches
+    pipelines    pipelines and layouts, cached by what they are made of
+    launch       what a dispatch is, as a value          launches/   a function per kernel that returns dispatches
     shaders      the text of a shader                    autotune    the fastest matrix product, measured once
 
-One thread owns the device. An invalid submit ends the process in wgpu-native: so sizes are checked here, before it.
+One thread owns the device. An invalid submit aborts the process in wgpu-native, so sizes are checked here first.
 """

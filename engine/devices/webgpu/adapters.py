@@ -14,7 +14,7 @@ import wgpu
 SOFTWARE_NAMES = ("llvmpipe", "lavapipe", "swiftshader", "basic render driver", "warp")
 KINDS = {"DiscreteGPU": "discrete", "IntegratedGPU": "integrated", "CPU": "software"}
 
-# The limits that every WebGPU implementation gives; kernels keep within them and tests ask for exactly them.
+# The limits that every WebGPU implementation guarantees; kernels stay within them and tests request exactly them.
 PORTABLE_LIMITS = {
     "max-storage-buffers-per-shader-stage": 8,
     "max-compute-invocations-per-workgroup": 256,
@@ -49,7 +49,7 @@ class Adapter:
 
 @functools.cache
 def list_adapters() -> tuple[Adapter, ...]:
-    """Every adapter, in wgpu's order, once for each backend that reaches it; none where there is no driver."""
+    """Every adapter, in wgpu's order, once per backend; none where there is no driver."""
     with _quiet():
         handles = wgpu.gpu.enumerate_adapters_sync()
     return tuple(_describe(handle) for handle in handles)
@@ -72,7 +72,7 @@ def _describe(handle) -> Adapter:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Drop what drivers write straight to file descriptor 2 while adapters are looked for: it is not for users."""
+    """Discard what drivers write directly to file descriptor 2 while adapters are listed: it is not for users."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:

@@ -3,8 +3,8 @@
 Products fall into a few classes (`shape_class`: layout and kind of shape).  For each class every candidate runs a
 sample product on the real device through `measure`, which the device supplies; the winner's name goes into
 `AdapterTraits.matmul_variants`.  The file's name is a hash of the adapter, its driver, wgpu's version and the text of
-the shaders, so whatever could change the answer leads to a new measurement.  This is about speed only: any choice gives
-a right product, so a damaged file or a folder that cannot be written is never an error.
+the shaders, so whatever could change the result leads to a new measurement.  Only speed depends on it: every variant
+gives a correct product, so a damaged file or a folder that cannot be written to is never an error.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from engine.devices.webgpu.shaders import shader_source
 
 Measure = Callable[[list[Launch]], float]
 
-# Likeliest first: what follows is given up early where it is far behind.  A GPU is not asked to run the
-# register-blocked variants: 8 lanes a workgroup with hundreds of registers each could wake the driver's watchdog.
+# Most promising first: the others are dropped early where they are far behind.  A GPU does not run the
+# register-blocked variants: 8 lanes per workgroup with hundreds of registers each could trigger the driver's watchdog.
 CANDIDATES = {True: ("registers_32", "registers_16", "tiled_32"), False: ("tiled_32", "tiled_64")}
-# (m, n, k), one a kind of shape: square, narrow, short, head.  A CPU driver needs no thousand tiles to be busy.
+# (m, n, k), one a kind of shape: square, narrow, short, head.  A CPU driver does not need a thousand tiles to be busy.
 SAMPLES = {
     True: ((256, 512, 96), (512, 48, 96), (512, 256, 32), (96, 4096, 72)),
     False: ((1024, 1024, 512), (1024, 48, 1024), (1024, 1024, 32), (256, 8192, 256)),
@@ -59,10 +59,10 @@ def tuned_variants(
 def measured_variants(
     software: bool, measure: Measure, budget: float = 5.0, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, str]:
-    """The fastest candidate of each class; after `budget` seconds the classes left over keep the rule of thumb.
+    """The fastest candidate of each class; after `budget` seconds the remaining classes keep the rule of thumb.
 
-    `measure` runs a list of launches once, submit and wait included, and gives the seconds.  It is called several times
-    with the same list, the first time to compile; operands are unplaced tensors, whose content does not matter.
+    `measure` runs a list of launches once, submit and wait included, and returns the seconds.  It is called several
+    times with the same list, the first time to compile; operands are unplaced tensors, whose content does not matter.
     """
     end = clock() + budget
     candidates = list(CANDIDATES[software])

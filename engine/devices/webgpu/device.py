@@ -2,8 +2,8 @@
 
     KernelCall ──launches──▶ Launch ──pipelines, bind groups──▶ Dispatch ──one pass, one submit──▶ queue
 
-One thread owns it. An invalid submit does not raise in wgpu-native, it ends the process: so nothing is destroyed
-before the queue has drained, and a buffer is never mapped while a submit that uses it is on its way.
+One thread owns it. An invalid submit does not raise in wgpu-native, it aborts the process: so nothing is destroyed
+before the queue has drained, and a buffer is never mapped while a submit that uses it is pending.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsag
 
 
 class _LossWatch(logging.Handler):
-    """wgpu tells of a lost device only in its log."""
+    """wgpu reports a lost device only in its log."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class WebGpuDevice(Device):
     scan_channel_block = scan.CHANNEL_BLOCK
 
     def __init__(self, adapter: Adapter, ledger: Ledger | None = None, portable: bool = False) -> None:
-        """`portable`: only the limits that every implementation gives, even where the adapter has more."""
+        """`portable`: only the limits that every implementation guarantees, even where the adapter has more."""
         super().__init__(ledger)
         self.adapter = adapter
         self.description = f"{adapter.description} · WebGPU ({adapter.backend})"
@@ -91,7 +91,7 @@ class WebGpuDevice(Device):
             ) from error
 
     def _destroy_buffer(self, buffer: wgpu.GPUBuffer) -> None:
-        with contextlib.suppress(DeviceLostError):  # then nothing uses it any more
+        with contextlib.suppress(DeviceLostError):  # nothing uses it after that
             self.synchronize()
         buffer.destroy()
 
@@ -157,7 +157,7 @@ class WebGpuDevice(Device):
     # ---- faults
 
     def check(self) -> None:
-        """Raise if the adapter went away."""
+        """Raise if the adapter was lost."""
         if self._watch.lost:
             raise DeviceLostError(
                 f"{self.description} was lost.",
@@ -165,7 +165,7 @@ class WebGpuDevice(Device):
             )
 
     def failure(self, doing: str, error: Exception) -> DeviceError:
-        """The error to raise for a fault of wgpu."""
+        """The error to raise for an error from wgpu."""
         if self._watch.lost or "lost" in str(error).lower():
             self._watch.lost = True
             return DeviceLostError(

@@ -28,8 +28,8 @@ from engine.graph.tensor import READ_BACK, Tensor, View
 if TYPE_CHECKING:
     from engine.devices.webgpu.device import WebGpuDevice
 
-LONGEST_SUBMIT = 0.1  # seconds that one submit may hold a GPU that also draws the desktop
-RING = 4  # statistics on their way at a time
+LONGEST_SUBMIT = 0.1  # seconds that one submit may occupy a GPU that also draws the desktop
+RING = 4  # statistics in flight at a time
 Locate = Callable[[Tensor], tuple[wgpu.GPUBuffer, int]]  # where a tensor is: buffer and byte offset
 
 
@@ -87,7 +87,7 @@ class Dispatches:
 
 
 class _Reading:
-    """Statistics of one run: on their way in a mappable buffer, or taken."""
+    """Statistics of one run: in flight in a mappable buffer, or collected."""
 
     def __init__(self, device: WebGpuDevice, buffer: wgpu.GPUBuffer, tensor: Tensor) -> None:
         self._device, self._buffer, self._tensor = device, buffer, tensor
@@ -141,7 +141,7 @@ class WebGpuExecutable(Executable):
             device.write_at(*self.locate(self.plan.program.inputs[name]), array.reshape(-1))
         began = time.perf_counter()
         self._submit_all()
-        if not self._timed:  # the first run tells how long the work holds the GPU
+        if not self._timed:  # the first run shows how long the work occupies the GPU
             device.synchronize()
             self._parts = max(1, math.ceil((time.perf_counter() - began) / LONGEST_SUBMIT))
             self._timed = True

@@ -1,6 +1,6 @@
 """How a kernel call becomes dispatches: shader, bindings, parameters and grid, as plain values. No wgpu here.
 
-A launch function takes the views and numbers of a `KernelCall` and gives one or more `Launch`. Every shader has the
+A launch function takes the views and numbers of a `KernelCall` and returns one or more `Launch`. Every shader has the
 same frame: binding 0 is the uniform parameter struct, bindings 1.. are the launch's views in order, all `read_write`
 (the arena is one buffer, and WebGPU allows one buffer to be bound twice in a dispatch only where both uses are of the
 same kind).
@@ -22,7 +22,7 @@ PARAMETER_BYTES = 256  # one slot of the parameter arena: the alignment of a dyn
 
 @dataclass(frozen=True)
 class AdapterTraits:
-    """What a launch may choose by: nothing here is read from a live device."""
+    """What a launch may depend on: nothing here is read from a live device."""
 
     software: bool = False
     matmul_variants: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Pipelines and bind-group layouts, made once per device and found again by what they were made of."""
+"""Pipelines and bind-group layouts, made once per device and cached by what they are made of."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Pipelines:
         )
 
     def add_shader(self, stem: str, code: str) -> None:
-        """Make a shader that is not one of ours known under a name (the benchmarks' yardsticks)."""
+        """Register another shader under a name, for the benchmarks."""
         self._modules[stem, ()] = self._device.create_shader_module(label=stem, code=code)
 
     def _module(self, stem: str, header: tuple) -> wgpu.GPUShaderModule:

@@ -4,10 +4,10 @@
     convolution   with SiLU, and its backward                    matmul       the three products, in several variants
     scan          the selective scan, in several variants        optimiser    sums, clipping, AdamW
     attention     of a dense decoder, with rotation, cache, gated MLP
-    decoding      a few tokens from a state on, fewer bits
+    decoding      a few tokens from a state, in fewer bits
 
 A function chooses shader, parameters and grid by shapes and by `AdapterTraits` (a software adapter, the fastest product
-as it was measured), never by what ran before: the same call is always the same dispatches.
+as it was measured), never by what ran before: the same call always gives the same dispatches.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Launches of the kernels of decoding: a few tokens from a state on, weights in fewer bits, and the best of a row."""
+"""Launches of the decoding kernels: a few tokens from a state, weights in fewer bits, and the best of a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Launches of the sums in a fixed order, the clipping of the gradient norm, AdamW and what is told of its steps."""
+"""Launches of the sums in a fixed order, the clipping of the gradient norm, AdamW and the statistics of its steps."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Launches of the selective scan and its backward: which of the variants runs, and how much workspace it wants.
+"""Launches of the selective scan and its backward: which variant runs, and how much workspace it needs.
 
 Variants of the scan; milliseconds on llvmpipe (two cores) at b 4, l 256, d 512, n 16:
 
-    wide          25   a lane four channels: for software adapters
-    lanes         90   a lane a channel, tokens in order: for GPUs
+    wide          25   four channels per lane: for software adapters
+    lanes         90   one channel per lane, tokens in order: for GPUs
     chunked      140   three phases, for few channels and long sequences on GPUs
-    kogge_stone  860   the forerunners' prefix scan over time, never chosen by itself
+    kogge_stone  860   a prefix scan over time, never chosen automatically
 
 The backward has `wide` (160) and `lanes` (330).
 """
@@ -27,7 +27,7 @@ VARIANTS = ("lanes", "wide", "chunked", "kogge_stone")
 
 
 def workspace_elements(kernel: str, b: int, l: int, d: int, n: int) -> int:
-    """float32 elements of the workspace operand; 0 where the kernel does without."""
+    """float32 elements of the workspace operand; 0 where the kernel needs none."""
     if kernel == "selective_scan":
         return b * ceil_div(l, STATE_INTERVAL) * d if _prefers_chunks(b, l, d) else 0
     if kernel == "selective_scan_backward":
@@ -37,7 +37,7 @@ def workspace_elements(kernel: str, b: int, l: int, d: int, n: int) -> int:
 
 
 def scan_variant(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> str:
-    """The variant that suits this call and adapter."""
+    """The best variant for this call and adapter."""
     if traits.software:
         return "wide"
     u, workspace = views[0], views[6]
@@ -48,7 +48,7 @@ def scan_variant(views: Views, numbers: dict[str, float], traits: AdapterTraits)
 def selective_scan(
     views: Views, numbers: dict[str, float], traits: AdapterTraits, variant: str | None = None
 ) -> list[Launch]:
-    """The scan by `variant`, or by the one that suits."""
+    """The scan by `variant`, or by the best one."""
     u, delta, x_dbl, coefficients, states, y, workspace = views
     variant = variant or scan_variant(views, numbers, traits)
     length = int(numbers["length"])
@@ -82,7 +82,7 @@ def selective_scan(
 def selective_scan_backward(
     views: Views, numbers: dict[str, float], traits: AdapterTraits, variant: str | None = None
 ) -> list[Launch]:
-    """The backward by `variant`, or by the one that suits; as many workgroups as the workspace has strips."""
+    """The backward by `variant`, or by the best one; as many workgroups as the workspace has strips."""
     u, delta, x_dbl, coefficients, states, d_y, partials, workspace = views
     length = int(numbers["length"])
     (tokens, width), n = u.shape, coefficients.shape[0] - 2
