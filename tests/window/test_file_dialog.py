@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QToolButton, QWidget
 
 from app.theme.tokens import contrast
 from app.window.parts import FileDialog
@@ -34,5 +34,7 @@ def test_it_starts_in_a_folder_that_is_there(dialog, theme, tmp_path, monkeypatc
     assert Path(dialog.directory().absolutePath()) == tmp_path
     assert existing_folder(tmp_path / "gone" / "and this") == str(tmp_path)
     assert existing_folder("/no/such/folder") == existing_folder("") == str(Path.home())
-    monkeypatch.setattr("app.window.parts.file_dialog.documents_folder", lambda: str(tmp_path / "Documents"))
-    assert Path(FileDialog(dialog.parentWidget(), "Save").directory().absolutePath()) == tmp_path
+    monkeypatch.setattr("app.window.parts.file_dialog.documents_folder", lambda: str(tmp_path / "gone" / "Documents"))
+    save = FileDialog(dialog.parentWidget(), "Save")
+    assert Path(save.directory().absolutePath()) == tmp_path
+    assert save.findChild(QLineEdit, "fileNameEdit").text() == ""  # Qt would propose what is not there as a name
