@@ -1,4 +1,4 @@
-"""What a checkpoint would be in fewer bits: its size, its largest error, and the loss that was measured with it."""
+"""A checkpoint in fewer bits: its size, its largest rounding error, and its measured held-out loss."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from app.window.parts import Card, PlainButton, label, tip
 STORED, SIZE, ERROR, LOSS = range(4)
 HEADINGS = ("Stored as", "Size", "Error", "Held-out")
 HELP = {
-    STORED: "How the weights are written",
-    ERROR: "The most that a single weight is changed by the rounding",
-    LOSS: "Loss on code that was held out. Lower is better",
+    STORED: "How the weights are stored",
+    ERROR: "The largest change of a single weight through rounding",
+    LOSS: "Loss on held-out code. Lower is better.",
 }
 WIDTHS = {SIZE: 78, ERROR: 74, LOSS: 92}  # STORED: the rest, in the narrowest window enough for the longest name
 HEIGHT, HEADER = 30, 36
@@ -31,7 +31,7 @@ LINE = Qt.ItemDataRole.UserRole
 
 
 class PrecisionModel(QAbstractTableModel):
-    """Lines as they are measured."""
+    """One line per precision, added as it is measured."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class PrecisionModel(QAbstractTableModel):
 
 
 class PrecisionDelegate(CellDelegate):
-    """Losses that suffered are told by a colour and a sign."""
+    """A clearly higher loss is marked by a colour and a sign."""
 
     def __init__(self, parent) -> None:
         super().__init__(parent, HEIGHT)
@@ -118,7 +118,7 @@ class PrecisionDelegate(CellDelegate):
 
 
 class PrecisionCard(Card):
-    """Empty until it is asked for: measuring every precision takes a moment."""
+    """Empty until the user asks: measuring every precision takes a while."""
 
     measure_wanted = Signal(bool)  # with held-out loss
     keep_wanted = Signal(str, object)  # precision; its held-out loss, None if it was not measured
@@ -129,8 +129,8 @@ class PrecisionCard(Card):
         tip(self.heading.title, "Size and quality in fewer bits. Select a row to keep a copy in that precision.")
         self.words = label("", "label", wrap=True)
         self.words.setContentsMargins(4, 0, 4, 0)
-        self.sizes_button = PlainButton("Sizes", "Measures sizes and what rounding does to the weights")
-        self.loss_button = PlainButton("With loss", "Also measures each precision on held-out code; takes longer")
+        self.sizes_button = PlainButton("Sizes", "Measure sizes and rounding errors")
+        self.loss_button = PlainButton("With loss", "Also measure the held-out loss of each precision; takes longer")
         self.sizes_button.clicked.connect(self.on_sizes_clicked)
         self.loss_button.clicked.connect(self.on_loss_clicked)
         for button in (self.sizes_button, self.loss_button):
@@ -151,7 +151,7 @@ class PrecisionCard(Card):
         self.view.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.column.addWidget(self.words)
         self.column.addWidget(self.view)
-        self.keep_button = PlainButton("Keep a copy", "Saves a copy in the selected precision as a new checkpoint")
+        self.keep_button = PlainButton("Keep a copy", "Save a copy in the selected precision as a new checkpoint")
         self.keep_button.clicked.connect(self.on_keep_clicked)
         self.column.addWidget(self.keep_button, 0, Qt.AlignmentFlag.AlignLeft)
         self._free, self._own = False, ""
@@ -159,12 +159,10 @@ class PrecisionCard(Card):
         self.show_lines(())
 
     def show_lines(self, lines: Sequence[PrecisionLine]) -> None:
-        """What was measured; nothing yet where that is empty."""
         self.model.show_lines(lines)
         self._fit()
 
     def add(self, line: PrecisionLine) -> None:
-        """One more."""
         self.model.add(line)
         self._fit()
 
@@ -179,7 +177,7 @@ class PrecisionCard(Card):
 
     @property
     def selected(self) -> PrecisionLine | None:
-        """The line that a copy would be kept in."""
+        """The selected line, which a copy would be stored as."""
         rows = self.view.selectionModel().selectedRows()
         return self.model.lines[rows[0].row()] if rows else None
 
