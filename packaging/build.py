@@ -28,6 +28,7 @@ import licences
 import program_facts as facts
 from checks import CheckFailed, Program, check, hiding
 from library_installing import system
+from quiet_command import run_quietly
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -115,9 +116,10 @@ def make_environment() -> Path:
         say("Creating the build environment in build/environment…")
         venv.create(ENVIRONMENT, clear=True, with_pip=True)
     say("Installing the program's libraries and the build tools…")
-    pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    run(*pip, "pip>=25.1")  # the first to know --group
-    run(*pip, "--upgrade", ROOT, "--group", f"{ROOT / 'pyproject.toml'}:build")
+    pip = (python, "-m", "pip", "install", "--disable-pip-version-check")
+    for what in (["pip>=25.1"], ["--upgrade", ROOT, "--group", f"{ROOT / 'pyproject.toml'}:build"]):  # 25.1: --group
+        if run_quietly([*pip, *what], cwd=ROOT):
+            raise CheckFailed("pip failed; its output is above")
     return python
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import subprocess
 import sys
 import tempfile
 import venv
@@ -21,6 +20,7 @@ from pathlib import Path
 
 import program_facts as facts
 from checks import CheckFailed, Checks, Program, check, check_desktop
+from quiet_command import run_quietly
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("app", "engine", "shaders", "resources")
@@ -34,7 +34,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="codecoil-wheel-") as place:
         try:
             test_wheel(Path(place), arguments.keep, not arguments.no_tour)
-        except (CheckFailed, subprocess.CalledProcessError) as problem:
+        except CheckFailed as problem:
             print(f"Failed: {problem}", file=sys.stderr)
             return 1
     print("The wheel is complete and works.")
@@ -48,8 +48,10 @@ def test_wheel(place: Path, keep: Path | None, with_tour: bool) -> None:
     scripts = environment / ("Scripts" if sys.platform == "win32" else "bin")
     suffix = ".exe" if sys.platform == "win32" else ""
     python = str(scripts / f"python{suffix}")
-    pip = (python, "-m", "pip", "--quiet", "--disable-pip-version-check")
-    subprocess.run([*pip, "wheel", "--no-deps", "--wheel-dir", str(place), str(ROOT)], check=True)
+    pip = (python, "-m", "pip", "--disable-pip-version-check")
+    print("Building the wheel…", flush=True)
+    if run_quietly([*pip, "wheel", "--no-deps", "--wheel-dir", place, ROOT]):
+        raise CheckFailed("pip could not build the wheel; its output is above")
     wheel = next(place.glob("*.whl"))
     if difference := sorted(files_in(wheel) ^ files_of(ROOT)):
         raise CheckFailed(f"The wheel's files differ from those of the packages; only in one of them: {difference}")
@@ -57,7 +59,9 @@ def test_wheel(place: Path, keep: Path | None, with_tour: bool) -> None:
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
         shutil.copy(wheel, keep)
-    subprocess.run([*pip, "install", str(wheel)], check=True)
+    print("Installing it…", flush=True)
+    if run_quietly([*pip, "install", wheel]):
+        raise CheckFailed("pip could not install the wheel; its output is above")
 
     command, desktop = (str(scripts / f"{name}{suffix}") for name in ("codecoil", "codecoil-desktop"))
     module = (python, "-m", "app")
