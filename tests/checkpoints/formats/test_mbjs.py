@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.checkpoints.formats.importing import import_checkpoint
-from engine.checkpoints.formats.mbjs import IN_A_BLOCK, read_mbjs
+from engine.checkpoints.formats.mbjs import OURS, read_mbjs
 from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import CheckpointError, CodecoilError
 
@@ -38,7 +38,7 @@ def tensors(**zero_or_not):
     """A model's tensors in the order of the file; biases that the forerunner has and we lack are zero unless named."""
     generator = np.random.default_rng(3)
     shapes = {"embedding": (V, M)}
-    shapes |= {f"block{i}.{name}": SHAPES[name] for i in range(LAYERS) for name in IN_A_BLOCK}
+    shapes |= {f"block{i}.{name}": SHAPES[name] for i in range(LAYERS) for name in OURS}
     shapes["final_norm"] = (M,)
     found = {}
     for name, shape in shapes.items():
@@ -138,12 +138,12 @@ def test_the_same_function_after_the_import(path):
     [
         (lambda data: b"", "cut off"),
         (lambda data: data[:100], "no room|cut off"),
-        (lambda data: b"XXXX" + data[4:], "no MBJS"),
+        (lambda data: b"XXXX" + data[4:], "MBJS"),
         (lambda data: data[:4] + struct.pack("<I", 9) + data[8:], "version 9"),
         (lambda data: data[:8] + struct.pack("<I", 0xFFFFFFFF) + data[12:], "no room"),
-        (lambda data: data[:12] + struct.pack("<I", 0xFFFFFFFF) + data[16:], "header speaks of"),
-        (lambda data: data[:-4], "header speaks of"),
-        (lambda data: data + b"12345678", "no checksum"),
+        (lambda data: data[:12] + struct.pack("<I", 0xFFFFFFFF) + data[16:], "header describes"),
+        (lambda data: data[:-4], "header describes"),
+        (lambda data: data + b"12345678", "checksum"),
         (lambda data: data + struct.pack("<II", 0x52435645, 0), "checksum is"),
     ],
 )
