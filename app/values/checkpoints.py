@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from engine.checkpoints.store.tags import SNAPSHOT_TAG
+from engine.checkpoints.store import SNAPSHOT_TAG
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from engine.checkpoints.store import SNAPSHOT_TAG
 from engine.checkpoints.store.delta import Delta
 from engine.checkpoints.store.store import CheckpointStore, Facts, Manifest, with_suffix
-from engine.checkpoints.store.tags import SNAPSHOT_TAG
 from engine.corpus.corpus import Corpus
 from engine.model.model import Model
 from engine.session.changes import seen_files

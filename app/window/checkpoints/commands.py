@@ -16,7 +16,7 @@ from app.window.checkpoints.importing import ImportDialog
 from app.window.checkpoints.notices import Notices
 from app.window.checkpoints.table_view import CheckpointView
 from app.window.pages import ADAPT, COMPLETE
-from engine.checkpoints.store.tags import SNAPSHOT_TAG
+from engine.checkpoints.store import SNAPSHOT_TAG
 
 
 class Commands(QObject):

@@ -48,7 +48,7 @@ def write_bundle(out: Path, folder: Path, manifest: Manifest, report: Report | N
     content = dataclasses.replace(manifest, files=kept).to_json()
     tally = Tally(sum(record.size for record in kept.values()), report)
     with export_file(out) as part:
-        with zipfile.ZipFile(part, "x", zipfile.ZIP_STORED) as archive:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr(_info(MANIFEST_FILE, len(content)), content)
             for name in sorted(kept):
                 _add(archive, folder / name, name, kept[name].size, kept[name].sha256, tally)

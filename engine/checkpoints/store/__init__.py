@@ -1,9 +1,11 @@
-"""The store: checkpoints written whole, read with every size checked, verified, moved to the trash.
+"""The store: checkpoints written atomically, read with every size checked, verified, moved to the trash.
 
-store, reading    what can be done with a checkpoint; the half that only reads
-contents          which checkpoints there are           manifest      what one says about itself
-moves, writing    temporary, flushed, renamed           safe_reading  checked before anything is allocated
-loading           mapped tensors, deltas applied        delta         rows and low-rank pairs on a base
-checking          verify, in words                      card          the manifest for a person
-tags              the one with a meaning                spans, progress  long arrays in pieces
+store, reading     every operation, and the half that only reads     contents   what is in the folder, found each time
+manifest, card     what a checkpoint says of itself                  delta      what a training mode changed
+writing, moves     how files and folders reach the disk              loading    parameters from mapped files
+checking           verification                                      progress   how far a long job is
+
+Imports nothing, so that the window can have the tag early.
 """
+
+SNAPSHOT_TAG = "timeline"  # kept along a run, to look back at it: not its result, and deleted with its run

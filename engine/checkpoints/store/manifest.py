@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from engine.checkpoints.store import SNAPSHOT_TAG
 from engine.checkpoints.store.delta import DeltaPart
-from engine.checkpoints.store.tags import SNAPSHOT_TAG
 from engine.errors import CheckpointError
 from engine.safe_reading import check_file_name, check_name, parse_json
 
