@@ -40,11 +40,13 @@ def check_name(name: Any, what: str = "The name") -> str:
         raise CheckpointError(f"{what} is longer than {MAX_NAME} characters.", "Choose a shorter one.")
     for character in name:
         if character in _FORBIDDEN or unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
-            raise CheckpointError(f"{what} holds {character!a}, which no name may hold.", "Choose another one.")
+            raise CheckpointError(
+                f"{what} contains {character!a}, which is not allowed in names.", "Choose another one."
+            )
     if name[0].isspace() or name[-1].isspace() or name[-1] == "." or name.startswith(".."):
-        raise CheckpointError(f"{what} begins or ends in a way that not every system keeps.", "Choose another one.")
+        raise CheckpointError(f"{what} begins or ends with a character that some systems drop.", "Choose another one.")
     if _DEVICE.match(name.split(".")[0].strip()):
-        raise CheckpointError(f"{what} is {name!r}, which is a device on some systems.", "Choose another one.")
+        raise CheckpointError(f"{what} is {name!r}, which is a device name on some systems.", "Choose another one.")
     return name
 
 
@@ -52,7 +54,7 @@ def check_file_name(name: Any, what: str = "The file") -> str:
     """`check_name` for names inside a checkpoint or a bundle, which are plain ASCII and not hidden."""
     check_name(name, what)
     if not name.isascii() or name.startswith("."):
-        raise CheckpointError(f"{what} has the name {name!a}, which no file of a checkpoint has.", DAMAGED)
+        raise CheckpointError(f"{what} is called {name!a}, which is not allowed in a checkpoint.", DAMAGED)
     return name
 
 
@@ -68,14 +70,14 @@ def open_plain(path: Path) -> int:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise CheckpointError(
-                f"{path} is a link; links are not followed.", "Copy the file to its place."
+                f"{path} is a link; links are not followed.", "Copy the file itself there."
             ) from error
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.") from error
     except ValueError as error:  # a zero byte in the path
-        raise CheckpointError(f"{str(path)!r} is no path.") from error
+        raise CheckpointError(f"{str(path)!r} is not a valid path.") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise CheckpointError(f"{path} is not a plain file.", "Copy the file to its place.")
+        raise CheckpointError(f"{path} is not a regular file.", "Copy the file itself there.")
     return descriptor
 
 
@@ -85,7 +87,7 @@ def read_plain(path: Path, most: int) -> bytes:
     try:
         size = os.fstat(descriptor).st_size
         if size > most:
-            raise CheckpointError(f"{path} has {size} bytes; at most {most} are read.", DAMAGED)
+            raise CheckpointError(f"{path} has {size} bytes; the limit is {most}.", DAMAGED)
         return read_exactly(descriptor, size, str(path))
     finally:
         os.close(descriptor)
@@ -108,7 +110,7 @@ def read_exactly(descriptor: int, size: int, where: str) -> bytes:
 def parse_json(data: bytes, where: str, most_bytes: int, most_depth: int) -> Any:
     """The value in JSON text: no deeper than `most_depth`, no key twice, nothing that UTF-8 cannot hold."""
     if len(data) > most_bytes:
-        raise CheckpointError(f"{where} has {len(data)} bytes; at most {most_bytes} are read.", DAMAGED)
+        raise CheckpointError(f"{where} has {len(data)} bytes; the limit is {most_bytes}.", DAMAGED)
     brackets = data.count(b"{") + data.count(b"[")
     if brackets > SURELY_SHALLOW:
         _check_depth(data, where, most_depth)

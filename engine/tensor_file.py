@@ -127,10 +127,10 @@ def parse_header(start: bytes, file_size: int, where: str) -> TensorHeader:
     length = header_length(start[:8], file_size, where)
     content = parse_json(start[8 : 8 + length], f"The header of {where}", MAX_HEADER_BYTES, 4)
     if not isinstance(content, dict):
-        raise CheckpointError(f"The header of {where} is no object.", DAMAGED)
+        raise CheckpointError(f"The header of {where} is not a JSON object.", DAMAGED)
     metadata = content.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise CheckpointError(f"The header of {where} has metadata that are not text.", DAMAGED)
+        raise CheckpointError(f"The header of {where} has metadata that is not text.", DAMAGED)
     tensors = {name: _entry(name, described, where) for name, described in content.items()}
     _check_coverage(tensors, file_size - 8 - length, where)
     return TensorHeader(tensors, metadata, 8 + length)
@@ -142,7 +142,7 @@ def header_length(first: bytes, file_size: int, where: str) -> int:
         raise CheckpointError(f"{where} is cut off: it has {file_size} bytes.", DAMAGED)
     length = int.from_bytes(first[:8], "little")
     if length > MAX_HEADER_BYTES:
-        raise CheckpointError(f"{where} claims a header of {length} bytes; {MAX_HEADER_BYTES} is the most.", DAMAGED)
+        raise CheckpointError(f"{where} claims a header of {length} bytes; the limit is {MAX_HEADER_BYTES}.", DAMAGED)
     if length < 2 or length > file_size - 8:
         raise CheckpointError(f"{where} claims a header of {length} bytes, but has {file_size}.", DAMAGED)
     return length
@@ -150,16 +150,16 @@ def header_length(first: bytes, file_size: int, where: str) -> int:
 
 def _entry(name: str, described: Any, where: str) -> TensorEntry:
     if not name or len(name) > MAX_TENSOR_NAME or not name.isprintable():
-        raise CheckpointError(f"{where} has a tensor with the name {ascii(name)[:80]}.", DAMAGED)
+        raise CheckpointError(f"{where} has a tensor with an invalid name: {ascii(name)[:80]}.", DAMAGED)
     if not isinstance(described, dict) or described.keys() != {"dtype", "shape", "data_offsets"}:
         raise CheckpointError(f"{where} does not describe its tensor {name!a}.", DAMAGED)
     dtype, shape, offsets = described["dtype"], described["shape"], described["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise CheckpointError(f"{where}: {name!a} is of type {ascii(dtype)[:40]}, which is not known.", DAMAGED)
+        raise CheckpointError(f"{where}: {name!a} has the unknown type {ascii(dtype)[:40]}.", DAMAGED)
     if not _whole_numbers(shape) or len(shape) > MAX_DIMENSIONS:
-        raise CheckpointError(f"{where}: {name!a} has a shape that cannot be.", DAMAGED)
+        raise CheckpointError(f"{where}: {name!a} has an impossible shape.", DAMAGED)
     if not _whole_numbers(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-        raise CheckpointError(f"{where}: {name!a} has a place that cannot be.", DAMAGED)
+        raise CheckpointError(f"{where}: {name!a} has an impossible position.", DAMAGED)
     needed = DTYPES[dtype].itemsize * math.prod(shape)
     if needed != offsets[1] - offsets[0]:
         raise CheckpointError(

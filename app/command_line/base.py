@@ -1,4 +1,4 @@
-"""`codecoil base`: the list of larger base models, and fetching one after a yes."""
+"""`codecoil base`: list larger base models, and download one after confirmation."""
 
 from __future__ import annotations
 
@@ -12,28 +12,25 @@ from app.values.words import nbytes
 
 
 def add_parser(commands) -> None:
-    """The command and its two verbs."""
-    parser = commands.add_parser("base", help="list larger base models, and fetch one by name")
+    parser = commands.add_parser("base", help="list larger base models, or download one")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    listing = verbs.add_parser("list", help="what can be fetched: licence, size, memory in each mode; connects nowhere")
-    listing.add_argument("--json", action="store_true", help="as JSON")
+    listing = verbs.add_parser("list", help="list what can be downloaded, with licence, size and memory; works offline")
+    listing.add_argument("--json", action="store_true", help="print JSON")
     listing.set_defaults(verb="list")
-    get = verbs.add_parser("get", help="fetch one, after asking")
-    get.add_argument("name", metavar="NAME", help="as `codecoil base list` prints it")
-    get.add_argument("--yes", action="store_true", help="agree to the host and the size beforehand")
+    get = verbs.add_parser("get", help="download one, after confirmation")
+    get.add_argument("name", metavar="NAME", help="a name from `codecoil base list`")
+    get.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     get.set_defaults(verb="get")
     for verb in (listing, get):
-        verb.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="as before the command")
+        verb.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="data folder")
         verb.set_defaults(handler="app.command_line.base")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what the verb says."""
     return show_list(arguments.json) if arguments.verb == "list" else get(arguments.name, arguments.yes)
 
 
 def show_list(as_json: bool) -> int:
-    """Print the list."""
     from app.network.base_model_fetching import agreement_for
 
     if as_json:
@@ -46,12 +43,11 @@ def show_list(as_json: bool) -> int:
         print(f"    {'size':<9}{nbytes(model.nbytes)}, {model.parameters / 1e6:.0f} M parameters")
         print(f"    {'licence':<9}{model.licence}")
         print(f"    {'memory':<9}{memory}\n")
-    print("`codecoil base get NAME` fetches one.  Memory is that of training with one sequence of 256 tokens.")
+    print("`codecoil base get NAME` downloads one. Memory is for training with one sequence of 256 tokens.")
     return 0
 
 
 def facts(model: BaseModel) -> dict:
-    """One entry for JSON."""
     return {
         "name": model.name,
         "repository": model.repository,
@@ -63,7 +59,6 @@ def facts(model: BaseModel) -> dict:
 
 
 def get(name: str, agreed: bool) -> int:
-    """Ask, fetch, and say what it is called now."""
     from app.data.data_folder import data_folder
     from app.network.base_model_fetching import agreement_for, fetch
 
@@ -71,29 +66,27 @@ def get(name: str, agreed: bool) -> int:
     if not agreed:
         print(agreement.question, "[y/N] ", end="", flush=True)
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            print("Nothing was fetched.")
+            print("Nothing was downloaded.")
             return FAILED
     line = ProgressWords()
     manifest = fetch(agreement, data_folder(), line.report)
     line.end()
-    print(f"{manifest.name} is in the store: `codecoil train PATH --base {manifest.name}` starts from it.")
+    print(f"{manifest.name} is in the store; train from it with `codecoil train PATH --base {manifest.name}`.")
     return 0
 
 
 class ProgressWords:
-    """One line on standard error that is written over, only where somebody looks at it."""
+    """One line on standard error that is overwritten; nothing unless that is a terminal."""
 
     def __init__(self) -> None:
         self._shown = ""
 
     def report(self, done: int, total: int, words: str) -> None:
-        """Say how far it is, where that has changed."""
         text = f"{words}: {nbytes(done)} of {nbytes(total)}"
         if text != self._shown and sys.stderr.isatty():
             print(f"\r{text:<70}", end="", file=sys.stderr, flush=True)
             self._shown = text
 
     def end(self) -> None:
-        """Leave the line."""
         if self._shown:
             print(file=sys.stderr)

@@ -42,7 +42,7 @@ def read_config_file(path: Path) -> Architecture:
     """The configuration in a `config.json`."""
     keys = read_json(path)
     if not isinstance(keys, dict):
-        raise CheckpointError(f"{path} does not hold a JSON object.", "Choose another folder.")
+        raise CheckpointError(f"{path} is not a JSON object.", "Choose another folder.")
     return config_from_keys(keys, str(path))
 
 

@@ -165,7 +165,7 @@ def compare_parameters(first: Parameters, second: Parameters) -> tuple[TensorDri
             if a.shape != b.shape:
                 raise CheckpointError(
                     f"{name} has shape {tuple(a.shape)} in the first and {tuple(b.shape)} in the second.",
-                    "Choose two checkpoints of one model.",
+                    "Choose two checkpoints of the same model.",
                 )
             flat_a, flat_b = a.reshape(-1), b.reshape(-1)
             starts = range(0, a.size, PIECE)
@@ -224,11 +224,15 @@ def _pairs(first: Parameters, second: Parameters) -> Iterator[tuple[str, np.ndar
                 waiting[following[0]] = following[1]
             other = waiting.pop(name, None)
         if other is None:
-            raise CheckpointError(f"{name} is only in the first of the two.", "Choose two checkpoints of one model.")
+            raise CheckpointError(
+                f"{name} is only in the first of the two.", "Choose two checkpoints of the same model."
+            )
         yield name, array, other
     rest = sorted([*left, *waiting, *(name for name, _ in others or ())])
     if rest:
-        raise CheckpointError(f"{rest[0]} is only in the second of the two.", "Choose two checkpoints of one model.")
+        raise CheckpointError(
+            f"{rest[0]} is only in the second of the two.", "Choose two checkpoints of the same model."
+        )
 
 
 def _drift(first: np.ndarray, second: np.ndarray, start: int) -> Drift:

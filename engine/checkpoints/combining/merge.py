@@ -111,8 +111,8 @@ def fitness_weight(first_loss: float, second_loss: float) -> float:
     """
     if math.isnan(first_loss) or math.isnan(second_loss) or min(first_loss, second_loss) == math.inf:
         raise CheckpointError(
-            f"The parents' held-out losses are {first_loss} and {second_loss}: they cannot be weighed.",
-            "Choose a weight by hand, or other checkpoints.",
+            f"The parents' held-out losses are {first_loss} and {second_loss}: they cannot be used as weights.",
+            "Give a weight, or choose other checkpoints.",
         )
     advantage = max(-700.0, min(700.0, first_loss - second_loss))  # exp stays finite
     if math.inf in (first_loss, second_loss):
@@ -126,8 +126,8 @@ def merge(first: Side, second: Side, weight: float | Sequence[float] | Blend) ->
     if first.origin and second.origin and first.origin != second.origin:
         raise CheckpointError(
             f"{first.name} and {second.name} cannot be merged: they were not trained from the same weights "
-            f"({first.origin[:12]} and {second.origin[:12]}), and a blend of strangers computes nothing.",
-            "Choose two checkpoints of one base.",
+            f"({first.origin[:12]} and {second.origin[:12]}), so a blend of them would be meaningless.",
+            "Choose two checkpoints of the same base.",
         )
     return BlendedParameters(first.parameters, second.parameters, _as_blend(weight, first.config))
 

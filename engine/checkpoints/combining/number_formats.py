@@ -76,7 +76,7 @@ def _pack_int8(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 INT8 = Precision(
     "int8",
-    "8 bits, a scale a row",
+    "8 bits, one scale per row",
     lambda x: dict(zip(("", "scale"), by_rows(_pack_int8, x), strict=True)),
     lambda p: by_rows(lambda q, s: (q.astype(np.float32) * s[:, None],), p[""], p["scale"])[0],
     lambda shape: {"": (np.int8, shape), "scale": (np.float32, shape[:1])},

@@ -79,11 +79,11 @@ def pack_tensor(name: str, array: np.ndarray, wanted: str) -> PackedTensor:
     array = np.ascontiguousarray(array)
     largest = max(float(array.max()), -float(array.min()))
     if not math.isfinite(largest):
-        raise CheckpointError(f"{name} holds values that are not finite.", "The model is damaged: choose another one.")
+        raise CheckpointError(f"{name} holds NaN or infinite values.", "The model is damaged.")
     packed = PackedTensor(precision.name, shape, precision.pack(array))
     if largest > SAFELY_SMALL and not np.isfinite(packed.unpack()).all():
         raise CheckpointError(
-            f"{name} holds {largest:.3g}, which {precision.name} cannot hold.", "Choose bfloat16 or float32."
+            f"{name} holds {largest:.3g}, which {precision.name} cannot represent.", "Choose bfloat16 or float32."
         )
     return packed
 
@@ -97,7 +97,7 @@ class PackedModel(Mapping[str, np.ndarray]):
     def __getitem__(self, name: str) -> np.ndarray:
         array = self.packed[name].unpack()
         if self.packed[name].precision != "float32" and not np.isfinite(array).all():
-            raise CheckpointError(f"{name} holds codes or scales that stand for nothing.", DAMAGED)
+            raise CheckpointError(f"{name} holds invalid codes or scales.", DAMAGED)
         return array
 
     def __iter__(self) -> Iterator[str]:
@@ -194,7 +194,7 @@ def open_packed(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str], 
     used = {_key(name, part) for name, tensor in packed.items() for part in tensor.parts}
     extra = sorted(tensors.keys() - used)
     if extra:
-        raise CheckpointError(f"{where} holds tensors that belong to no parameter: {extra[:3]!a}.", DAMAGED)
+        raise CheckpointError(f"{where} holds tensors that do not belong to any parameter: {extra[:3]!a}.", DAMAGED)
     return PackedModel(wanted, packed)
 
 
@@ -233,17 +233,17 @@ def _described(text: str, where: str) -> dict[str, tuple[Precision, Shape]]:
     """Precision and shape by name, from the metadata."""
     described = parse_json(text.encode("utf-8", "replace"), f"The metadata of {where}", MAX_METADATA_BYTES, 4)
     if not isinstance(described, dict):
-        raise CheckpointError(f"The metadata of {where} do not list its tensors.", DAMAGED)
+        raise CheckpointError(f"The metadata of {where} does not list its tensors.", DAMAGED)
     return {name: _description(name, description, where) for name, description in described.items()}
 
 
 def _description(name: str, description: Any, where: str) -> tuple[Precision, Shape]:
     if not isinstance(description, list) or len(description) != 2 or not isinstance(description[1], list):
-        raise CheckpointError(f"The metadata of {where} do not describe {ascii(name)[:80]}.", DAMAGED)
+        raise CheckpointError(f"The metadata of {where} does not describe {ascii(name)[:80]}.", DAMAGED)
     precision, shape = precision_named(description[0]), tuple(description[1])
     whole = all(type(size) is int and 0 <= size < 1 << 46 for size in shape) and len(shape) <= 8
     if not whole or (precision.name != "float32" and (len(shape) != 2 or 0 in shape or shape[1] % precision.block)):
-        raise CheckpointError(f"The metadata of {where} give {ascii(name)[:80]} a shape that cannot be.", DAMAGED)
+        raise CheckpointError(f"The metadata of {where} gives {ascii(name)[:80]} an impossible shape.", DAMAGED)
     return precision, shape
 
 
@@ -273,5 +273,5 @@ _FOUND = {np.dtype(np.float32): "float32", np.dtype(np.float16): "float16", np.d
 
 def _as_found(name: str, array: np.ndarray, where: str) -> PackedTensor:
     if array.dtype not in _FOUND:
-        raise CheckpointError(f"{where}: {name!a} is stored as {array.dtype}.", "It is not a packed model.")
+        raise CheckpointError(f"{where}: {name!a} is stored as {array.dtype}.", "This is not a packed model.")
     return PackedTensor(_FOUND[array.dtype], tuple(array.shape), {"": array})

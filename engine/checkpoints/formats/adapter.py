@@ -31,7 +31,7 @@ def write_adapter(out: Path, delta: Delta, base: BaseReference, base_name: str, 
     others = [part for part in delta.parts if part.kind != "low_rank"]
     as_peft = pairs and all(part.kind == "indexed_rows" and part.parameter == EMBEDDING for part in others)
     if not delta.parts:
-        raise CheckpointError("The checkpoint changes nothing, so there is nothing to export of it.")
+        raise CheckpointError("The checkpoint changes nothing, so there is nothing to export.")
     if as_peft and len(others) <= 1:
         config, tensors = _peft(pairs, others, delta.tensors, base_name)
     else:

@@ -52,12 +52,12 @@ def export_checkpoint(
     `whole` puts a delta and its base together in a bundle.  `report` is told how far it is, and may raise to end it.
     """
     if format not in FORMATS:
-        raise CheckpointError(f"There is no format {format!r}.", f"Choose one of: {', '.join(FORMATS)}.")
+        raise CheckpointError(f"Unknown format {format!r}.", f"Choose one of: {', '.join(FORMATS)}.")
     if precision is not None and precision not in FORMATS[format]:
         choices = ", ".join(FORMATS[format])
         raise CheckpointError(
             f"{format} cannot be written as {precision}.",
-            f"Choose one of: {choices}." if choices else "It is written as it is; leave the precision out.",
+            f"Choose one of: {choices}." if choices else "It is written as stored; omit the precision.",
         )
     precision = precision or DEFAULT_PRECISION.get(format, "")
     manifest = store.get(which)
@@ -78,7 +78,7 @@ def _hugging_face(
         card = _card(store, manifest)
         counted = Counted(parameters, Tally(_nbytes(parameters.config), report))
         hugging_face.write_folder(out, parameters.config, counted, tokenizer, precision, card)
-    return () if tokenizer else ("The checkpoint has no tokenizer, so the folder has none.",)
+    return () if tokenizer else ("The checkpoint has no tokenizer, so the folder has none either.",)
 
 
 def _gguf(
@@ -91,7 +91,7 @@ def _gguf(
     if not done.other_types:
         return done.notes
     others = ", ".join(sorted({f"{name.split('.', 2)[-1]} as {kind}" for name, kind in done.other_types.items()}))
-    return (*done.notes, f"Not all could be {precision}: {others}.")
+    return (*done.notes, f"Not everything could be stored as {precision}: {others}.")
 
 
 def _coil(
@@ -102,7 +102,7 @@ def _coil(
         if manifest.base is None:
             return ()
         base = store.lineage(manifest.id)[1]
-        return (f"It is a delta: whoever gets it needs its base, {base.name}, as well.",)
+        return (f"This is a delta: whoever imports it also needs its base, {base.name}.",)
     names = {field.name for field in dataclasses.fields(Facts)}
     facts = Facts(**{name: getattr(manifest, name) for name in names} | {"parents": (manifest.id,)})
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".coil-") as place:
@@ -124,14 +124,14 @@ def _adapter(
 ) -> tuple[str, ...]:
     """A few thousand rows: written before anybody could want to end it."""
     if manifest.base is None:
-        raise CheckpointError(
-            f"{manifest.name} is whole: there is no adapter to take from it.", "Export it as hf, gguf or coil."
-        )
+        raise CheckpointError(f"{manifest.name} is a full model, not an adapter.", "Export it as hf, gguf or coil.")
     base = store.lineage(manifest.id)[1]
     kind = adapter.write_adapter(out, store.load_delta(manifest.id), manifest.base, base.name, _card(store, manifest))
     if kind == "peft":
-        return ("PEFT refuses pairs on out_proj of Mamba models: for transformers, export the whole model (hf).",)
-    return ("These rows have no place in PEFT: adapter_config.json says which rows of the base they replace.",)
+        return (
+            "PEFT does not accept adapters on out_proj of Mamba models: for transformers, export the full model (hf).",
+        )
+    return ("PEFT cannot represent these rows: adapter_config.json says which rows of the base they replace.",)
 
 
 def _card(store: CheckpointStore, manifest: Manifest) -> str:

@@ -100,15 +100,17 @@ def _check(config: ModelConfig, tokenizer: Path | None, precision: str) -> None:
     if precision not in PRECISIONS:
         raise CheckpointError(f"GGUF cannot be written as {precision}.", f"Choose one of: {', '.join(PRECISIONS)}.")
     if config.use_bias:
-        raise CheckpointError("The model has biases on in_proj and out_proj; llama.cpp computes none.", instead)
+        raise CheckpointError(
+            "The model has biases on in_proj and out_proj, which llama.cpp does not support.", instead
+        )
     if config.intermediate_size != 2 * config.hidden_size:
         raise CheckpointError(
-            f"The model's inner size is {config.intermediate_size}; llama.cpp computes only twice the hidden size,"
+            f"The model's inner size is {config.intermediate_size}; llama.cpp supports only twice the hidden size,"
             f" {2 * config.hidden_size}.",
             instead,
         )
     if tokenizer is None:
-        raise CheckpointError("A GGUF file holds its tokenizer, and this checkpoint has none.", instead)
+        raise CheckpointError("A GGUF file includes the tokenizer, and this checkpoint has none.", instead)
 
 
 def _tensors(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...], str]]:
@@ -135,7 +137,7 @@ def _converted(tensor: str, shape: tuple[int, ...], array: np.ndarray | None) ->
         with np.errstate(over="ignore"):
             array = -np.exp(array, dtype=np.float64).astype(np.float32)
     if not np.isfinite(array).all():
-        raise CheckpointError(f"{tensor} holds values that are not finite.", "Verify the checkpoint.")
+        raise CheckpointError(f"{tensor} holds NaN or infinite values.", "Verify the checkpoint.")
     return np.ascontiguousarray(array.reshape(shape))
 
 
@@ -172,7 +174,7 @@ def _packed(tensor: str, array: np.ndarray, kind: GGMLQuantizationType) -> np.nd
     with np.errstate(over="ignore"):
         packed = array.astype(np.float16) if kind.name == "F16" else quantize(array, kind)
     if kind.name == "F16" and not np.isfinite(packed).all():
-        raise CheckpointError(f"{tensor} holds values that float16 cannot hold.", "Export as f32.")
+        raise CheckpointError(f"{tensor} holds values that float16 cannot represent.", "Export as f32.")
     return packed
 
 

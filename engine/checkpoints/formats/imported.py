@@ -37,7 +37,7 @@ def tokenizer_content(path: Path, vocab_size: int) -> bytes:
     beside = path if path.is_dir() else path.parent
     for file in (beside / name for name in TOKENIZER_FILES):
         if file.exists() and not file.is_file():
-            raise CheckpointError(f"{file} is not a plain file.", "Copy the file to its place.")
+            raise CheckpointError(f"{file} is not a regular file.", "Copy the file itself there.")
     tokenizer = Tokenizer.load(path)
     try_tokenizer(tokenizer)
     if not tokenizer.fits(vocab_size):

@@ -63,7 +63,7 @@ def _import(store: CheckpointStore, path: Path, name: str | None, tokenizer: Pat
     if path.suffix in (".safetensors", ".json") and (path.parent / CONFIG_FILE).exists():
         return _import(store, path.parent, name, tokenizer, told)
     raise CheckpointError(
-        f"{path} is of no kind that can be imported.",
+        f"{path} is not in a format that can be imported.",
         "Choose a folder in Hugging Face format, or a .gguf, .coil or MBJS .bin file (pickled files are never read).",
     )
 
@@ -100,8 +100,8 @@ def _adopt(store: CheckpointStore, folder: Path, manifest: Manifest, name: str |
     base = manifest.base
     if base is not None and not store.has_base(base):
         raise CheckpointError(
-            f"{manifest.name} is a delta, and its base (weights {base.sha256[:12]}…) is not here.",
-            "Import the base first, or ask for the checkpoint as a whole (export --whole).",
+            f"{manifest.name} is a delta, and its base (weights {base.sha256[:12]}…) is not in the store.",
+            "Import the base first, or ask for a full export (export --full).",
         )
     known = {one.id for one in store.list()}
     adopted = store.adopt(folder, manifest)
@@ -117,7 +117,7 @@ def _adopt(store: CheckpointStore, folder: Path, manifest: Manifest, name: str |
 def _need_whole(store: CheckpointStore, manifest: Manifest, report: Report | None) -> None:
     if findings := store.verify(manifest.id, report):
         words = "; ".join(f"{finding.file}: {finding.words}".removeprefix(": ") for finding in findings[:3])
-        raise CheckpointError(f"{manifest.name} is not whole: {words}", "Ask for it to be exported again.")
+        raise CheckpointError(f"{manifest.name} is damaged: {words}", "Ask for a new export.")
 
 
 def _source_hash(path: Path, imported: Imported, report: Report | None) -> str:

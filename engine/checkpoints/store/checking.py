@@ -57,9 +57,7 @@ def verify(which: Manifest, store: Survey, folder: Path, report: Report | None =
         findings += [Finding(f.file, f"Its base {base.name}: {f.words}") for f in _own_findings(base, folder, tally)]
         base_config = _config(base, folder)
         if config is not None and base_config is not None and _sizes(base_config) != _sizes(config):
-            findings.append(
-                Finding(CONFIG_FILE, f"It does not describe the same model as that of its base {base.name}.")
-            )
+            findings.append(Finding(CONFIG_FILE, f"It does not describe the same model as its base {base.name}."))
     return findings + _tokenizer_findings(chain, config, folder)
 
 
@@ -98,7 +96,7 @@ def read_history(path: Path) -> list[dict]:
     for number, line in enumerate(read_plain(path, MAX_HISTORY_BYTES).splitlines(), start=1):
         content = parse_json(line, f"Line {number} of {path}", 1 << 20, 16)
         if not isinstance(content, dict):
-            raise CheckpointError(f"Line {number} of {path} is no object.")
+            raise CheckpointError(f"Line {number} of {path} is not a JSON object.")
         lines.append(content)
     return lines
 
@@ -117,9 +115,9 @@ def _own_findings(manifest: Manifest, folder: Path, tally: Tally) -> Iterator[Fi
             yield Finding(name, error.message)
             continue
         if found.size != record.size:
-            yield Finding(name, f"It has {found.size} bytes; {record.size} were written.")
+            yield Finding(name, f"Its size is {found.size} bytes; it was written with {record.size}.")
         elif found.sha256 != record.sha256:
-            yield Finding(name, "Its content is not what was written (the hash differs).")
+            yield Finding(name, "Its content has changed since it was written (the hash differs).")
     for name, read in ((CONFIG_FILE, read_config_file), (HISTORY_FILE, read_history)):
         if (own / name).exists():
             try:
@@ -205,9 +203,9 @@ def _delta_words(manifest: Manifest, config: ModelConfig, file: TensorFile) -> I
 
 def _index_words(key: str, file: TensorFile, rows: int) -> Iterator[str]:
     if file.entries[key].dtype not in ("I32", "I64"):
-        yield f"{key} is stored as {file.entries[key].dtype}; rows are named by whole numbers."
+        yield f"{key} is stored as {file.entries[key].dtype}; row numbers must be integers."
     elif (index := file[key]).size and not (index.min() >= 0 and index.max() < rows):
-        yield f"{key} names a row beyond the {rows} that there are."
+        yield f"{key} names a row beyond the last ({rows} rows)."
     elif np.unique(index).size != index.size:
         yield f"{key} names a row twice."
 
@@ -229,7 +227,7 @@ def _tokenizer_findings(chain: list[Manifest], config: ModelConfig | None, folde
         data = read_plain(folder / owner.id / TOKENIZER_FILE, MAX_TOKENIZER_BYTES)
         content = parse_json(data, TOKENIZER_FILE, MAX_TOKENIZER_BYTES, 64)
         if not isinstance(content, dict):
-            return [Finding(TOKENIZER_FILE, "It does not hold an object.")]
+            return [Finding(TOKENIZER_FILE, "It is not a JSON object.")]
         tokenizer = Tokenizer(content, TOKENIZER_FILE)
         try_tokenizer(tokenizer)
     except CodecoilError as error:
@@ -247,5 +245,5 @@ def history_lines(history: Iterable[dict]) -> bytes:
         return "".join(f"{line}\n" for line in lines).encode()
     except (TypeError, ValueError) as error:
         raise CheckpointError(
-            f"The history cannot be written: {error}.", "It must hold plain, finite numbers."
+            f"The history cannot be written: {error}.", "It must hold only JSON values and finite numbers."
         ) from error

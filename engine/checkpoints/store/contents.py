@@ -98,7 +98,9 @@ class Survey:
             if base is None:
                 raise CheckpointError(self.missing_base(chain[-1]), "Import or restore the base.")
             if base in chain or len(chain) > MAX_CHAIN:
-                raise CheckpointError(f"{manifest.name} is its own base, over {len(chain)} steps.", "It is damaged.")
+                raise CheckpointError(
+                    f"{manifest.name} is its own base, through {len(chain)} checkpoints.", "It is damaged."
+                )
             chain.append(base)
         return chain
 
@@ -109,7 +111,7 @@ class Survey:
         if (named := self.checkpoints.get(reference.id)) is not None:
             return (
                 f"{manifest.name} was made on weights with the hash {reference.sha256[:12]}…, but its base "
-                f"{named.name} has weights with the hash {named.weights_sha256[:12]}…: it is another model."
+                f"{named.name} has weights with the hash {named.weights_sha256[:12]}…: it is a different model."
             )
         known = f"id {reference.id[:8]}, hash {reference.sha256[:12]}…"
         where = "is in the trash: restore it" if reference.id in self.in_trash else "is not in the store"
@@ -133,7 +135,7 @@ class Survey:
             for m in left.newest_first()
             if m.base is not None and self.base_of(m.base) is not None and left.base_of(m.base) is None
         ]
-        newer = [f"{u.id} (of a newer version)" for u in self.unreadable if u.base_id in gone]
+        newer = [f"{u.id} (made by a newer version)" for u in self.unreadable if u.base_id in gone]
         runs = [f"the unfinished run {run}" for id in gone for run in sorted(self.needed_by_runs.get(id, ()))]
         return lost + newer + runs
 
@@ -213,8 +215,10 @@ def pick(which: str, checkpoints: Iterable[Manifest], where: str = "the store") 
             return found[0]
         if found:
             names = ", ".join(f"{m.name} ({m.id[:8]})" for m in found[:5])
-            raise CheckpointError(f"{which!r} means {len(found)} checkpoints in {where}: {names}.", "Give the id.")
-    raise CheckpointError(f"There is no checkpoint {which!r} in {where}.", "List them to see what is there.")
+            raise CheckpointError(f"{which!r} matches {len(found)} checkpoints in {where}: {names}.", "Give the id.")
+    raise CheckpointError(
+        f"There is no checkpoint {which!r} in {where}.", "`codecoil checkpoints list` shows all of them."
+    )
 
 
 def trashed(folder: Path) -> list[Trashed]:
@@ -244,7 +248,7 @@ def _trash_keys(folder: Path) -> list[tuple[str, str]]:
 def beyond(rule: Retention, store: Survey, run: str | None) -> list[Manifest]:
     """What a rule lets go, run by run (or of one run).  Checkpoints without a run are never let go."""
     if min(rule.newest, rule.best) < 0:
-        raise CheckpointError("A retention rule cannot keep less than nothing.")
+        raise CheckpointError("A retention rule cannot keep a negative number of checkpoints.")
     runs: dict[str, list[Manifest]] = {}
     for manifest in store.newest_first():
         if manifest.run and run in (None, manifest.run):

@@ -53,9 +53,9 @@ class DeltaPart:
             if type(key) is not str or not 0 < len(key) <= MAX_KEY:
                 raise CheckpointError("A part of the delta names no parameter or no tensor.")
         if not keys or type(self.first) is not int or type(self.last) is not int or type(scale) not in (int, float):
-            raise CheckpointError("A part of the delta is of a kind that is not known.")
+            raise CheckpointError("A part of the delta is of an unknown kind.")
         if not 0 <= self.first <= self.last < 1 << 53 or not -MAX_SCALE <= scale <= MAX_SCALE:
-            raise CheckpointError(f"The delta's part for {self.parameter} has rows or a scale that cannot be.")
+            raise CheckpointError(f"The delta's part for {self.parameter} has impossible rows or an impossible scale.")
 
     def to_json(self) -> list[Any]:
         """Its kind and what that kind uses: ["rows", parameter, first, last, tensor] and so on."""
@@ -66,7 +66,7 @@ class DeltaPart:
         try:
             return _interned(*content)
         except (TypeError, ValueError, KeyError) as error:  # not a list, of another length, or of unknown kind
-            raise CheckpointError("A part of the delta is not described as one.") from error
+            raise CheckpointError("A part of the delta has an invalid description.") from error
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ def make_delta(
             tensors[name] = _float32(parameters[name][first:last])
         return Delta(tuple(parts), tensors)
     if mode not in ("lora", "vocabulary"):
-        raise CheckpointError(f"Mode {mode!r} leaves no delta.", "Save the whole model, or use `difference`.")
+        raise CheckpointError(f"Mode {mode!r} does not produce a delta.", "Save the full model, or use `difference`.")
     delta = _low_rank(config, adapters or {}, scale)
     if mode == "lora":
         return delta
@@ -161,7 +161,7 @@ def _low_rank(config: ModelConfig, adapters: Mapping[str, np.ndarray], scale: fl
             parts.append(DeltaPart("low_rank", name, down=down, up=up, scale=float(scale)))
             tensors[down], tensors[up] = _float32(adapters[down]), _float32(adapters[up])
     if not parts:
-        raise CheckpointError("The model has no adapters, so there is nothing to keep of them.")
+        raise CheckpointError("The model has no adapters, so there is no delta to save.")
     return Delta(tuple(parts), tensors)
 
 
@@ -251,7 +251,7 @@ def check_part(part: DeltaPart, shape: tuple[int, ...], found: Mapping[str, tupl
         expected = {part.index: (count,), part.tensor: (count, *shape[1:])}
     else:
         if len(shape) != 2 or len(found[part.down]) != 2:
-            raise CheckpointError(f"{part.parameter} is no matrix, so no low-rank pair can be added to it.")
+            raise CheckpointError(f"{part.parameter} is not a matrix, so no low-rank pair can be added to it.")
         rank = found[part.down][0]
         expected = {part.down: (rank, shape[1]), part.up: (shape[0], rank)}
     for key, wanted in expected.items():

@@ -95,9 +95,7 @@ def load(chain: list[Manifest], folder: Path) -> LoadedParameters:
     for manifest in chain:
         file = TensorFile(folder / manifest.id / manifest.weights_file)
         if file.size != manifest.files[manifest.weights_file].size:
-            raise CheckpointError(
-                f"{file.path} does not have the size that it was written with.", "Verify the checkpoint."
-            )
+            raise CheckpointError(f"{file.path} has changed size since it was written.", "Verify the checkpoint.")
         files.append(file)
     deltas = [(manifest.delta, file) for manifest, file in zip(chain, files, strict=True)][:-1]
     return LoadedParameters(config, files[-1], deltas[::-1])
@@ -118,7 +116,7 @@ def load_checkpoint(store: StoreReader, which: str, device: Device) -> tuple[Mod
     with store.load_parameters(manifest.id) as parameters:
         if not tokenizer.fits(parameters.config.vocab_size):
             raise CheckpointError(
-                f"The tokenizer of {manifest.name} has {tokenizer.vocab_size} entries; its model was made for "
+                f"The tokenizer of {manifest.name} has {tokenizer.vocab_size} entries; its model has room for "
                 f"{parameters.config.vocab_size}.",
                 "Choose another checkpoint.",
             )
@@ -178,7 +176,7 @@ def shape_complaints(file: TensorFile, config: ModelConfig) -> list[str]:
     """Where the tensors of a file are not those of a configuration, in words."""
     expected, found = config.parameter_shapes(), stored_shapes(file)
     words = [f"The tensor {name} is missing." for name in expected if name not in found]
-    words += [f"There is a tensor {name} that the model does not have." for name in found if name not in expected]
+    words += [f"The tensor {name} does not belong to the model." for name in found if name not in expected]
     words += [
         f"{name} has shape {tuple(found[name])}; the configuration wants {shape}."
         for name, shape in expected.items()

@@ -136,18 +136,18 @@ def read_manifest(data: bytes, where: str) -> Manifest:
     """A manifest from the bytes of its file; `where` names it in complaints."""
     content = parse_json(data, where, MAX_BYTES, MAX_DEPTH)
     if not isinstance(content, dict):
-        raise CheckpointError(f"{where} does not hold an object.", REMEDY)
+        raise CheckpointError(f"{where} is not a JSON object.", REMEDY)
     schema = content.get("schema")
     if type(schema) is int and schema > SCHEMA:
         base = content.get("base")
         base_id = base.get("id") if isinstance(base, dict) else ""
         raise NewerSchemaError(
-            f"{where} has schema {schema}; this version knows {SCHEMA}.",
+            f"{where} has schema {schema}; this version supports {SCHEMA}.",
             "Use a newer version of Codecoil for this checkpoint.",
             base_id if isinstance(base_id, str) else "",
         )
     if schema != SCHEMA or type(schema) is not int:
-        raise CheckpointError(f"{where} has the schema {_shown(schema)}, which never was.", REMEDY)
+        raise CheckpointError(f"{where} has an unknown schema: {_shown(schema)}.", REMEDY)
     _check_keys(content, where)
     try:
         content["files"] = {name: _record(record) for name, record in _object(content, "files").items()}
@@ -183,7 +183,7 @@ def _check_keys(content: dict[str, Any], where: str) -> None:
     if unknown or missing:
         parts = [f"unknown: {', '.join(map(_shown, unknown[:5]))}"] if unknown else []
         parts += [f"missing: {', '.join(missing)}"] if missing else []
-        raise CheckpointError(f"{where} does not have the keys of a manifest; {'; '.join(parts)}.", REMEDY)
+        raise CheckpointError(f"{where} is not a valid manifest; {'; '.join(parts)}.", REMEDY)
 
 
 def _check(manifest: Manifest) -> None:
@@ -206,19 +206,19 @@ def _check(manifest: Manifest) -> None:
         _need(type(value) in (int, float) and _finite(value), f"metric {key}", value)
     for what in ("options", "data"):
         _entries(getattr(manifest, what), what)
-        _need(_plain(getattr(manifest, what), MAX_DEPTH - 2), what, "nothing that JSON can hold")
+        _need(_plain(getattr(manifest, what), MAX_DEPTH - 2), what, "not a JSON value")
     _check_files(manifest)
     if (manifest.kind == "delta") != (manifest.base is not None):
         raise CheckpointError(f"It is {manifest.kind}, but names {'a' if manifest.base else 'no'} base.")
     if manifest.kind == "whole" and manifest.delta:
-        raise CheckpointError("It is whole, but lists parts of a delta.")
+        raise CheckpointError("It is a full model, but lists parts of a delta.")
 
 
 def _check_files(manifest: Manifest) -> None:
     _need(isinstance(manifest.files, dict) and len(manifest.files) <= MAX_FILES, "files", "")
     for name, record in manifest.files.items():
         if not isinstance(name, str) or not isinstance(record, FileRecord):
-            raise CheckpointError("Its list of files is not one.")
+            raise CheckpointError("Its list of files is invalid.")
         if name not in USUAL_FILES:
             check_file_name(name.removeprefix(f"{RESUME_FOLDER}/"), "A file of the checkpoint")
             _need(name != MANIFEST_FILE and name != RESUME_FOLDER, "file", name)
@@ -228,7 +228,7 @@ def _check_files(manifest: Manifest) -> None:
 
 def _record(content: Any) -> FileRecord:
     if not isinstance(content, dict) or content.keys() != {"sha256", "size"}:
-        raise CheckpointError("A file in it has no hash or no size.")
+        raise CheckpointError("One of its files has no hash or no size.")
     _need(_matches(SHA256, content["sha256"]), "sha256", content["sha256"])
     _need(type(content["size"]) is int and 0 <= content["size"] < 1 << 53, "size", content["size"])
     return FileRecord(content["sha256"], content["size"])
@@ -261,9 +261,7 @@ def _entries(value: Any, what: str) -> list[tuple[str, Any]]:
 
 def _need(holds: bool, what: str, value: Any) -> None:
     if not holds:
-        raise CheckpointError(
-            f"Its {what} cannot be {_shown(value)}." if value != "" else f"Its {what} cannot be used."
-        )
+        raise CheckpointError(f"Its {what} is invalid: {_shown(value)}." if value != "" else f"Its {what} is invalid.")
 
 
 def _matches(pattern: re.Pattern[str], value: Any) -> bool:

@@ -108,7 +108,7 @@ class StoreReader:
         """Parts and mapped tensors of a delta, without its base."""
         manifest = self.get(which)
         if manifest.kind != "delta":
-            raise CheckpointError(f"{manifest.name} is whole; it is no delta.")
+            raise CheckpointError(f"{manifest.name} is a full model, not a delta.")
         return Delta(manifest.delta, TensorFile(self.folder / manifest.id / DELTA_FILE))
 
     def has_base(self, reference: BaseReference) -> bool:

@@ -231,9 +231,11 @@ class CheckpointStore(StoreReader):
         with in_words("The checkpoint cannot be restored"), self._work.locked():
             item = self._find_trashed(which)
             if (self.folder / item.id).exists():
-                raise CheckpointError(f"{item.name} is in the store already.", "Delete that one first.")
+                raise CheckpointError(f"{item.name} is already in the store.", "Delete that one first.")
             if item.manifest is None:
-                raise CheckpointError(f"{item.id} in the trash is damaged or of a newer version; it stays there.")
+                raise CheckpointError(
+                    f"{item.id} in the trash is damaged or was made by a newer version; it cannot be restored."
+                )
             self._work.move(self.folder / TRASH / item.key, self.folder / item.id)
             return item.manifest
 
@@ -262,7 +264,7 @@ class CheckpointStore(StoreReader):
         """Remove what killed writers left behind; what a living one is writing stays.  Gives the bytes freed."""
         if not self.folder.is_dir():
             return 0
-        with in_words("What is left over cannot be removed"), self._work.locked():
+        with in_words("Leftovers cannot be removed"), self._work.locked():
             return sum(map(self._work.discard, self._work.leftovers()))
 
     # ---- inside
@@ -320,7 +322,7 @@ class CheckpointStore(StoreReader):
                 raise CheckpointError(f"{folder / RESUME_FOLDER} is a link; links are not followed.")
             for name, record in manifest.files.items():
                 if writer.copy_file(name, folder / name) != record:
-                    raise CheckpointError(f"{folder / name} is not what its manifest says.", "It is damaged.")
+                    raise CheckpointError(f"{folder / name} does not match its manifest.", "It is damaged.")
             return self._commit(writer, manifest)
 
     def _commit(

@@ -109,15 +109,15 @@ def in_words(what: str) -> Iterator[None]:
         if error.errno in NO_SPACE:
             raise CheckpointError(
                 f"{what}: the disk is full{place}.",
-                "Make room (empty the trash, delete checkpoints) and try again; nothing that was stored is lost.",
+                "Free some space (empty the trash, delete checkpoints) and try again; what was stored before is safe.",
             ) from error
         if error.errno in NOT_ALLOWED:
             raise CheckpointError(
-                f"{what}: the folder may not be written{place}.",
-                "Allow writing there or choose another data folder; nothing that was stored is lost.",
+                f"{what}: no permission to write there{place}.",
+                "Change its permissions or choose another data folder; what was stored before is safe.",
             ) from error
         words = f"{what}: {error.strerror or error}{place}."
-        raise CheckpointError(words, "Nothing that was stored is lost.") from error
+        raise CheckpointError(words, "What was stored before is safe.") from error
 
 
 def need_space(folder: Path, nbytes: int, what: str) -> None:
@@ -126,8 +126,8 @@ def need_space(folder: Path, nbytes: int, what: str) -> None:
         free = shutil.disk_usage(folder).free
         if free < nbytes:
             raise CheckpointError(
-                f"{what}: it needs {nbytes / 1e6:.1f} MB, and {folder} has {free / 1e6:.1f} MB left.",
-                "Make room (empty the trash, delete checkpoints) and try again.",
+                f"{what}: it needs {nbytes / 1e6:.1f} MB, and {folder} has {free / 1e6:.1f} MB free.",
+                "Free some space (empty the trash, delete checkpoints) and try again.",
             )
 
 
@@ -142,9 +142,7 @@ def locked(disk: Disk, path: Path) -> Iterator[None]:
         deadline = time.monotonic() + PATIENCE
         while not _held(descriptor):
             if time.monotonic() > deadline:
-                raise CheckpointError(
-                    f"Another program holds {path} and does not let go.", "Close other copies of Codecoil."
-                )
+                raise CheckpointError(f"Another program keeps {path} locked.", "Close other copies of Codecoil.")
             time.sleep(0.002)
         yield
     finally:
@@ -229,7 +227,7 @@ class FolderWriter:
         *above, last = name.split("/")
         check_file_name(last, "A file of the checkpoint")
         if len(above) > 1:
-            raise CheckpointError(f"{name} lies too deep for a file of a checkpoint.")
+            raise CheckpointError(f"{name} is nested too deep for a file of a checkpoint.")
         for part in above:
             inner = self.folder / check_file_name(part, "A folder of the checkpoint")
             if inner not in self._folders:
@@ -243,7 +241,7 @@ def new_folder(target: Path, disk: Disk | None = None) -> Iterator[FolderWriter]
     """A folder that appears at `target` whole or not at all: for exports.  One that is there is not replaced."""
     disk = disk or Disk()
     if target.exists() or target.is_symlink():
-        raise CheckpointError(f"{target} is there already.", "Choose another name, or delete it first.")
+        raise CheckpointError(f"{target} already exists.", "Choose another name, or delete it first.")
     with in_words(f"{target} cannot be written"):
         temporary = target.with_name(f".{uuid.uuid4().hex}.part")
         writer = FolderWriter(disk, temporary)

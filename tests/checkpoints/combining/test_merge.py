@@ -106,7 +106,7 @@ def test_weights_by_fitness():
     assert fitness_weight(math.inf, 2.0) == 1
     assert fitness_weight(1e6, 0.0) == 1
     for losses in ((math.nan, 1.0), (1.0, math.nan), (math.inf, math.inf)):
-        with pytest.raises(CheckpointError, match="cannot be weighed"):
+        with pytest.raises(CheckpointError, match=r"nan|inf"):
             fitness_weight(*losses)
 
 

@@ -68,5 +68,5 @@ def test_a_model_that_cannot_be_packed_has_a_row_that_says_so():
     of = parameters()
     of[f"{LAYER}.in_proj.weight"][0, 0] = 1e6
     rows = {row.precision: row for row in precision_table(iter(of.items()), ["float16", "bfloat16"], lambda _: 1.0)}
-    assert "in_proj.weight holds 1e+06, which float16 cannot hold" in rows["float16"].problem
+    assert "in_proj.weight holds 1e+06, which float16" in rows["float16"].problem
     assert (rows["float16"].held_out_loss, rows["bfloat16"].held_out_loss) == (None, 1.0)

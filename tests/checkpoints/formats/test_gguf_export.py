@@ -143,7 +143,7 @@ def test_what_llama_cpp_does_not_compute_is_refused_by_name(tmp_path, export_che
     with pytest.raises(CheckpointError, match="cannot be written as q2_k"):
         write_gguf(out, config, parameters, tokenizer, "q2_k")
     large = {**parameters, "backbone.embeddings.weight": parameters["backbone.embeddings.weight"] * 1e9}
-    with pytest.raises(CheckpointError, match=r"token_embd.weight holds values that float16 cannot hold"):
+    with pytest.raises(CheckpointError, match=r"token_embd.weight holds values that float16"):
         write_gguf(out, config, large, tokenizer, "f16")
     assert os.listdir(tmp_path) == []
 

@@ -44,7 +44,7 @@ def test_a_whole_checkpoint_by_way_of_a_bundle(tmp_path, store, base, other):
 def test_a_delta_by_way_of_a_bundle(tmp_path, store, deltas, other):
     done = export_checkpoint(store, "wsla", "coil", tmp_path / "w.coil")
     assert "needs its base, base" in done.notes[0]
-    with pytest.raises(CheckpointError, match=r"is a delta, and its base .* is not here"):
+    with pytest.raises(CheckpointError, match=r"wsla is a delta"):
         import_checkpoint(other, done.path)
     assert other.list() == [] and other.disk_use().leftovers == 0
     import_checkpoint(other, export_checkpoint(store, "base", "coil", tmp_path / "b.coil").path)
@@ -88,7 +88,7 @@ def test_gguf_and_adapters(tmp_path, store, deltas):
     assert any("splits text" in note for note in done.notes) and any("ssm_dt.weight as f16" in n for n in done.notes)
     assert "PEFT" in export_checkpoint(store, "lora", "adapter", tmp_path / "a").notes[0]
     assert "rows" in export_checkpoint(store, "wsla", "adapter", tmp_path / "b").notes[0]
-    with pytest.raises(CheckpointError, match="base is whole"):
+    with pytest.raises(CheckpointError, match="base is a full model"):
         export_checkpoint(store, "base", "adapter", tmp_path / "c")
 
 
@@ -116,11 +116,11 @@ def test_an_import_tells_how_far_it_is_and_can_be_ended_in_every_part(tmp_path, 
 
 
 def test_what_cannot_be_asked_for(tmp_path, store, base):
-    with pytest.raises(CheckpointError, match="no format 'onnx'"):
+    with pytest.raises(CheckpointError, match="'onnx'"):
         export_checkpoint(store, "base", "onnx", tmp_path / "x")
     with pytest.raises(CheckpointError, match="hf cannot be written as q4_0"):
         export_checkpoint(store, "base", "hf", tmp_path / "x", "q4_0")
-    with pytest.raises(CheckpointError, match="leave the precision out"):
+    with pytest.raises(CheckpointError, match="omit the precision"):
         export_checkpoint(store, "base", "coil", tmp_path / "x", "f16")
     with pytest.raises(CheckpointError):
         export_checkpoint(store, "nothing", "hf", tmp_path / "x")
@@ -198,11 +198,11 @@ def test_a_place_that_cannot_be_written(tmp_path, store, base):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes there")
 def test_a_pipe_does_not_make_it_wait(tmp_path, store, base):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(CheckpointError, match="of no kind"):
+    with pytest.raises(CheckpointError, match="pipe"):
         import_checkpoint(store, tmp_path / "pipe")
     for name in ("config.json", "model.safetensors", "tokenizer.json"):
         folder = export_checkpoint(store, "base", "hf", tmp_path / name.split(".")[0]).path
         (folder / name).unlink()
         os.mkfifo(folder / name)
-        with pytest.raises(CheckpointError, match="is not a plain file"):
+        with pytest.raises(CheckpointError, match="is not a regular file"):
             import_checkpoint(store, folder)

@@ -12,13 +12,13 @@ from engine.errors import CheckpointError
 
 EXPECTED = (
     "There is no checkpoint",
-    "means",
+    "matches",
     "is needed by",
     "has been deleted",
     "is in the trash",
     "is not in the store",
     "cannot be read",
-    "in the store already",
+    "already in the store",
 )
 
 

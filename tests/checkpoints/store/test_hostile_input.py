@@ -269,7 +269,7 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
     path = tmp_path / "large"
     with path.open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(CheckpointError, match="at most 1000 are read"):
+    with pytest.raises(CheckpointError, match="1000"):
         read_plain(path, 1000)
 
 
@@ -281,11 +281,11 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path):
         ({"a": ("F32", [1], [0, 4])}, "bytes that belong to no tensor"),
         ({"a": ("F32", [4], [0, 16]), "b": ("F32", [4], [16, 32])}, "ends beyond the file"),
         ({"a": ("F32", [3], [0, 16])}, "needs 12 bytes; it has 16"),
-        ({"a": ("Q3", [4], [0, 16])}, "is of type 'Q3', which is not known"),
-        ({"a": ("F32", [True, 4], [0, 16])}, "has a shape that cannot be"),
-        ({"a": ("F32", [-1, -4], [0, 16])}, "has a shape that cannot be"),
-        ({"a": ("F32", [4], [16, 0])}, "has a place that cannot be"),
-        ({"a\n": ("F32", [4], [0, 16])}, "has a tensor with the name"),
+        ({"a": ("Q3", [4], [0, 16])}, "'Q3'"),
+        ({"a": ("F32", [True, 4], [0, 16])}, "'a' .*shape"),
+        ({"a": ("F32", [-1, -4], [0, 16])}, "'a' .*shape"),
+        ({"a": ("F32", [4], [16, 0])}, "'a' .*position"),
+        ({"a\n": ("F32", [4], [0, 16])}, "has a tensor with an invalid name"),
     ],
 )
 def test_lying_headers_are_refused_in_words(tensors, said):

@@ -265,7 +265,7 @@ def test_a_checkpoint_can_be_adopted_from_a_folder(store, tmp_path):
     assert same(store.load_parameters("base"), parameters()) and store.verify("base") == []
     (source / "config.json").write_bytes(b"{}")
     third = CheckpointStore(tmp_path / "third")
-    with pytest.raises(CheckpointError, match=r"config\.json is not what its manifest says"):
+    with pytest.raises(CheckpointError, match=r"config\.json does not match"):
         third.adopt(source, saved)
     assert third.list() == [] and third.disk_use().leftovers == 0
 

@@ -29,7 +29,7 @@ def test_checkpoints_are_found_by_id_name_and_beginning(store):
     assert names(store.list()) == ["adapted 2", "adapted 1", "base"]
     assert store.get(base.id) == store.get("base") == store.get(base.id[:12]) == store.get("ba") == base
     assert store.get("adapted 1") == first and store.get("adapted 2") == second
-    with pytest.raises(CheckpointError, match="'adapted' means 2 checkpoints"):
+    with pytest.raises(CheckpointError, match=r"'adapted' .*2 checkpoints"):
         store.get("adapted")
     with pytest.raises(CheckpointError, match="No checkpoint was named"):
         store.get("")
@@ -64,7 +64,7 @@ def test_a_duplicate_stands_alone(store):
 def test_a_duplicate_of_a_damaged_checkpoint_is_refused(store):
     save_base(store)
     (store.folder_of("base") / "card.md").write_text("other")
-    with pytest.raises(CheckpointError, match=r"card\.md is not what its manifest says"):
+    with pytest.raises(CheckpointError, match=r"card\.md does not match"):
         store.duplicate("base", "copy")
     assert names(store.list()) == ["base"]
 
@@ -126,7 +126,7 @@ def test_what_is_there_is_not_overwritten_by_a_restore(store, tmp_path):
     copy.adopt(store.folder_of("base"), saved)
     store.delete("base")
     store.adopt(copy.folder_of("base"), saved)
-    with pytest.raises(CheckpointError, match="is in the store already"):
+    with pytest.raises(CheckpointError, match="base is already"):
         store.restore("base")
 
 
@@ -155,7 +155,7 @@ def test_retention_keeps_the_best_the_newest_the_pinned_and_their_bases(store):
     assert sorted(names(store.list())) == ["base", "step 1", "step 2", "step 4", "step 5"]
     assert store.apply_retention(rule) == []
     assert sorted(names(store.apply_retention(Retention(0, 0)))) == ["step 1", "step 4", "step 5"]
-    with pytest.raises(CheckpointError, match="less than nothing"):
+    with pytest.raises(CheckpointError, match="negative"):
         store.apply_retention(Retention(-1, 0))
 
 
@@ -205,7 +205,7 @@ def test_a_damaged_manifest_is_shown_and_can_be_thrown_away(store):
     with pytest.raises(CheckpointError, match="not valid JSON"):
         store.get(saved.id)
     assert store.delete(saved.id).manifest is None
-    with pytest.raises(CheckpointError, match="it stays there"):
+    with pytest.raises(CheckpointError, match="cannot be restored"):
         store.restore(saved.id)
     assert store.empty_trash() > 0 and store.unreadable() == []
 

@@ -56,15 +56,15 @@ def test_a_flipped_byte(filled, name):
     data = bytearray(path.read_bytes())
     data[-3] ^= 1
     path.write_bytes(data)
-    assert f"{name}: Its content is not what was written (the hash differs)." in words(filled, "base")
-    assert f"{name}: Its base base: Its content is not what was written" in words(filled, "adapted")
+    assert f"{name}: Its content has changed" in words(filled, "base")
+    assert f"{name}: Its base base: Its content has changed" in words(filled, "adapted")
 
 
 def test_a_byte_more_or_less(filled):
     path = filled.folder_of("base") / "model.safetensors"
     size = path.stat().st_size
     path.write_bytes(path.read_bytes()[:-1])
-    assert f"It has {size - 1} bytes; {size} were written." in words(filled, "base")
+    assert f"Its size is {size - 1} bytes; it was written with {size}." in words(filled, "base")
     assert "is cut off" in words(filled, "base")
 
 
@@ -87,7 +87,7 @@ def test_a_pipe_in_place_of_a_file(filled):
     path = filled.folder_of("base") / "card.md"
     path.unlink()
     os.mkfifo(path)
-    assert "is not a plain file." in words(filled, "base")
+    assert "is not a regular file." in words(filled, "base")
 
 
 def test_a_wrong_shape(filled):
@@ -98,7 +98,7 @@ def test_a_wrong_shape(filled):
 def test_a_missing_and_a_strange_tensor(filled):
     said = with_tensors(filled, "base", **{NORM.replace(".", "__"): None, "stranger": np.ones(3, np.float32)})
     assert f"The tensor {NORM} is missing." in said
-    assert "There is a tensor stranger that the model does not have." in said
+    assert "The tensor stranger" in said
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -136,10 +136,10 @@ def test_a_delta_that_does_not_fit(filled):
 @pytest.mark.parametrize(
     ("index", "said"),
     [
-        (np.array([1, 999], np.int32), "names a row beyond the 320 that there are."),
+        (np.array([1, 999], np.int32), "(320 rows)"),
         (np.array([1, -1], np.int32), "names a row beyond"),
         (np.array([1, 1], np.int32), "names a row twice."),
-        (np.array([1, 2], np.float32), "rows are named by whole numbers."),
+        (np.array([1, 2], np.float32), "integers"),
     ],
 )
 def test_rows_that_are_not_there(filled, index, said):
@@ -179,7 +179,7 @@ def test_a_base_with_another_hash(filled):
     rewrite(filled, manifest, base=BaseReference(manifest.base.id, "0" * 64))
     said = words(filled, "adapted")
     assert "was made on weights with the hash 000000000000…, but its base base has weights" in said
-    assert "it is another model." in said
+    assert "a different model" in said
 
 
 def test_a_base_that_is_itself(filled):
@@ -194,7 +194,7 @@ def test_a_base_of_another_shape(filled):
     keys = {**json.loads(path.read_bytes()), "vocab_size": 321}
     path.write_text(json.dumps(keys))
     rewrite(filled, manifest)
-    assert "config.json: It does not describe the same model as that of its base base." in words(filled, "adapted")
+    assert "config.json: It does not describe the same model" in words(filled, "adapted")
 
 
 @pytest.mark.parametrize(

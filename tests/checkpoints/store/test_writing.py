@@ -86,7 +86,7 @@ def test_a_new_folder_appears_whole_or_not_at_all(tmp_path):
         writer.write_file("inner/b", b"b")
         assert not target.exists()
     assert sorted(str(path.relative_to(target)) for path in target.rglob("*")) == ["a.json", "inner", "inner/b"]
-    with pytest.raises(CheckpointError, match="is there already"), new_folder(target):
+    with pytest.raises(CheckpointError, match="already exists"), new_folder(target):
         pass
     with pytest.raises(KeyError), new_folder(tmp_path / "other") as writer:
         writer.write_file("a", b"")
