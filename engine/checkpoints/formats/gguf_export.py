@@ -1,7 +1,7 @@
-"""GGUF, the file that llama.cpp, Ollama and LM Studio run: export only.
+"""GGUF, the file that llama.cpp, Ollama and LM Studio run: writing it.
 
-llama.cpp's `mamba` wants A as -exp(A_log), the convolution without its middle dimension and with a bias, no biases on
-in_proj and out_proj, and an inner size of twice the model's. Norms, A, D, biases and the convolution stay float32.
+Names and conversions are those that the blocks state. llama.cpp's `mamba` wants a bias on the convolution, none on
+in_proj and out_proj, and an inner size of twice the model's. What is small and sensitive stays float32.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from engine.checkpoints.formats.gguf_import import gguf_names
 from engine.checkpoints.formats.gguf_vocabulary import Vocabulary, read_vocabulary
 from engine.checkpoints.formats.output import export_file
 from engine.errors import CheckpointError
+from engine.model.architectures.architecture import Architecture
+from engine.model.architectures.dense import DenseConfig
 from engine.model.config import ModelConfig
 
 if TYPE_CHECKING:
@@ -25,25 +28,6 @@ if TYPE_CHECKING:
 PRECISIONS = ("f32", "f16", "q8_0", "q4_0")
 CONTEXT = 1 << 20  # a state-space model has no limit; llama.cpp's own converter writes this
 BLOCK = 32  # numbers that share a scale in q8_0 and q4_0; a row has to be made of them
-LAYER_NAMES = {
-    "norm.weight": "attn_norm.weight",
-    "mixer.in_proj.weight": "ssm_in.weight",
-    "mixer.conv1d.weight": "ssm_conv1d.weight",
-    "mixer.conv1d.bias": "ssm_conv1d.bias",
-    "mixer.x_proj.weight": "ssm_x.weight",
-    "mixer.dt_proj.weight": "ssm_dt.weight",
-    "mixer.dt_proj.bias": "ssm_dt.bias",
-    "mixer.A_log": "ssm_a",
-    "mixer.D": "ssm_d",
-    "mixer.out_proj.weight": "ssm_out.weight",
-}
-OTHER_NAMES = {
-    "backbone.embeddings.weight": "token_embd.weight",
-    "backbone.norm_f.weight": "output_norm.weight",
-    "lm_head.weight": "output.weight",
-}
-# What is stored in fewer bits. dt_proj's rows are short, often no whole blocks; then float16 takes its place.
-REDUCED = ("token_embd.weight", "output.weight", "ssm_in.weight", "ssm_x.weight", "ssm_dt.weight", "ssm_out.weight")
 
 
 @dataclass(frozen=True)
@@ -57,7 +41,7 @@ class GgufReport:
 
 def write_gguf(
     out: Path,
-    config: ModelConfig,
+    config: Architecture,
     parameters: Mapping[str, np.ndarray],
     tokenizer: Path | None,
     precision: str = "f16",
@@ -69,20 +53,21 @@ def write_gguf(
     vocabulary = read_vocabulary(tokenizer, config.vocab_size)
     from gguf import GGUFWriter
 
-    plan = {tensor: _stored_type(tensor, shape, precision) for tensor, shape, _ in _tensors(config)}
+    tensors = list(_tensors(config))
+    plan = {tensor.name: _stored_type(tensor, precision) for tensor in tensors}
     with export_file(out) as part:
-        writer = GGUFWriter(part, "mamba")
+        writer = GGUFWriter(part, config.gguf_architecture)
         try:
             _write_facts(writer, config, precision, name)
             _write_vocabulary(writer, vocabulary)
-            for tensor, shape, _ in _tensors(config):
-                _describe(writer, tensor, shape, plan[tensor])
+            for tensor in tensors:
+                _describe(writer, tensor.name, tensor.shape, plan[tensor.name])
             writer.write_header_to_file()
             writer.write_kv_data_to_file()
             writer.write_ti_data_to_file()
-            for tensor, shape, source in _tensors(config):
-                array = _converted(tensor, shape, parameters[source] if source else None)
-                writer.write_tensor_data(_packed(tensor, array, plan[tensor]))
+            for tensor in tensors:
+                array = _converted(tensor, config, parameters)
+                writer.write_tensor_data(_packed(tensor.name, array, plan[tensor.name]))
             writer.flush()
         finally:
             with contextlib.suppress(OSError):
@@ -90,20 +75,20 @@ def write_gguf(
         nbytes = part.stat().st_size
     wanted = _type(precision)
     others = {
-        tensor: kind.name.lower() for tensor, kind in plan.items() if tensor.endswith(REDUCED) and kind is not wanted
+        tensor.name: plan[tensor.name].name.lower()
+        for tensor in tensors
+        if tensor.packs and plan[tensor.name] is not wanted
     }
     return GgufReport(nbytes, others, vocabulary.notes)
 
 
-def _check(config: ModelConfig, tokenizer: Path | None, precision: str) -> None:
+def _check(config: Architecture, tokenizer: Path | None, precision: str) -> None:
     instead = "Export a Hugging Face folder instead."
     if precision not in PRECISIONS:
         raise CheckpointError(f"GGUF cannot be written as {precision}.", f"Choose one of: {', '.join(PRECISIONS)}.")
-    if config.use_bias:
-        raise CheckpointError(
-            "The model has biases on in_proj and out_proj, which llama.cpp does not support.", instead
-        )
-    if config.intermediate_size != 2 * config.hidden_size:
+    if homeless := [name for name, spec in config.specs.items() if not spec.gguf]:
+        raise CheckpointError(f"llama.cpp does not compute {homeless[0]} of a {config.model_type} model.", instead)
+    if isinstance(config, ModelConfig) and config.intermediate_size != 2 * config.hidden_size:
         raise CheckpointError(
             f"The model's inner size is {config.intermediate_size}; llama.cpp supports only twice the hidden size,"
             f" {2 * config.hidden_size}.",
@@ -113,32 +98,42 @@ def _check(config: ModelConfig, tokenizer: Path | None, precision: str) -> None:
         raise CheckpointError("A GGUF file includes the tokenizer, and this checkpoint has none.", instead)
 
 
-def _tensors(config: ModelConfig) -> Iterator[tuple[str, tuple[int, ...], str]]:
-    """Name and shape in the file, and our parameter: "" for the zero bias of a convolution that has none."""
-    for source, shape in config.parameter_shapes().items():
-        if source in OTHER_NAMES:
-            yield OTHER_NAMES[source], shape, source
-            continue
-        _, _, layer, inner = source.split(".", 3)
-        if inner == "mixer.conv1d.weight":
-            yield f"blk.{layer}.{LAYER_NAMES[inner]}", (shape[0], shape[2]), source
-            if not config.use_conv_bias:
-                yield f"blk.{layer}.ssm_conv1d.bias", (shape[0],), ""
-        else:
-            yield f"blk.{layer}.{LAYER_NAMES[inner]}", shape, source
+@dataclass(frozen=True)
+class _Stored:
+    """A tensor of the file, and the parameter that it is (part `part` of); `packs`: may be stored in fewer bits.
+
+    `source` "": zeros, for the bias of a convolution that has none.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    source: str
+    packs: bool = False
+    part: int = 0
 
 
-def _converted(tensor: str, shape: tuple[int, ...], array: np.ndarray | None) -> np.ndarray:
+def _tensors(config: Architecture) -> Iterator[_Stored]:
+    for source, spec in config.specs.items():
+        names = gguf_names(source, config)
+        rows, *rest = spec.shape
+        shape = (rows // len(names), *(size for size in rest if size > 1 or len(rest) == 1))
+        for part, name in enumerate(names):
+            yield _Stored(name, shape, source, spec.packs, part)
+        if source.endswith("conv1d.weight") and source.removesuffix("weight") + "bias" not in config.specs:
+            yield _Stored(names[0].removesuffix("weight") + "bias", (rows,), "")
+
+
+def _converted(tensor: _Stored, config: Architecture, parameters: Mapping[str, np.ndarray]) -> np.ndarray:
     """A parameter as llama.cpp reads it, float32."""
-    if array is None:
-        return np.zeros(shape, np.float32)
-    array = np.asarray(array, np.float32)
-    if tensor.endswith(".ssm_a"):  # in float64, so that every machine rounds to the same bits
-        with np.errstate(over="ignore"):
-            array = -np.exp(array, dtype=np.float64).astype(np.float32)
+    if not tensor.source:
+        return np.zeros(tensor.shape, np.float32)
+    array, convert = np.asarray(parameters[tensor.source], np.float32), config.specs[tensor.source].to_gguf
+    if convert is not None:
+        converted = convert(array)
+        array = converted[tensor.part] if isinstance(converted, list) else converted
     if not np.isfinite(array).all():
-        raise CheckpointError(f"{tensor} holds NaN or infinite values.", "Verify the checkpoint.")
-    return np.ascontiguousarray(array.reshape(shape))
+        raise CheckpointError(f"{tensor.name} holds NaN or infinite values.", "Verify the checkpoint.")
+    return np.ascontiguousarray(array.reshape(tensor.shape))
 
 
 def _type(precision: str) -> GGMLQuantizationType:
@@ -147,13 +142,13 @@ def _type(precision: str) -> GGMLQuantizationType:
     return GGMLQuantizationType[precision.upper()]
 
 
-def _stored_type(tensor: str, shape: tuple[int, ...], precision: str) -> GGMLQuantizationType:
+def _stored_type(tensor: _Stored, precision: str) -> GGMLQuantizationType:
     """Embedding and head are q8_0 in a q4_0 file: every token passes through them, and four bits cost most there."""
-    if precision == "f32" or not tensor.endswith(REDUCED):
+    if precision == "f32" or not tensor.packs:
         return _type("f32")
-    if precision in ("q8_0", "q4_0") and shape[-1] % BLOCK:
+    if precision in ("q8_0", "q4_0") and tensor.shape[-1] % BLOCK:
         return _type("f16")
-    if precision == "q4_0" and tensor in ("token_embd.weight", "output.weight"):
+    if precision == "q4_0" and tensor.name in ("token_embd.weight", "output.weight"):
         return _type("q8_0")
     return _type(precision)
 
@@ -178,11 +173,21 @@ def _packed(tensor: str, array: np.ndarray, kind: GGMLQuantizationType) -> np.nd
     return packed
 
 
-def _write_facts(writer: GGUFWriter, config: ModelConfig, precision: str, name: str) -> None:
+def _write_facts(writer: GGUFWriter, config: Architecture, precision: str, name: str) -> None:
     from gguf import GGML_QUANT_VERSION, LlamaFileType
 
     if name:
         writer.add_name(name)
+    if isinstance(config, ModelConfig):
+        _write_mamba(writer, config)
+    else:
+        _write_dense(writer, config)
+    writer.add_quantization_version(GGML_QUANT_VERSION)
+    kind = "ALL_F32" if precision == "f32" else f"MOSTLY_{precision.upper()}"
+    writer.add_file_type(LlamaFileType[kind])
+
+
+def _write_mamba(writer: GGUFWriter, config: ModelConfig) -> None:
     writer.add_context_length(CONTEXT)
     writer.add_embedding_length(config.hidden_size)
     writer.add_feed_forward_length(0)  # unused, but llama.cpp wants the key
@@ -192,11 +197,36 @@ def _write_facts(writer: GGUFWriter, config: ModelConfig, precision: str, name: 
     writer.add_ssm_inner_size(config.intermediate_size)
     writer.add_ssm_state_size(config.state_size)
     writer.add_ssm_time_step_rank(config.time_step_rank)
-    writer.add_layer_norm_rms_eps(config.layer_norm_epsilon)
+    writer.add_layer_norm_rms_eps(config.norm_epsilon)
     writer.add_ssm_dt_b_c_rms(False)
-    writer.add_quantization_version(GGML_QUANT_VERSION)
-    kind = "ALL_F32" if precision == "f32" else f"MOSTLY_{precision.upper()}"
-    writer.add_file_type(LlamaFileType[kind])
+
+
+def _write_dense(writer: GGUFWriter, config: DenseConfig) -> None:
+    from gguf import RopeScalingType
+
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_layer_norm_rms_eps(config.norm_epsilon)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_key_length(config.head_dim)
+    writer.add_value_length(config.head_dim)
+    writer.add_vocab_size(config.vocab_size)
+    writer.add_rope_dimension_count(config.head_dim)
+    if config.rope_theta:
+        writer.add_rope_freq_base(config.rope_theta)
+    if config.rope_factor != 1.0:
+        writer.add_rope_scaling_type(RopeScalingType.LINEAR)
+        writer.add_rope_scaling_factor(config.rope_factor)
+    if config.gguf_architecture == "granite":
+        writer.add_embedding_scale(config.embedding_multiplier)
+        writer.add_residual_scale(config.residual_multiplier)
+        writer.add_logit_scale(config.logits_scaling)
+        writer.add_attention_scale(config.attention_multiplier or config.head_dim**-0.5)
+        if not config.rope_theta:
+            writer.add_rope_scaling_finetuned(False)  # granite's way to say: no positions
 
 
 def _write_vocabulary(writer: GGUFWriter, vocabulary: Vocabulary) -> None:

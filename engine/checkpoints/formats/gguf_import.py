@@ -181,7 +181,7 @@ class GgufParameters(TensorSource):
 
     def __init__(self, file: GgufFile, config: Architecture) -> None:
         self._file, self._config = file, config
-        self._stored = {name: _gguf_names(name, config) for name in config.specs}
+        self._stored = {name: gguf_names(name, config) for name in config.specs}
         self._check_names()
         types = {file.tensors[stored].tensor_type.name for names in self._stored.values() for stored in names}
         if unreadable := sorted(types - READABLE):
@@ -252,7 +252,7 @@ class GgufParameters(TensorSource):
         return len(self._stored)
 
 
-def _gguf_names(name: str, config: Architecture) -> list[str]:
+def gguf_names(name: str, config: Architecture) -> list[str]:
     """Where a parameter is in a GGUF file: one tensor, or two that make it up."""
     layer, gguf = layer_of(name), config.specs[name].gguf
     if not gguf:

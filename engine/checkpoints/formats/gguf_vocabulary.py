@@ -19,7 +19,7 @@ from engine.corpus.tokens.tokenizer_training import CODE_PATTERN
 from engine.errors import CheckpointError
 
 NORMAL, CONTROL, USER_DEFINED, UNUSED = 1, 3, 4, 5
-NAMED_PATTERNS = {CODE_PATTERN: "superbpe", QWEN_PATTERN: "qwen2"}
+NAMED_PATTERNS = {CODE_PATTERN: "superbpe"}  # ours has no name of its own
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 WORDS = BYTES | {"use_regex": True}  # GPT-2's own rule, and bytes
 
@@ -167,10 +167,9 @@ def _rule(step: dict[str, Any]) -> tuple[str, str]:
     kinds = [part.get("type") for part in parts]
     last = parts[-1]
     cuts_words = last.get("type") == "ByteLevel" and last.get("use_regex", True)
-    if kinds == ["ByteLevel"] and cuts_words:
-        return "gpt-2", ""
-    if kinds == ["Digits", "ByteLevel"] and parts[0].get("individual_digits") and cuts_words:
-        return "starcoder", ""
+    for name, steps in SPLITTING.items():
+        if list(map(_essence, parts)) == list(map(_essence, steps)):
+            return name, ""
     if kinds == ["Split", "ByteLevel"] and not cuts_words:
         pattern = (parts[0].get("pattern") or {}).get("Regex")
         if pattern in NAMED_PATTERNS:
@@ -183,3 +182,13 @@ def _parts(step: dict[str, Any]) -> list[dict[str, Any]]:
     if step.get("type") != "Sequence":
         return [step]
     return [part for inner in step.get("pretokenizers") or [] for part in _parts(inner)]
+
+
+def _essence(step: dict[str, Any]) -> tuple:
+    """What a step does, without what makes no difference here."""
+    kind = step.get("type")
+    if kind == "ByteLevel":
+        return kind, step.get("use_regex", True)
+    if kind == "Digits":
+        return kind, bool(step.get("individual_digits"))
+    return kind, str((step.get("pattern") or {}).get("Regex")), str(step.get("behavior"))

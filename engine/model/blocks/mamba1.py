@@ -54,7 +54,7 @@ class Mamba1(Block):
             ParameterSpec("norm.weight", (m,), ones, decays=False, gguf="attn_norm.weight", label="norm"),
             ParameterSpec(
                 "mixer.A_log", (d, n), _log_of_counts, decays=False, gguf="ssm_a", label="decay A", short="A",
-                to_gguf=lambda A_log: -np.exp(A_log), from_gguf=lambda A: np.log(-A),
+                to_gguf=_decays, from_gguf=lambda A: np.log(-A),
             ),
             ParameterSpec("mixer.D", (d,), ones, decays=False, gguf="ssm_d", label="skip D", short="D"),
             ParameterSpec(
@@ -132,3 +132,9 @@ class Mamba1(Block):
 
 def _log_of_counts(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return np.broadcast_to(np.log(np.arange(1, shape[1] + 1)), shape)
+
+
+def _decays(A_log: np.ndarray) -> np.ndarray:
+    """-exp(A_log), in float64, so that every machine rounds to the same bits."""
+    with np.errstate(over="ignore"):
+        return -np.exp(A_log, dtype=np.float64).astype(np.float32)
