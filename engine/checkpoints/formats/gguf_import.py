@@ -124,7 +124,7 @@ class GgufFile:
             "intermediate_size": int(self.need("ssm.inner_size")),
             "state_size": int(self.need("ssm.state_size")),
             "time_step_rank": int(self.need("ssm.time_step_rank")),
-            "layer_norm_epsilon": float(self.need("attention.layer_norm_rms_epsilon")),
+            "layer_norm_epsilon": _short(self.need("attention.layer_norm_rms_epsilon")),
             "use_conv_bias": True,
         }
 
@@ -138,8 +138,8 @@ class GgufFile:
             "num_attention_heads": heads,
             "num_key_value_heads": key_heads,
             "head_dim": int(self.key("attention.key_length", common["hidden_size"] // heads)),
-            "rms_norm_eps": float(self.need("attention.layer_norm_rms_epsilon")),
-            "rope_theta": float(self.key("rope.freq_base", 10_000.0)),
+            "rms_norm_eps": _short(self.need("attention.layer_norm_rms_epsilon")),
+            "rope_theta": _short(self.key("rope.freq_base", 10_000.0)),
             "max_position_embeddings": int(self.key("context_length", 2048)),
         }
         inner = int(self.need("feed_forward_length"))
@@ -148,17 +148,17 @@ class GgufFile:
             raise CheckpointError(f"{self.path.name} rotates {rotated} of {keys['head_dim']} channels.", ELSEWHERE)
         scaling = self.key("rope.scaling.type", "none")
         if scaling == "linear":
-            keys["rope_scaling"] = {"rope_type": "linear", "factor": float(self.need("rope.scaling.factor"))}
+            keys["rope_scaling"] = {"rope_type": "linear", "factor": _short(self.need("rope.scaling.factor"))}
         elif scaling != "none":
             raise CheckpointError(f"{self.path.name} scales its rotary positions by {scaling}.", ELSEWHERE)
         if self.architecture == "llama":
             keys["attention_bias"] = "blk.0.attn_q.bias" in self.tensors
         if self.architecture == "granite":
             keys |= {
-                "embedding_multiplier": float(self.key("embedding_scale", 1.0)),
-                "attention_multiplier": float(self.key("attention.scale", 0.0)),
-                "residual_multiplier": float(self.key("residual_scale", 1.0)),
-                "logits_scaling": float(self.key("logit_scale", 1.0)),
+                "embedding_multiplier": _short(self.key("embedding_scale", 1.0)),
+                "attention_multiplier": _short(self.key("attention.scale", 0.0)),
+                "residual_multiplier": _short(self.key("residual_scale", 1.0)),
+                "logits_scaling": _short(self.key("logit_scale", 1.0)),
             }
             if self.key("rope.scaling.finetuned", True) is False:  # granite's way to say: no positions
                 return keys | {
@@ -258,3 +258,8 @@ def gguf_names(name: str, config: Architecture) -> list[str]:
     if not gguf:
         raise CheckpointError(f"{name} has no place in a GGUF file.", ELSEWHERE)
     return [part if layer is None else f"blk.{layer}.{part}" for part in gguf.split("|")]
+
+
+def _short(number: Any) -> float:
+    """A float32 as the number that was meant: 1e-5, not 9.999999747378752e-06."""
+    return float(str(np.float32(number)))

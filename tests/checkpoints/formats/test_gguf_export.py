@@ -133,7 +133,7 @@ def test_a_head_of_its_own_and_no_bias_of_the_convolution(tmp_path, export_check
 def test_what_llama_cpp_does_not_compute_is_refused_by_name(tmp_path, export_check, config, parameters, tokenizer):
     out = tmp_path / "m.gguf"
     biased = export_check.small_config(use_bias=True)
-    with pytest.raises(CheckpointError, match="in_proj.bias"):
+    with pytest.raises(CheckpointError, match=r"in_proj\.bias"):
         write_gguf(out, biased, export_check.small_parameters(biased, 0), tokenizer)
     wide = export_check.small_config(expand=3)
     with pytest.raises(CheckpointError, match=r"inner size is 192; .* 128"):
