@@ -115,7 +115,8 @@ def test_what_stands_on_a_module_is_made_once_that_was_loaded_and_not_in_the_mid
     module = types.ModuleType("codecoil_test_module")
     module.__spec__ = types.SimpleNamespace(_initializing=True)
     monkeypatch.setitem(sys.modules, "codecoil_test_module", module)
-    qtbot.wait(10)
+    with qtbot.waitSignal(timer.timeout):
+        pass
     assert calls == [] and timer.isActive()
     module.__spec__._initializing = False
     qtbot.waitUntil(lambda: calls == [True])

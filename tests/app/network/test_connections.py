@@ -146,7 +146,7 @@ print(json.dumps([told, app.network.connections.install() is app.network.connect
 
 def test_every_start_of_the_program_has_the_guard():
     environment = {"PYTHONPATH": str(ROOT), "PATH": ""}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     told, one = json.loads(done.stdout.splitlines()[-1])
     assert told == ["ConnectionNotAllowed"] * 6 + ["passed"] and one

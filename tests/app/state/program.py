@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -84,8 +85,20 @@ class Program:
         self.until(lambda: self.state.engine.found is not None and self.state.checkpoints.listed)
         return self
 
-    def until(self, reached, timeout: int = PATIENCE) -> None:
-        self.qtbot.waitUntil(lambda: bool(reached()), timeout=timeout)
+    def until(self, reached) -> None:
+        self.qtbot.waitUntil(lambda: bool(reached()), timeout=PATIENCE)
+
+    def ask_worker(self, worker: type, question):
+        """What `question(worker)` gives in the worker's own thread, once it has done all it was asked for before."""
+        answers = []
+
+        def work(one):
+            return question(one)
+
+        work.__qualname__ = f"{worker.__name__}.question"
+        self.state.jobs.ask(work, then=answers.append)
+        self.until(lambda: answers)
+        return answers[0]
 
     def press(self, control) -> None:
         """A button or an action, as soon as it can be pressed; pressing a disabled one would do nothing at all."""
@@ -129,6 +142,20 @@ def with_starter(no_starter, tmp_path, repository):
     finally:
         model.close()
     tokenizer.save(tmp_path / "starter" / "tokenizer.json")
+
+
+@pytest.fixture
+def held_run(monkeypatch):
+    """A run waits at step 5 until the test sets this event: it cannot be over before the test looks."""
+    from engine.session.session import Session
+
+    go_on, plain = threading.Event(), Session.advance
+
+    def advance(self):
+        return plain(self) if self.trainer.step < 5 or go_on.wait(0.01) else []
+
+    monkeypatch.setattr(Session, "advance", advance)
+    return go_on
 
 
 @pytest.fixture

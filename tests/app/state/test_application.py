@@ -7,7 +7,7 @@ from PySide6.QtCore import QThread
 
 from app.values.completion import BUILT_IN, IN_TRAINING, STARTER
 from engine.train.options import RATES
-from tests.app.state.program import PATIENCE, write_repository
+from tests.app.state.program import write_repository
 
 
 def test_a_folder_is_read_adapted_and_completed(program, repository, tiny):
@@ -36,7 +36,7 @@ def test_a_folder_is_read_adapted_and_completed(program, repository, tiny):
     assert state.completion.model == tiny
     state.training.use()
     assert state.completion.model == finished.checkpoint and state.training.model_before == tiny
-    with one.qtbot.waitSignal(state.completion.completed, timeout=PATIENCE) as answered:
+    with one.qtbot.waitSignal(state.completion.completed) as answered:
         ticket = state.completion.request("class Shelf", "", "shelf_1.py")
     assert answered.args[0] == ticket and answered.args[1].prompt_tokens > 0
     assert answered.args[1].model == finished.checkpoint
@@ -63,7 +63,7 @@ def test_a_completion_is_answered_during_training(program, repository, tiny):
     assert state.completion.choice(IN_TRAINING) is not None
     state.completion.choose_model(IN_TRAINING)
     before = state.training.step
-    with one.qtbot.waitSignal(state.completion.completed, timeout=PATIENCE) as answered:
+    with one.qtbot.waitSignal(state.completion.completed) as answered:
         state.completion.request("def step_", "", "shelf_1.py")
     assert answered.args[1].model == IN_TRAINING
     one.until(lambda: state.training.step > before)  # the run went on
@@ -86,7 +86,7 @@ def test_pause_holds_and_resume_goes_on(program, repository, tiny):
     training.pause()
     one.until(lambda: one.state.engine.activity == "Paused")
     held = training.step
-    with one.qtbot.waitSignal(one.state.completion.completed, timeout=PATIENCE):
+    with one.qtbot.waitSignal(one.state.completion.completed):
         one.state.completion.request("def step_", "", "shelf_1.py")  # the engine's thread has had many turns by then
     assert training.phase == "paused" and training.step == held
     training.resume()
@@ -118,13 +118,13 @@ def test_after_resuming_the_engine_no_longer_says_that_it_is_paused(program, rep
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_a_suspended_run_is_resumed_at_the_next_start_where_it_was(program, repository, tiny, paused):
+def test_a_suspended_run_is_resumed_at_the_next_start_where_it_was(program, repository, tiny, held_run, paused):
     one = program()
     training = one.state.training
     one.open(repository)
-    one.small_options(tiny, steps=1_000)
+    one.small_options(tiny, steps=40)
     training.start()
-    one.until(lambda: training.step > 3)
+    one.until(lambda: training.step == 5)
     if paused:
         training.pause()
     training.suspend()
@@ -136,11 +136,12 @@ def test_a_suspended_run_is_resumed_at_the_next_start_where_it_was(program, repo
     other = program()
     other.until(lambda: other.state.training.resumable)
     (run,) = other.state.training.resumable
-    assert run.step == reached and run.problem == ""
+    assert run.step == reached == 5 and run.problem == ""
+    held_run.set()
     other.state.training.resume_run(run.id)
     other.until(lambda: not other.state.training.active)
     assert other.state.training.phase == "finished", other.failures
-    assert list(other.state.training.history.step) == list(range(1, 1_001))
+    assert list(other.state.training.history.step) == list(range(1, 41))
 
 
 def test_a_run_that_is_given_up_while_it_is_prepared_leaves_nothing(program, repository, tiny):
@@ -170,15 +171,16 @@ def test_stopping_the_program_saves_the_run(program, repository, tiny, folder):
     assert "shelves #1" in names
 
 
-def test_a_run_that_was_killed_is_found_and_goes_on(program, repository, tiny, folder):
+def test_a_run_that_was_killed_is_found_and_goes_on(program, repository, tiny, folder, held_run):
     """What a kill leaves is the saved run; the next start offers it."""
     one = program()
     state = one.state
     one.open(repository)
-    one.small_options(tiny, steps=1_000)  # enough that it is not over before this thread looks
+    one.small_options(tiny, steps=40)
     state.training.start()
-    one.until(lambda: state.training.step > 3 and list((folder / "runs").glob("*.safetensors")))
+    one.until(lambda: state.training.step == 5 and list((folder / "runs").glob("*.safetensors")))
     saved = {path: path.read_bytes() for path in (folder / "runs").glob("*.safetensors")}
+    held_run.set()
     state.stop()
     for path, content in saved.items():  # as a kill at that moment would have left it
         path.write_bytes(content)
@@ -191,7 +193,7 @@ def test_a_run_that_was_killed_is_found_and_goes_on(program, repository, tiny, f
     assert other.state.training.phase == "finished", other.failures
     history = other.state.training.history
     assert history.begin_loss is not None  # the line where it began is in the plot again
-    assert list(history.step) == list(range(1, 1 + len(history))) and history.step[-1] == 1_000
+    assert list(history.step) == list(range(1, 1 + len(history))) and history.step[-1] == 40
     assert other.state.training.finished.run == run.id
     other.until(lambda: not other.state.training.resumable)
 
@@ -299,7 +301,7 @@ def test_models_are_blended_live(program, repository, tiny, folder):
         state.completion.choose_model(model)
         state.completion.choose_second(second)
         state.completion.set_blend(blend)
-        with one.qtbot.waitSignal(state.completion.completed, timeout=PATIENCE) as answered:
+        with one.qtbot.waitSignal(state.completion.completed) as answered:
             state.completion.request("def step_1(", "", "shelf_1.py")
         answers[model == tiny, blend] = answered.args[1].text
     assert answers[True, 1.0] == answers[False, 0.0] != answers[True, 0.0]
@@ -335,7 +337,7 @@ def test_the_built_in_model_answers_is_adapted_and_blended(program, repository, 
     state = one.state
     one.until(lambda: state.completion.choice(STARTER) is not None)
     assert state.completion.model == STARTER and [base.name for base in state.training.bases] == ["Built-in model"]
-    with one.qtbot.waitSignal(state.completion.completed, timeout=PATIENCE) as answered:
+    with one.qtbot.waitSignal(state.completion.completed) as answered:
         state.completion.request("class Shelf")
     assert answered.args[1].model == STARTER
     one.open(repository)
@@ -347,12 +349,12 @@ def test_the_built_in_model_answers_is_adapted_and_blended(program, repository, 
     assert [(row.name, row.built_in) for row in state.checkpoints.rows if row.mode == "base"] == [(BUILT_IN, True)]
     adapted = state.checkpoints.row(state.training.finished.checkpoint)
     assert adapted.base_name == BUILT_IN and not adapted.built_in
-    with one.qtbot.waitSignal(state.checkpoints.details_ready, timeout=PATIENCE) as told:
+    with one.qtbot.waitSignal(state.checkpoints.details_ready) as told:
         state.checkpoints.details(adapted.id)
     assert "Built-in model" in told.args[0].card and "starter" not in told.args[0].card
     state.training.compare()
     assert (state.completion.model, state.completion.second) == (state.training.finished.checkpoint, STARTER)
     state.completion.set_blend(0.5)
-    with one.qtbot.waitSignal(state.completion.completed, timeout=PATIENCE) as answered:
+    with one.qtbot.waitSignal(state.completion.completed) as answered:
         state.completion.request("class Shelf")
     assert one.failures == []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 
-from app.workers.watching import QUIET
+from app.workers.repository import RepositoryWorker
+from app.workers.watching import Gathering
 
 
 def test_what_is_edited_while_the_folder_is_read_is_noticed(program, repository, monkeypatch):
-    from app.workers.repository import RepositoryWorker
 
     plain = RepositoryWorker._first_reading
 
@@ -24,7 +24,6 @@ def test_what_is_edited_while_the_folder_is_read_is_noticed(program, repository,
 
 
 def test_an_edit_does_not_begin_a_reading_that_was_stopped(program, repository, monkeypatch):
-    from app.workers.repository import RepositoryWorker
     from engine.corpus.reading.scan_progress import ScanCancelledError
 
     begun = []
@@ -36,12 +35,14 @@ def test_an_edit_does_not_begin_a_reading_that_was_stopped(program, repository, 
             threading.Event().wait(0.01)
         raise ScanCancelledError
 
+    plain, taken = Gathering.take, []
+    monkeypatch.setattr(Gathering, "take", lambda self: taken.append(True) or plain(self))
     monkeypatch.setattr(RepositoryWorker, "_first_reading", reading)
     one = program()
     controller = one.state.repository
     controller.open(repository)
     one.until(lambda: begun)
     controller.cancel()
-    one.until(lambda: controller.phase == "failed")
-    one.qtbot.wait(int(1000 * QUIET) + 300)
+    one.until(lambda: controller.phase == "failed" and taken)
+    one.ask_worker(RepositoryWorker, lambda worker: None)  # by then it has done what the edit made it do
     assert len(begun) == 1 and controller.phase == "failed"

@@ -7,7 +7,7 @@ import pytest
 from app.values.completion import IN_TRAINING, STARTER
 from app.workers.open_device import MOST_MODELS, OpenDevice
 from engine.errors import CodecoilError
-from tests.app.state.program import PATIENCE, make_tiny_base
+from tests.app.state.program import make_tiny_base
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def bench(folder, no_starter):
 def test_the_processor_races_against_nobody(program):
     one = program()
     engine = one.state.engine
-    with one.qtbot.waitSignal(engine.race_ended, timeout=PATIENCE) as ended:
+    with one.qtbot.waitSignal(engine.race_ended) as ended:
         engine.race()
         assert engine.phase == "racing"
     line = ended.args[0].lines[0]
@@ -32,7 +32,7 @@ def test_the_processor_races_against_nobody(program):
 def test_a_race_can_be_cancelled(program):
     one = program()
     engine = one.state.engine
-    with one.qtbot.waitSignal(engine.race_ended, timeout=PATIENCE) as ended:
+    with one.qtbot.waitSignal(engine.race_ended) as ended:
         engine.race()
         engine.cancel()
     assert ended.args[0].cancelled and engine.race_lines == ()
@@ -52,7 +52,7 @@ def test_an_error_that_nobody_knows_ends_a_device_and_not_the_race(program, monk
     monkeypatch.setattr("engine.train.trial.trial_speed", broken)
     one = program()
     engine = one.state.engine
-    with caplog.at_level("ERROR"), one.qtbot.waitSignal(engine.race_ended, timeout=PATIENCE) as ended:
+    with caplog.at_level("ERROR"), one.qtbot.waitSignal(engine.race_ended) as ended:
         engine.race()
     (line,) = ended.args[0].lines
     assert "ZeroDivisionError: no time went by" in line.problem and line.description != line.device

@@ -10,7 +10,7 @@ from app.workers.failures import Cancelled
 from app.workers.jobs import Job
 from tests.app import played_jobs
 from tests.app.played_jobs import PlayedJobs
-from tests.app.state.program import PATIENCE, make_tiny_base
+from tests.app.state.program import make_tiny_base
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def cancelled_inside(monkeypatch):
 
 
 def answer(one, signal, ask, *arguments):
-    with one.qtbot.waitSignal(signal, timeout=PATIENCE) as answered:
+    with one.qtbot.waitSignal(signal) as answered:
         ask(*arguments)
     one.until(lambda: not one.state.checkpoints.busy)
     return answered.args[-1]

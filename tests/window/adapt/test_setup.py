@@ -105,7 +105,7 @@ def test_what_was_asked_during_a_run_is_planned_after_it(desk, qtbot):
     desk.training._plan_timer.stop()  # the worker does not answer during a run
     asked = record(desk.jobs, "plan")
     desk.finish(rolled_back=True)
-    qtbot.waitUntil(lambda: bool(asked), timeout=60_000)
+    qtbot.waitUntil(lambda: bool(asked))
 
 
 def test_what_each_mode_takes_is_at_one_height(page, desk, qapp):

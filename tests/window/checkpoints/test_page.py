@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QAbstractButton, QLineEdit
 
 from app.window.checkpoints import table_model as columns
 from tests.app.played_jobs import answer, progress, record, waiting
-from tests.app.state.program import PATIENCE
 from tests.window.checkpoints.shelf import HASHES
 
 ROOT = Path(__file__).parents[3]
@@ -97,7 +96,7 @@ def test_two_are_compared_and_more_are_overlaid(desk, story, qtbot):
 def test_a_snapshot_becomes_a_checkpoint_before_it_is_compared(desk, story, qtbot):
     one, page = desk
     choose(one, page, story, "shelves #3", "shelves at step 8")
-    with qtbot.waitSignal(page.page_wanted, timeout=PATIENCE):
+    with qtbot.waitSignal(page.page_wanted):
         one.press(page.buttons["compare"])
     completion, wanted = one.state.completion, (story.ids["shelves at step 8"], story.ids["shelves #3"])
     one.until(lambda: {completion.model, completion.second} == set(wanted) and not one.state.checkpoints.busy)

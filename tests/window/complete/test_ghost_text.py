@@ -28,6 +28,11 @@ def key(qtbot, editor, key_, modifiers=Qt.KeyboardModifier.NoModifier):
     qtbot.keyClick(editor, key_, modifiers)
 
 
+def will_ask(pane) -> bool:
+    """Whether the pause after a key is running, at whose end the model is asked."""
+    return pane.suggester._due.isActive()
+
+
 def test_typing_asks_with_what_stands_around_the_cursor(editor, script, qtbot, asked):
     qtbot.keyClicks(editor, "ret")
     query = asked()
@@ -63,14 +68,13 @@ def test_tab_without_a_ghost_indents(editor, qtbot):
     assert editor.toPlainText() == TEXT + "    "
 
 
-def test_ctrl_right_takes_a_word_and_the_rest_stays(ghost, script, qtbot):
+def test_ctrl_right_takes_a_word_and_the_rest_stays(ghost, script, qtbot, pane):
     count = len(script.asked)
     key(qtbot, ghost, Qt.Key.Key_Right, CTRL)
     key(qtbot, ghost, Qt.Key.Key_Right, CTRL)
     assert ghost.toPlainText() == TEXT + "xreturn self"
     assert ghost.shown_ghost == ".boxes.pop(name)\n    # gone"
-    qtbot.wait(30)
-    assert len(script.asked) == count  # what is left needs no new question
+    assert len(script.asked) == count and not will_ask(pane)  # what is left needs no new question
 
 
 def test_ctrl_down_takes_a_line(ghost, qtbot):
@@ -85,25 +89,22 @@ def test_esc_dismisses_and_nothing_asks_again_here(ghost, script, qtbot, pane):
     key(qtbot, ghost, Qt.Key.Key_Escape)
     assert ghost.shown_ghost == "" and ghost.toPlainText() == TEXT + "x"
     assert pane.suggester.state == states.DISMISSED
-    qtbot.wait(40)
-    assert len(script.asked) == count
+    assert len(script.asked) == count and not will_ask(pane)
 
 
-def test_typing_along_keeps_it_and_asks_nothing(ghost, script, qtbot):
+def test_typing_along_keeps_it_and_asks_nothing(ghost, script, qtbot, pane):
     count = len(script.asked)
     qtbot.keyClicks(ghost, "return s")
     assert ghost.shown_ghost == GHOST[len("return s") :] and ghost.toPlainText() == TEXT + "xreturn s"
-    qtbot.wait(40)
-    assert len(script.asked) == count and not script.cancelled
+    assert len(script.asked) == count and not will_ask(pane) and not script.cancelled
 
 
-def test_enter_along_a_line_end_keeps_it_too(ghost, script, qtbot):
+def test_enter_along_a_line_end_keeps_it_too(ghost, script, qtbot, pane):
     key(qtbot, ghost, Qt.Key.Key_Down, CTRL)
     count = len(script.asked)
     key(qtbot, ghost, Qt.Key.Key_Return)
     assert ghost.toPlainText().endswith("pop(name)\n    ") and ghost.shown_ghost == "# gone"
-    qtbot.wait(40)
-    assert len(script.asked) == count
+    assert len(script.asked) == count and not will_ask(pane)
 
 
 def test_typing_it_to_its_end_asks_for_more(ghost, script, qtbot, asked):
@@ -224,8 +225,8 @@ def test_a_word_that_is_composed_takes_its_place(ghost, qapp):
 
 def test_ctrl_space_asks_though_suggestions_are_off(editor, script, application, qtbot, asked, pane):
     application.settings.completion_enabled = False
-    qtbot.keyClicks(editor, "x")
-    qtbot.wait(40)
+    with qtbot.waitSignal(pane.suggester.settled):  # the pause is over
+        qtbot.keyClicks(editor, "x")
     assert script.last("ghost") is None
     key(qtbot, editor, Qt.Key.Key_Space, CTRL)
     assert asked(since=0).prefix == TEXT + "x"

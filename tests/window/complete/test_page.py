@@ -148,15 +148,17 @@ def test_at_first_there_is_only_the_editor(application, script, models, theme, q
     assert page.sides.isVisible() and page.drawer.options.isVisible() and application.completion.second
 
 
-def test_the_editor_keeps_its_height_while_answers_come(page, application, script, qtbot):
+def test_the_editor_keeps_its_height_while_answers_come(page, application, script, qtbot, qapp):
     application.settings.unfolded = ["compare"]
     page.resize(1096, 760)
-    qtbot.wait(50)
+    for _ in range(3):
+        qapp.processEvents()
     before = page.editor.height()
     compare(page, application, script, **{STARTER: "a\n    b\n    c\n    d\n    e\n    f"})
     type_and_answer(page, script, qtbot)
     qtbot.waitUntil(lambda: page.sides.before.alone.view.text != "")
-    qtbot.wait(50)
+    for _ in range(3):
+        qapp.processEvents()
     assert page.editor.height() == before
     assert page.sides.before.alone.view.y() == page.sides.after.alone.view.y()
     room = page.drawer.viewport().height()

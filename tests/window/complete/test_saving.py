@@ -127,12 +127,12 @@ def test_ctrl_s_saves_and_the_mark_goes(page, edited, qtbot):
     assert edited.read_text().startswith("mine more # orbit")
 
 
-def test_what_is_typed_while_it_is_written_stays_unsaved(page, edited, qtbot):
+def test_what_is_typed_while_it_is_written_stays_unsaved(page, edited, qtbot, qapp):
     page.saving.save()
     qtbot.keyClicks(page.editor, "late ")
     qtbot.waitUntil(lambda: edited.read_text().startswith("mine #"))
     page.saving.writer.wait()
-    qtbot.wait(20)
+    qapp.processEvents()
     assert page.card.has_unsaved and page.editor.toPlainText().startswith("mine late ")
     page.saving.save()
     qtbot.waitUntil(lambda: not page.card.has_unsaved)
@@ -208,13 +208,13 @@ def test_a_text_that_the_editor_cannot_hold_is_not_saved(page, files, qtbot):  #
 
 
 @pytest.mark.parametrize("answer", ["save", "discard", "keep", "cancel"])
-def test_another_file_is_opened_after_an_answer(page, edited, answer, qtbot):
+def test_another_file_is_opened_after_an_answer(page, edited, answer, qtbot, qapp):
     saving = page.saving
     page.open_file("notes.md")
     assert saving.unsaved.isVisible() and page.card.path == PATH
     press(qtbot, getattr(saving, f"{answer}_button"))
     if answer == "cancel":
-        qtbot.wait(30)
+        qapp.processEvents()
         assert page.card.path == PATH and page.card.has_unsaved and not saving.unsaved.isVisible()
         return
     qtbot.waitUntil(lambda: page.card.path == "notes.md")
