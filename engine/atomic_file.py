@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 import uuid
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from typing import BinaryIO
 
 LONGEST = 40  # characters of the file's name in that of its temporary sibling
 SUFFIX = ".part"
+TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}\.part", re.DOTALL)
 
 
 @contextlib.contextmanager
@@ -49,6 +51,11 @@ def replace_file(path: Path, content: bytes | str, *, mode: int | None = None, d
     """Replace `path` by `content`; text is written as UTF-8."""
     with replacing(path, mode=mode, durable=durable) as file:
         file.write(content.encode() if isinstance(content, str) else content)
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file of that name is being written here, or was left by a killed writer."""
+    return TEMPORARY.fullmatch(name) is not None
 
 
 def sweep(folder: Path, older_than: float = 3600.0) -> None:

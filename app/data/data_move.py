@@ -15,12 +15,12 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from engine.atomic_file import is_temporary, replace_file, replacing
 from engine.errors import ConfigError
 
 NOTE, LIST = "moved.json", "moved_files.json"
@@ -28,7 +28,6 @@ COPIED, MOVED = "copied", "moved"
 CHUNK = 1 << 20
 SPARE = 64 << 20  # bytes that stay free on the new disk
 PARTIAL = ".codecoil-moving"  # at the end of the name of a copy that is being made
-TEMPORARY = re.compile(r".+\.\d+\.part")  # of a file that is being replaced, or of one that a kill left behind
 MOST_BYTES = 64 << 20  # of a note
 
 Report = Callable[[int, int], None]  # bytes done, bytes in all; may raise to end it
@@ -76,7 +75,6 @@ def read_move(usual: Path) -> Move | None:
 
 def write_move(usual: Path, move: Move) -> None:
     """Replace the note, and wait for the disk."""
-    usual.mkdir(parents=True, exist_ok=True)
     _write_json(usual / NOTE, {"from": move.source, "to": move.target, "state": move.state})
 
 
@@ -113,7 +111,7 @@ def files_of(folder: Path) -> dict[str, tuple[int, int]]:
         for name in names:
             path = Path(place, name)
             relative = path.relative_to(folder).as_posix()
-            if relative in (NOTE, LIST) or path.is_symlink() or TEMPORARY.fullmatch(name):
+            if relative in (NOTE, LIST) or path.is_symlink() or is_temporary(name):
                 continue
             with contextlib.suppress(FileNotFoundError):  # a temporary file that is gone again
                 state = path.stat()
@@ -150,7 +148,6 @@ def copy_all(usual: Path, plan: MovePlan, report: Report) -> Move:
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
-    usual.mkdir(parents=True, exist_ok=True)
     _write_json(usual / LIST, sorted(name for name, found in hashes.items() if found))
     move = Move(plan.source, plan.target, COPIED)
     write_move(usual, move)
@@ -232,24 +229,20 @@ def _copied(usual: Path) -> list[str]:
 
 
 def _copy(source: Path, target: Path, count: Callable[[int], None]) -> str:
-    """One file with its time, to a temporary place and renamed; its hash, or "" where it is gone meanwhile."""
-    partial = target.with_name(f"{target.name}.{os.getpid()}.part")
+    """Copy one file with its time; returns its hash, or "" if it has been deleted meanwhile."""
     found = hashlib.sha256()
     try:
-        with open(source, "rb") as reader:
-            state = os.fstat(reader.fileno())
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with open(partial, "wb") as writer:
-                while piece := reader.read(CHUNK):
-                    writer.write(piece)
-                    found.update(piece)
-                    count(len(piece))
-                writer.flush()
-                os.fsync(writer.fileno())
+        reader = open(source, "rb")  # noqa: SIM115
     except FileNotFoundError:
         return ""
-    os.utime(partial, ns=(state.st_atime_ns, state.st_mtime_ns))
-    os.replace(partial, target)
+    with reader:
+        state = os.fstat(reader.fileno())
+        with replacing(target) as writer:
+            while piece := reader.read(CHUNK):
+                writer.write(piece)
+                found.update(piece)
+                count(len(piece))
+    os.utime(target, ns=(state.st_atime_ns, state.st_mtime_ns))
     return found.hexdigest()
 
 
@@ -263,12 +256,7 @@ def _hash(path: Path, count: Callable[[int], None]) -> str:
 
 
 def _write_json(path: Path, content: object) -> None:
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with open(partial, "w", encoding="utf-8") as file:
-        json.dump(content, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    replace_file(path, json.dumps(content))
     _flush_folder(path.parent)
 
 

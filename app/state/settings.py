@@ -6,15 +6,14 @@ know are kept.  Lives in the GUI thread.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QObject, QTimer, Signal, Slot
 
 from app.data.settings_file import FIELDS, FILE_NAME, read_settings_file
+from engine.atomic_file import replace_file
 from engine.errors import ConfigError
 
 SAVE_DELAY = 500  # milliseconds: a slider that is dragged writes once
@@ -125,20 +124,12 @@ class Settings(QObject):
             self._values.pop("completion_delay_most", None)
 
     def _write(self, flush: bool) -> None:
-        partial = self.path.with_name(f"{FILE_NAME}.{os.getpid()}.part")
+        content = json.dumps(self._unknown | self._values, indent=1, sort_keys=True)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with open(partial, "w", encoding="utf-8") as file:
-                json.dump(self._unknown | self._values, file, indent=1, sort_keys=True)
-                if flush:
-                    file.flush()
-                    os.fsync(file.fileno())
-            os.replace(partial, self.path)
+            replace_file(self.path, content, durable=flush)
             self.problem = ""
         except OSError as error:
-            self.problem = f"The settings cannot be kept in {self.path}: {error.strerror or error}."
-            with contextlib.suppress(OSError):
-                partial.unlink(missing_ok=True)
+            self.problem = f"The settings cannot be saved in {self.path}: {error.strerror or error}."
 
     def _conflict(self, name: str, value: Any) -> str:
         """Why a value does not go with the others, in words."""

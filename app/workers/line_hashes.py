@@ -7,12 +7,13 @@ into the line; a file's changed lines are those whose print the old file does no
 from __future__ import annotations
 
 import contextlib
-import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+
+from engine.atomic_file import replacing
 
 MOST_BYTES = 4 << 20  # of one file
 KEPT = 3  # checkpoints of a repository whose prints are kept
@@ -55,18 +56,13 @@ class LinePrints:
         ends = np.cumsum([len(each) for each in prints.values()], dtype=np.int64)
         values = np.concatenate([np.empty(0, np.uint32), *prints.values()])
         target = self._path(checkpoint)
-        partial = target.with_suffix(f".{os.getpid()}.part")
         with contextlib.suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with open(partial, "wb") as file:
+            with replacing(target, durable=False) as file:
                 for array in (np.frombuffer(names, np.uint8), ends, values):
                     np.lib.format.write_array(file, array, allow_pickle=False)
-            os.replace(partial, target)
             kept = sorted(self._folder.glob("lines-*.npy"), key=lambda each: each.stat().st_mtime, reverse=True)
             for old in kept[KEPT:]:
                 old.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
 
     def count(self, checkpoint: str, root: Path, paths: Iterable[str]) -> int:
         """How many lines of these files changed since; all lines of a file that has no prints."""

@@ -22,6 +22,7 @@ from app.data.data_move import (
     read_move,
     undo_copy,
 )
+from engine.atomic_file import replacing
 from engine.errors import ConfigError
 
 FILES = {
@@ -97,6 +98,15 @@ def test_the_plan_says_what_and_how_much(usual, target):
     assert plan.target == str(target)
     write(target, {"mine.txt": b"1"})
     assert plan_move(usual, target).target == str(target / "Codecoil")
+
+
+def test_a_file_that_is_being_written_is_left_behind_and_a_download_in_parts_is_not(usual, target):
+    with replacing(usual / "checkpoints" / "half") as file:
+        file.write(b"1")
+        write(usual, {"downloads/mamba/model.safetensors.0123456789abcdef.part": b"2"})
+        copied(usual, target)
+    assert read(target) == FILES | {"downloads/mamba/model.safetensors.0123456789abcdef.part": b"2"}
+    assert not list(target.glob("checkpoints/.*"))
 
 
 def test_what_cannot_be_moved_to_is_refused_in_words(usual, target, monkeypatch):

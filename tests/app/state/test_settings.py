@@ -98,7 +98,7 @@ def test_a_folder_that_cannot_be_written_is_told(qapp, tmp_path):
     settings = Settings(tmp_path / "file")
     settings.theme = "dark"
     settings.save()
-    assert "cannot be kept" in settings.problem and settings.theme == "dark"
+    assert str(settings.path) in settings.problem and settings.theme == "dark"
 
 
 def test_places_come_back_as_they_were(settings, folder):

@@ -41,7 +41,7 @@ def test_they_are_kept_for_a_checkpoint(tmp_path):
     again = LinePrints(tmp_path / "kept")
     assert again.count("c1", root, ["a.py", "b.py"]) == 1
     assert again.count("unknown", root, ["a.py"]) == 3
-    assert not list((tmp_path / "kept").glob("*.part"))
+    assert not list((tmp_path / "kept").glob(".*"))
 
 
 def test_old_ones_are_let_go_and_damaged_ones_passed_over(tmp_path):
