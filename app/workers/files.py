@@ -226,7 +226,7 @@ class FilesWorker(JobWorker):
         from engine.checkpoints.formats.importing import import_checkpoint
 
         with self._writing("Importing", size_of_model(Path(path))):
-            manifest = import_checkpoint(self._store, Path(path), told=self._bytes)
+            manifest = import_checkpoint(self._store, Path(path), report_for=self._bytes)
         self.refresh()
         names = {each.id: checkpoint_rows.shown_name(each) for each in self._store.list()}
         return checkpoint_rows.row_of(manifest, names)

@@ -148,7 +148,7 @@ class Comparison:
 
 
 def compare(first: Side, second: Side) -> Comparison:
-    """Two models of one shape and tokenizer, in any precision, whole or delta."""
+    """Two models of one shape and tokenizer, in any precision, full or delta."""
     refuse_unlike(first, second, "compared")
     return Comparison(
         compare_parameters(first.parameters, second.parameters),

@@ -139,7 +139,7 @@ def try_blend(
     evaluate: Evaluate,
     losses: tuple[float, float] | None = None,
 ) -> MergeResult:
-    """One blend, measured.  `losses`: the parents', where they have been measured in the same way already."""
+    """One blend, measured.  `losses`: the parents', if they were already measured in the same way."""
     child = merge(first, second, weight)
     measured = _Measured(first, second, evaluate, losses)
     loss = measured(child.blend)
@@ -256,7 +256,7 @@ class _Measured:
 
 
 def _or_infinite(loss: float) -> float:
-    """A model whose loss is no number is worse than any."""
+    """NaN counts as worse than any loss."""
     return math.inf if math.isnan(loss) else loss
 
 

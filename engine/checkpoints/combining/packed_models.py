@@ -70,7 +70,7 @@ class PackedTensor:
 
 
 def pack_tensor(name: str, array: np.ndarray, wanted: str) -> PackedTensor:
-    """A parameter in the precision that it gets; refused by name if it holds what that cannot hold."""
+    """A parameter in the precision that it gets; refused by name if that cannot represent its values."""
     array = as_float32(array)
     shape = tuple(array.shape)
     precision = PRECISIONS[precision_of(name, shape, wanted)]
@@ -213,7 +213,7 @@ def unpack(file: TensorFile, name: str) -> np.ndarray:
 
 
 def unpack_pieces(file: TensorFile, name: str) -> Iterator[np.ndarray]:
-    """The rows of one parameter of a packed file, float32, a piece at a time; its pages are given back at the end."""
+    """The rows of one parameter of a packed file, float32, a piece at a time; its pages are released at the end."""
     described = _described(file.metadata.get(METADATA_TENSORS, "{}"), str(file.path))
     if name not in described:
         raise CheckpointError(f"{file.path} holds no {ascii(name)[:80]}.", DAMAGED)

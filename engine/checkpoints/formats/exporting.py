@@ -1,4 +1,4 @@
-"""A checkpoint of the store in a format that others read.  A delta is exported whole, unless the delta is asked for."""
+"""A checkpoint of the store in a format that others read: as a full model, or as the delta if that is asked for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILE_SUFFIX = {"gguf": ".gguf", "coil": bundle.SUFFIX}
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written, and what whoever uses it should know."""
+    """What was written, and what its users should know."""
 
     path: Path
     format: str
@@ -44,12 +44,12 @@ def export_checkpoint(
     format: str,
     out: Path,
     precision: str | None = None,
-    whole: bool = False,
+    full: bool = False,
     report: Report | None = None,
 ) -> Exported:
     """Export to `out`, a folder for "hf" and "adapter", a file (or a folder to put it in) for "gguf" and "coil".
 
-    `whole` puts a delta and its base together in a bundle.  `report` is told how far it is, and may raise to end it.
+    `full` puts a delta and its base together in a bundle.  `report` gets the progress, and may raise to stop it.
     """
     if format not in FORMATS:
         raise CheckpointError(f"Unknown format {format!r}.", f"Choose one of: {', '.join(FORMATS)}.")
@@ -66,7 +66,7 @@ def export_checkpoint(
     with in_words(f"{out} cannot be written"):
         out.parent.mkdir(parents=True, exist_ok=True)
     write = {"hf": _hugging_face, "gguf": _gguf, "coil": _coil, "adapter": _adapter}[format]
-    notes = write(store, manifest, out, precision, whole, report)
+    notes = write(store, manifest, out, precision, full, report)
     return Exported(out, format, precision or manifest.precision, _size(out), notes)
 
 
@@ -95,9 +95,9 @@ def _gguf(
 
 
 def _coil(
-    store: CheckpointStore, manifest: Manifest, out: Path, _: str, whole: bool, report: Report | None
+    store: CheckpointStore, manifest: Manifest, out: Path, _: str, full: bool, report: Report | None
 ) -> tuple[str, ...]:
-    if manifest.base is None or not whole:
+    if manifest.base is None or not full:
         bundle.write_bundle(out, store.folder_of(manifest.id), manifest, report)
         if manifest.base is None:
             return ()
@@ -122,7 +122,7 @@ def _coil(
 def _adapter(
     store: CheckpointStore, manifest: Manifest, out: Path, _: str, __: bool, ___: Report | None
 ) -> tuple[str, ...]:
-    """A few thousand rows: written before anybody could want to end it."""
+    """Only a few thousand rows, so there is no progress to report."""
     if manifest.base is None:
         raise CheckpointError(f"{manifest.name} is a full model, not an adapter.", "Export it as hf, gguf or coil.")
     base = store.lineage(manifest.id)[1]

@@ -1,7 +1,7 @@
 """What can be read, into the store: a Hugging Face folder, a GGUF file, a `.coil` bundle, an MBJS file, a checkpoint
 folder.
 
-Safe to repeat: what has been imported before and is still here is given back.
+Safe to repeat: what was imported before and is still in the store is returned.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.safe_reading import check_name, open_plain, read_plain
 SOURCE_HASH = "source_sha256"  # the option by which an import is known again
 CHUNK = 4 << 20
 READERS = {"hugging face": hugging_face.read_folder, "gguf": gguf_import.read_gguf, "mbjs": mbjs.read_mbjs}
-Told = Callable[[str], Report | None]  # a part of an import begins, by its name: who is told how far it is?
+ReportFor = Callable[[str], Report | None]  # a part of an import begins, by its name: who gets its progress?
 
 
 def import_checkpoint(
@@ -32,36 +32,38 @@ def import_checkpoint(
     path: Path,
     name: str | None = None,
     tokenizer: Path | None = None,
-    told: Told = lambda part: None,
+    report_for: ReportFor = lambda part: None,
 ) -> Manifest:
-    """Import `path`; `tokenizer` is where the tokenizer of a model is that came without one."""
+    """Import `path`; `tokenizer`: where to find the tokenizer of a model that comes without one."""
     if name is not None:
         check_name(name, "The checkpoint's name")
     try:
-        return _import(store, path, name, tokenizer, told)
-    except OSError as error:  # what the store cannot write is told by the store; this is about reading
+        return _import(store, path, name, tokenizer, report_for)
+    except OSError as error:  # the store reports what it cannot write; this is about reading
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.", "Choose another one.") from error
 
 
-def _import(store: CheckpointStore, path: Path, name: str | None, tokenizer: Path | None, told: Told) -> Manifest:
+def _import(
+    store: CheckpointStore, path: Path, name: str | None, tokenizer: Path | None, report_for: ReportFor
+) -> Manifest:
     if not path.exists():
         raise CheckpointError(f"{path} does not exist.", "Choose a folder or a file.")
     if path.is_dir():
         if (path / MANIFEST_FILE).exists():
             manifest = read_manifest(read_plain(path / MANIFEST_FILE, MAX_BYTES), str(path / MANIFEST_FILE))
-            return _adopt(store, path, manifest, name, told)
-        return _save(store, path, name, tokenizer, "hugging face", told)
+            return _adopt(store, path, manifest, name, report_for)
+        return _save(store, path, name, tokenizer, "hugging face", report_for)
     if path.is_file() and bundle.is_bundle(path):
         with in_words(f"{path} cannot be unpacked"):
             (store.folder / WORK).mkdir(parents=True, exist_ok=True)
-        with bundle.unpacked(path, store.folder / WORK, told("Unpacking")) as (folder, manifest):
-            return _adopt(store, folder, manifest, name, told)
+        with bundle.unpacked(path, store.folder / WORK, report_for("Unpacking")) as (folder, manifest):
+            return _adopt(store, folder, manifest, name, report_for)
     if path.is_file() and gguf_import.is_gguf(path):
-        return _save(store, path, name, tokenizer, "gguf", told)
+        return _save(store, path, name, tokenizer, "gguf", report_for)
     if path.is_file() and mbjs.is_mbjs(path):
-        return _save(store, path, name, tokenizer, "mbjs", told)
+        return _save(store, path, name, tokenizer, "mbjs", report_for)
     if path.suffix in (".safetensors", ".json") and (path.parent / CONFIG_FILE).exists():
-        return _import(store, path.parent, name, tokenizer, told)
+        return _import(store, path.parent, name, tokenizer, report_for)
     raise CheckpointError(
         f"{path} is not in a format that can be imported.",
         "Choose a folder in Hugging Face format, or a .gguf, .coil or MBJS .bin file (pickled files are never read).",
@@ -69,10 +71,10 @@ def _import(store: CheckpointStore, path: Path, name: str | None, tokenizer: Pat
 
 
 def _save(
-    store: CheckpointStore, path: Path, name: str | None, tokenizer: Path | None, kind: str, told: Told
+    store: CheckpointStore, path: Path, name: str | None, tokenizer: Path | None, kind: str, report_for: ReportFor
 ) -> Manifest:
     imported: Imported = READERS[kind](path, tokenizer)
-    source = _source_hash(path, imported, told("Reading"))
+    source = _source_hash(path, imported, report_for("Reading"))
 
     def same(known: Manifest) -> bool:
         return known.options.get(SOURCE_HASH) == source and name in (None, known.name)
@@ -95,8 +97,10 @@ def _save(
     )
 
 
-def _adopt(store: CheckpointStore, folder: Path, manifest: Manifest, name: str | None, told: Told) -> Manifest:
-    """A checkpoint as it is; one that turns out not to be whole, or was not looked through, is taken out again."""
+def _adopt(
+    store: CheckpointStore, folder: Path, manifest: Manifest, name: str | None, report_for: ReportFor
+) -> Manifest:
+    """A checkpoint as it is; one that turns out to be damaged, or was not fully verified, is removed again."""
     base = manifest.base
     if base is not None and not store.has_base(base):
         raise CheckpointError(
@@ -107,7 +111,7 @@ def _adopt(store: CheckpointStore, folder: Path, manifest: Manifest, name: str |
     adopted = store.adopt(folder, manifest)
     if adopted.id not in known:
         try:
-            _need_whole(store, adopted, told("Verifying"))
+            _need_whole(store, adopted, report_for("Verifying"))
         except BaseException:
             store.empty_trash([store.delete(adopted.id, force=True).key], force=True)
             raise
@@ -139,7 +143,7 @@ def _source_hash(path: Path, imported: Imported, report: Report | None) -> str:
 
 
 def _name_from(path: Path) -> str:
-    """The name of a file or folder, if a checkpoint may have it."""
+    """The name of a file or folder, if it is allowed for a checkpoint."""
     stem = path.resolve().name if path.is_dir() else path.stem
     try:
         return check_name(stem)

@@ -1,7 +1,7 @@
 """The model card: what is known about a checkpoint, as a page for a person.
 
-Only facts from the manifest and the configuration: the base, the data by language and size (never what is in a file,
-nor its name), options, scores. Names, notes and tags can change later, so an export writes its card anew.
+Only facts from the manifest and the configuration: the base, the data by language and size (never a file's content or
+name), options, scores. Names, notes and tags can change later, so an export writes a new card.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from typing import Any
 from engine.checkpoints.store.manifest import Manifest
 from engine.model.config import ModelConfig
 
+KIND_WORDS = {"whole": "full model", "delta": "delta"}
 MODE_WORDS = {
     "base": "a base model",
     "full": "all parameters trained",
     "wsla": "the rows of B and C trained (WSLA)",
-    "lora": "low-rank pairs trained on the projections (LoRA)",
-    "vocabulary": "low-rank pairs and the embedding rows of the repository's tokens trained",
+    "lora": "low-rank adapters trained on the projections (LoRA)",
+    "vocabulary": "low-rank adapters and the embedding rows of the repository's tokens trained",
     "merge": "a merge of other checkpoints",
     "import": "imported",
 }
@@ -24,9 +25,9 @@ MAX_VALUE = 200
 
 
 def model_card(manifest: Manifest, config: ModelConfig, base: Manifest | None = None) -> str:
-    """The card of a checkpoint in markdown; `base` is what it stands on, where that is known."""
+    """The card of a checkpoint in markdown; `base` is its base, if that is known."""
     rows = [
-        ("kind", f"{manifest.kind}, {MODE_WORDS[manifest.mode]}"),
+        ("kind", f"{KIND_WORDS[manifest.kind]}, {MODE_WORDS[manifest.mode]}"),
         ("created", manifest.created),
         ("precision", manifest.precision),
         ("architecture", "Mamba-1 (selective state space), causal language model"),
@@ -41,7 +42,7 @@ def model_card(manifest: Manifest, config: ModelConfig, base: Manifest | None = 
         rows.append(("base", f"{base.name if base else manifest.base.id} (weights sha256 {manifest.base.sha256})"))
     if manifest.parents:
         rows.append(("parents", ", ".join(manifest.parents)))
-    sections = [f"# {escaped(manifest.name)}", "Made with Codecoil, on the user's own machine.", _table("", rows)]
+    sections = [f"# {escaped(manifest.name)}", "Made with Codecoil on the user's own machine.", _table("", rows)]
     sections += [f"> {line}" for line in [escaped(manifest.note).replace("\n", " ")] if line]
     sections += [
         _table("Scores", [(key, f"{value:.6g}") for key, value in sorted(manifest.metrics.items())]),
@@ -74,7 +75,7 @@ def _table(title: str, rows: list[tuple[str, str]]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that stays text: no markup, no table cell and no line of its own."""
+    """Text with all markup, cell and line breaks escaped."""
     text = text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
     for character in "\\`*_[]<>|#":
         text = text.replace(character, f"\\{character}")

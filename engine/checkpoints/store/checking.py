@@ -1,4 +1,4 @@
-"""Verifying a checkpoint: everything that is wrong with it, in words.  Nothing is changed and nothing is raised."""
+"""Verifying a checkpoint: everything that is wrong with it.  Nothing is changed and nothing is raised."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.checkpoints.store.contents import Survey
 from engine.checkpoints.store.delta import check_part
-from engine.checkpoints.store.loading import PLAIN_TYPES, is_plain, parameter_pieces, shape_complaints
+from engine.checkpoints.store.loading import PLAIN_TYPES, is_plain, parameter_pieces, shape_problems
 from engine.checkpoints.store.manifest import (
     CONFIG_FILE,
     HISTORY_FILE,
@@ -36,14 +36,14 @@ MAX_HISTORY_BYTES, MAX_TOKENIZER_BYTES = 256 << 20, 128 << 20
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with a checkpoint, in words; `file` is "" where it is not one file's fault."""
+    """One thing that is wrong with a checkpoint; `file` is "" if it is not about one file."""
 
     file: str
     words: str
 
 
 def verify(which: Manifest, store: Survey, folder: Path, report: Report | None = None) -> list[Finding]:
-    """What is wrong with a checkpoint and with the bases it stands on; `folder` is the store's."""
+    """What is wrong with a checkpoint and its bases; `folder` is the store's."""
     tally = Tally(sum(record.size for one in _chain(which, store) for record in one.files.values()), report)
     findings = list(_own_findings(which, folder, tally))
     config = _config(which, folder)
@@ -66,7 +66,7 @@ def unreadable_manifest(reason: str) -> Finding:
 
 
 def _chain(which: Manifest, store: Survey) -> list[Manifest]:
-    """The checkpoint and its bases, as far as they are there."""
+    """The checkpoint and its bases, as far as they exist."""
     try:
         return store.lineage(which)
     except CheckpointError:
@@ -142,7 +142,7 @@ def _config(manifest: Manifest, folder: Path) -> ModelConfig | None:
     try:
         return read_config_file(folder / manifest.id / CONFIG_FILE)
     except CheckpointError:
-        return None  # found and told by `_own_findings`
+        return None  # reported by `_own_findings`
 
 
 def _sizes(config: ModelConfig) -> tuple:
@@ -167,10 +167,10 @@ def _tensor_findings(manifest: Manifest, config: ModelConfig, folder: Path) -> l
 
 
 def _whole_words(config: ModelConfig, file: TensorFile) -> Iterator[str]:
-    complaints = shape_complaints(file, config)
-    yield from complaints
+    problems = shape_problems(file, config)
+    yield from problems
     plain = is_plain(file)
-    if plain or not complaints:
+    if plain or not problems:
         for name in file.entries if plain else config.parameter_shapes():
             yield from _finite_words(name, file.pieces(name) if plain else parameter_pieces(file, name))
 

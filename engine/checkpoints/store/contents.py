@@ -1,7 +1,7 @@
 """What is in a store's folder: found by reading every manifest, each time.  There is no index that could go stale.
 
-Also what follows from the manifests alone: which checkpoint a word means, who depends on whom, and what a retention
-rule would let go. Nothing here writes.
+Also what follows from the manifests alone: which checkpoint a word refers to, which need which, and what a retention
+rule would drop. Nothing here writes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SHORTEST_PREFIX = 4
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A folder in the store whose manifest cannot be read; `newer`: it is of a later version and is not touched."""
+    """A folder in the store whose manifest cannot be read; `newer`: made by a later version, and left alone."""
 
     id: str
     folder: Path
@@ -56,12 +56,12 @@ class Trashed:
     name: str
     manifest: Manifest | None
     deleted: str  # ISO 8601, UTC
-    newer: bool = False  # of a later version of the program, and not touched
+    newer: bool = False  # made by a later version of the program, and left alone
 
 
 @dataclass(frozen=True)
 class Retention:
-    """What of a run stays: the newest, the best by held-out loss, the pinned, and what others depend on."""
+    """What is kept of a run: the newest, the best by held-out loss, the pinned, and what others depend on."""
 
     newest: int = 3
     best: int = 1
@@ -84,14 +84,14 @@ class Survey:
         return sorted(self.checkpoints.values(), key=lambda m: (m.created, m.id), reverse=True)
 
     def base_of(self, reference: BaseReference) -> Manifest | None:
-        """The checkpoint that a reference means: the one with its id and hash, or another whole one with its hash."""
+        """The checkpoint that a reference points to: with its id and hash, or another full model with its hash."""
         named = self.checkpoints.get(reference.id)
         if named is not None and named.weights_sha256 == reference.sha256:
             return named
         return self._by_hash.get(reference.sha256)
 
     def lineage(self, manifest: Manifest) -> list[Manifest]:
-        """The checkpoint, its base, and so on down to the whole one."""
+        """The checkpoint, its base, and so on down to the full model."""
         chain = [manifest]
         while (reference := chain[-1].base) is not None:
             base = self.base_of(reference)
@@ -105,7 +105,7 @@ class Survey:
         return chain
 
     def missing_base(self, manifest: Manifest) -> str:
-        """Why a delta has no base, in words."""
+        """Why a delta has no base."""
         reference = manifest.base
         assert reference is not None
         if (named := self.checkpoints.get(reference.id)) is not None:
@@ -118,7 +118,7 @@ class Survey:
         return f"The base of {manifest.name} ({known}) {where}."
 
     def dependants(self, manifest: Manifest) -> list[Manifest]:
-        """The deltas that stand on this one, directly or through others, oldest first."""
+        """The deltas that need this one, directly or through others, oldest first."""
         found, grew = {manifest.id}, True
         bases = {m.id: self.base_of(m.base) for m in self.checkpoints.values() if m.base is not None}
         while grew:
@@ -128,7 +128,7 @@ class Survey:
         return [m for m in reversed(self.newest_first()) if m.id in found and m.id != manifest.id]
 
     def orphans_without(self, gone: Collection[str]) -> list[str]:
-        """What would lose its base if the checkpoints `gone` went, by name; other copies of the base count."""
+        """What would lose its base without the checkpoints `gone`, by name; other copies of the base count."""
         left = Survey({id: m for id, m in self.checkpoints.items() if id not in gone}, ())
         lost = [
             m.name
@@ -162,7 +162,7 @@ def survey(folder: Path) -> Survey:
 
 
 def _needed_by_runs(folder: Path) -> dict[str, set[str]]:
-    """Which checkpoints unfinished runs stand on: those saved beside the store, and those that run just now."""
+    """Which checkpoints unfinished runs need: those saved beside the store, and those running now."""
     found: dict[str, set[str]] = {}
     for path in sorted((folder.parent / RUNS).glob("*.safetensors")):
         try:
@@ -199,7 +199,7 @@ def manifest_in(folder: Path, id: str) -> Manifest:
 
 
 def pick(which: str, checkpoints: Iterable[Manifest], where: str = "the store") -> Manifest:
-    """The one checkpoint that a word means: an id, a name, or the beginning of an id or of a name."""
+    """The one checkpoint that a word refers to: an id, a name, or the start of an id or of a name."""
     everything = list(checkpoints)
     if not isinstance(which, str) or not which:
         raise CheckpointError("No checkpoint was named.", "Give its id or its name.")
@@ -222,7 +222,7 @@ def pick(which: str, checkpoints: Iterable[Manifest], where: str = "the store") 
 
 
 def trashed(folder: Path) -> list[Trashed]:
-    """What is in the trash, the latest first."""
+    """What is in the trash, latest first."""
     found = []
     for key, id in _trash_keys(folder):
         moment = key.partition("-")[0]
@@ -236,7 +236,7 @@ def trashed(folder: Path) -> list[Trashed]:
 
 
 def _trash_keys(folder: Path) -> list[tuple[str, str]]:
-    """Names of the folders in the trash, the latest first, each with the id in it."""
+    """Names of the folders in the trash, latest first, each with its id."""
     try:
         names = sorted(os.listdir(folder / TRASH), reverse=True)
     except OSError:
@@ -245,8 +245,8 @@ def _trash_keys(folder: Path) -> list[tuple[str, str]]:
     return [(name, id) for name, id in pairs if ID.match(id)]
 
 
-def beyond(rule: Retention, store: Survey, run: str | None) -> list[Manifest]:
-    """What a rule lets go, run by run (or of one run).  Checkpoints without a run are never let go."""
+def expired(rule: Retention, store: Survey, run: str | None) -> list[Manifest]:
+    """What a rule drops, run by run (or of one run).  Checkpoints without a run are never dropped."""
     if min(rule.newest, rule.best) < 0:
         raise CheckpointError("A retention rule cannot keep a negative number of checkpoints.")
     runs: dict[str, list[Manifest]] = {}
@@ -287,7 +287,7 @@ def _bases_among(going: dict[str, Manifest], store: Survey) -> set[str]:
 
 
 def size_of(path: Path, look: Callable[[], None] = lambda: None) -> int:
-    """Bytes of a file, or of all files in a folder; links count as nothing.  `look` may raise to leave."""
+    """Bytes of a file, or of all files in a folder; links count as nothing.  `look` may raise to stop."""
     look()
     try:
         if path.is_symlink():

@@ -1,4 +1,4 @@
-"""Deltas: what a training mode changed, without what it left alone.
+"""Deltas: only what a training mode changed.
 
 A delta is a list of parts and the tensors that they name. Rows replace rows, bit for bit; a low-rank pair is added:
 
@@ -78,7 +78,7 @@ class DeltaPart:
 
 @lru_cache(16_384, typed=True)
 def _interned(kind: str, *values: Any) -> DeltaPart:
-    """Checkpoints of one model have the same parts: a thousand of them need not check each part a thousand times."""
+    """Checkpoints of one model share their parts: a thousand of them need not check each part a thousand times."""
     return DeltaPart(kind, **dict(zip(_USED[kind], values, strict=True)))
 
 
@@ -177,7 +177,7 @@ def _indexed(name: str, rows: np.ndarray, array: np.ndarray) -> tuple[DeltaPart,
 def apply_delta(
     parameters: Iterable[tuple[str, np.ndarray]], parts: Iterable[DeltaPart], tensors: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[str, np.ndarray]]:
-    """The parameters of a base, in float32, with the parts applied in their order."""
+    """The parameters of a base, in float32, with the parts applied in order."""
     by_name = parts_by_parameter(parts)
     for name, array in parameters:
         own = by_name.pop(name, ())
@@ -211,7 +211,7 @@ def apply_parts(array: np.ndarray, parts: Iterable[DeltaPart], tensors: Mapping[
 def replace_rows(
     piece: np.ndarray, parts: Iterable[DeltaPart], tensors: Mapping[str, np.ndarray], first: int, shape: tuple[int, ...]
 ) -> np.ndarray:
-    """Rows `first` and following of a parameter of `shape`, with those rows replaced that `parts` replace."""
+    """Rows of a parameter of `shape`, from row `first` on, with the rows in `parts` replaced."""
     result = np.array(piece, np.float32)
     last = first + len(piece)
     for part in parts:
@@ -238,7 +238,7 @@ def checked_rows(part: DeltaPart, tensors: Mapping[str, np.ndarray], count: int)
 
 
 def check_part(part: DeltaPart, shape: tuple[int, ...], found: Mapping[str, tuple[int, ...]]) -> None:
-    """That a part fits its parameter, from shapes alone.  `found`: shapes of the delta's tensors by key."""
+    """Check that a part fits its parameter, from shapes alone.  `found`: shapes of the delta's tensors by key."""
     missing = [key for key in part.keys if key not in found]
     if missing:
         raise CheckpointError(f"The delta has no tensor {missing[0]!r}.", "The checkpoint is damaged.")

@@ -1,4 +1,4 @@
-"""Parameters from mapped files: a whole checkpoint, or a chain of deltas on one, read a tensor at a time."""
+"""Parameters from mapped files: a full model, or a chain of deltas on one, read a tensor at a time."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def stored_shapes(file: TensorFile) -> dict[str, tuple[int, ...]]:
 
 
 def read_parameter(file: TensorFile, name: str) -> np.ndarray:
-    """One parameter as float32: a view where it is stored so."""
+    """One parameter as float32: a view if it is stored so."""
     entry = file.entries.get(name)
     if entry is not None and entry.dtype in PLAIN_TYPES:
         return as_float32(file[name])
@@ -166,14 +166,14 @@ def parameter_pieces(file: TensorFile, name: str) -> Iterator[np.ndarray]:
 
 def checked_shapes(file: TensorFile, config: ModelConfig) -> dict[str, tuple[int, ...]]:
     """The shapes of `config`, if the file has every one of them and nothing else."""
-    expected, complaints = config.parameter_shapes(), shape_complaints(file, config)
-    if complaints:
-        raise CheckpointError(f"{file.path}: {complaints[0]}", "The weights do not belong to this config.json.")
+    expected, problems = config.parameter_shapes(), shape_problems(file, config)
+    if problems:
+        raise CheckpointError(f"{file.path}: {problems[0]}", "The weights do not belong to this config.json.")
     return expected
 
 
-def shape_complaints(file: TensorFile, config: ModelConfig) -> list[str]:
-    """Where the tensors of a file are not those of a configuration, in words."""
+def shape_problems(file: TensorFile, config: ModelConfig) -> list[str]:
+    """How the tensors of a file differ from those of a configuration."""
     expected, found = config.parameter_shapes(), stored_shapes(file)
     words = [f"The tensor {name} is missing." for name in expected if name not in found]
     words += [f"The tensor {name} does not belong to the model." for name in found if name not in expected]

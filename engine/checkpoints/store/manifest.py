@@ -1,8 +1,7 @@
 """What a checkpoint says about itself: `manifest.json`, the only truth about it.
 
-Reading is strict: every key is known, every value is of its kind and within its limits, or the checkpoint is refused in
-words. A manifest with a newer schema is no damage: `NewerSchemaError` says that it is there and that another version of
-the program has to look at it.
+Reading is strict: every key is known and every value is valid and within its limits, or the checkpoint is refused. A
+manifest with a newer schema is not damaged: `NewerSchemaError` says that a newer version of the program can read it.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ REMEDY = "Restore the checkpoint from a copy, or delete its folder."
 
 
 class NewerSchemaError(CheckpointError):
-    """A manifest of a later version of the program; `base_id` is its base, where that could be read."""
+    """A manifest of a later version of the program; `base_id` is its base, if that could be read."""
 
     def __init__(self, message: str, remedy: str = "", base_id: str = "") -> None:
         super().__init__(message, remedy)
@@ -56,7 +55,7 @@ class BaseReference:
 
 @dataclass(frozen=True)
 class FileRecord:
-    """What a file must be to be the one that was written."""
+    """Hash and size that a file was written with."""
 
     sha256: str
     size: int
@@ -112,12 +111,12 @@ class Manifest:
 
     @property
     def weights_sha256(self) -> str:
-        """What other checkpoints call this one's weights by."""
+        """The hash by which other checkpoints refer to this one's weights."""
         return self.files[self.weights_file].sha256
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether it was kept along a run, and is not its result."""
+        """Whether it was saved during a run, rather than as its result."""
         return SNAPSHOT_TAG in self.tags
 
     @property
@@ -133,7 +132,7 @@ class Manifest:
 
 
 def read_manifest(data: bytes, where: str) -> Manifest:
-    """A manifest from the bytes of its file; `where` names it in complaints."""
+    """A manifest from the bytes of its file; `where` names it in messages."""
     content = parse_json(data, where, MAX_BYTES, MAX_DEPTH)
     if not isinstance(content, dict):
         raise CheckpointError(f"{where} is not a JSON object.", REMEDY)
@@ -169,7 +168,7 @@ def plain_value(value: Any) -> Any:
 
 
 def now() -> str:
-    """This moment as a manifest has it."""
+    """The current time, in a manifest's format."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
@@ -187,7 +186,7 @@ def _check_keys(content: dict[str, Any], where: str) -> None:
 
 
 def _check(manifest: Manifest) -> None:
-    """Every field of its kind and within its limits; also for manifests that are made here."""
+    """Every field is valid and within its limits; also for manifests that are made here."""
     _need(type(manifest.schema) is int and manifest.schema == SCHEMA, "schema", manifest.schema)
     _need(_matches(ID, manifest.id), "id", manifest.id)
     check_name(manifest.name, "The checkpoint's name")

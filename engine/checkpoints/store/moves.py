@@ -1,7 +1,7 @@
 """Where a store is changed: the lock, the folder `work`, and the few moves that everything is made of.
 
-Whatever is being written lies under `work` until a single rename gives it its place. A folder there has a lock file
-beside it that its writer holds, so that another program's clean-up can tell a living writer from a killed one.
+Whatever is being written lies under `work` until a single rename puts it in place. A folder there has a lock file
+beside it that its writer holds, so that another program's clean-up can tell a running writer from a killed one.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class StoreMoves:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Be the only one who changes the store."""
+        """Keep everybody else from changing the store."""
         self.ensure(self.folder)
         with locked(self._disk, self.folder / LOCK):
             yield
 
     def ensure(self, folder: Path) -> None:
-        """Make a folder and those above it, where they are not there."""
+        """Make a folder and its parents, if missing."""
         if folder.is_dir():
             return
         if folder.parent != folder:
@@ -56,7 +56,7 @@ class StoreMoves:
 
     @contextlib.contextmanager
     def writing(self, manifest: Manifest) -> Iterator[FolderWriter]:
-        """A new folder under `work`, marked as alive for as long as this lasts."""
+        """A new folder under `work`, marked as in use for as long as this lasts."""
         place = self.folder / WORK / manifest.id
         with in_words(f"{manifest.name} cannot be saved"), contextlib.ExitStack() as stack:
             with self.locked():  # so that no clean-up comes between the making of the lock and the holding of it
@@ -69,9 +69,9 @@ class StoreMoves:
                 remove_tree(self._disk, _lock_of(place))
 
     def commit(self, writer: FolderWriter, manifest: Manifest, check: Callable[[], Manifest | None]) -> Manifest:
-        """Give a written folder its place in the store; gives what is in the store then.
+        """Put a written folder in its place in the store; returns what is in the store then.
 
-        Under the lock, `check` may still refuse, or name a checkpoint that makes this one superfluous.
+        Under the lock, `check` may still refuse, or return a checkpoint that makes this one redundant.
         """
         write_file(self._disk, writer.folder / MANIFEST_FILE, manifest.to_json())
         writer.flush()
@@ -97,7 +97,7 @@ class StoreMoves:
             remove_tree(self._disk, place)
 
     def replace_manifest(self, new: Manifest) -> None:
-        """Put a manifest in the place of the one that is there.  To be called with the lock held."""
+        """Replace a manifest.  Call it with the lock held."""
         self.ensure(self.folder / WORK)
         temporary = self.folder / WORK / uuid.uuid4().hex
         try:
@@ -109,19 +109,19 @@ class StoreMoves:
         self._disk.flush_folder(self.folder / new.id)
 
     def move(self, source: Path, target: Path) -> None:
-        """A rename that lasts.  To be called with the lock held."""
+        """A durable rename.  Call it with the lock held."""
         self._disk.rename(source, target)
         self._disk.flush_folder(target.parent)
         self._disk.flush_folder(source.parent)
 
     def leftovers(self) -> list[Path]:
-        """What killed writers left behind.  To be called with the lock held."""
+        """What killed writers left behind.  Call it with the lock held."""
         work = self.folder / WORK
         found = [work / name for name in sorted(os.listdir(work))] if work.is_dir() else []
         return [path for path in found if not is_held(_lock_of(path))]
 
     def discard(self, path: Path) -> int:
-        """Remove a file or a folder that nothing refers to; gives the bytes freed."""
+        """Remove a file or a folder that nothing refers to; returns the bytes freed."""
         size = size_of(path)
         remove_tree(self._disk, path)
         return size - size_of(path)

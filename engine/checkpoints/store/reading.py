@@ -1,6 +1,6 @@
 """The half of a store that only reads: finding checkpoints, their files, their parameters and their relations.
 
-No lock is needed: what has its name does not change. A checkpoint that is deleted while it is read is told in words.
+No lock is needed: what has its name does not change. A checkpoint that is deleted while it is read is a readable error.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class DiskUse:
 
 
 class StoreReader:
-    """Checkpoints in a folder, to be looked at.  `which` is always what `get` understands."""
+    """Checkpoints in a folder, read-only.  `which` is always anything that `get` understands."""
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
 
     def survey(self) -> Survey:
-        """Everything that is there, from one reading of the folder."""
+        """Everything in the store, from one reading of the folder."""
         return survey(self.folder)
 
     def list(self) -> list[Manifest]:
@@ -68,11 +68,11 @@ class StoreReader:
         return self.survey().newest_first()
 
     def unreadable(self) -> list[Unreadable]:
-        """What is there and cannot be read: damaged, or of a newer version of the program."""
+        """What cannot be read: damaged, or made by a newer version of the program."""
         return list(self.survey().unreadable)
 
     def get(self, which: str) -> Manifest:
-        """By id, by a name that only one has, or by the beginning of an id (4 characters or more) or of a name."""
+        """By id, by a unique name, or by the start of an id (4 characters or more) or of a name."""
         if isinstance(which, str) and ID.match(which) and (self.folder / which).is_dir():
             return manifest_in(self.folder / which, which)  # others need not be read
         return pick(which, self.list())
@@ -84,7 +84,7 @@ class StoreReader:
         return read_config_file(self.folder_of(which) / CONFIG_FILE)
 
     def tokenizer_path(self, which: str) -> Path | None:
-        """The tokenizer.json of a checkpoint: its own, or that of its base; None where there is none."""
+        """The tokenizer.json of a checkpoint: its own, or that of its base; None if there is none."""
         manifest = self.get(which)
         for owner in [manifest] if TOKENIZER_FILE in manifest.files else self.lineage(manifest.id):
             if TOKENIZER_FILE in owner.files:
@@ -92,7 +92,6 @@ class StoreReader:
         return None
 
     def history(self, which: str) -> list[dict[str, Any]]:
-        """The lines of its history."""
         manifest = self.get(which)
         path = self.folder / manifest.id / HISTORY_FILE
         return checking.read_history(path) if HISTORY_FILE in manifest.files else []
@@ -112,19 +111,19 @@ class StoreReader:
         return Delta(manifest.delta, TensorFile(self.folder / manifest.id / DELTA_FILE))
 
     def has_base(self, reference: BaseReference) -> bool:
-        """Whether what a delta refers to is here."""
+        """Whether the base that a delta refers to is in the store."""
         try:
             return self.get(reference.id).weights_sha256 == reference.sha256 or self._found(reference)
         except CheckpointError:
             return self._found(reference)
 
     def lineage(self, which: str) -> list[Manifest]:
-        """The checkpoint, its base, and so on down to the whole one."""
+        """The checkpoint, its base, and so on down to the full model."""
         manifest = self.get(which)
         return [manifest] if manifest.base is None else self.survey().lineage(manifest)
 
     def dependants(self, which: str) -> list[Manifest]:
-        """The deltas that stand on this one, directly or through others, oldest first."""
+        """The deltas that need this one, directly or through others, oldest first."""
         return self.survey().dependants(self.get(which))
 
     def runs_on(self, which: str) -> list[str]:
@@ -132,9 +131,9 @@ class StoreReader:
         return sorted(self.survey().needed_by_runs.get(self.get(which).id, ()))
 
     def verify(self, which: str, report: Report | None = None) -> list[Finding]:
-        """Everything that is wrong with a checkpoint and its bases; an empty list means that it is whole.
+        """Everything that is wrong with a checkpoint and its bases; an empty list means that it is intact.
 
-        `report` is told the bytes that were read, and may raise to end it.
+        `report` gets the bytes read so far, and may raise to stop it.
         """
         found = self.survey()
         for other in found.unreadable:
@@ -143,11 +142,11 @@ class StoreReader:
         return checking.verify(pick(which, found.newest_first()), found, self.folder, report)
 
     def trash(self) -> list[Trashed]:
-        """What was deleted, the latest first."""
+        """What was deleted, latest first."""
         return trashed(self.folder)
 
     def disk_use(self, look: Callable[[], None] = lambda: None) -> DiskUse:
-        """Bytes of everything in the store's folder.  `look` is called for each file and may raise to leave."""
+        """Bytes of everything in the store's folder.  `look` is called for each file and may raise to stop."""
         parts = (self.folder, self.folder / TRASH, self.folder / WORK)
         total, trash, leftovers = (size_of(path, look) for path in parts)
         above = next((path for path in (self.folder, *self.folder.absolute().parents) if path.is_dir()), Path())

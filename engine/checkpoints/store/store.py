@@ -3,11 +3,11 @@
     store/
         <id>/                one checkpoint: manifest.json and the files that it lists
         trash/<time>-<id>/   what was deleted, until the trash is emptied
-        work/                what is being written; after a kill, leftovers that `gc` removes
+        work/                what is being written; after a kill, leftovers for `gc` to remove
         lock                 held by whoever changes something, for the length of a rename
 
-Files are never changed once they have their name, but for `manifest.json`, which is replaced as a whole. So whoever
-reads needs no lock, and a kill at any instant leaves the old or the new.
+Files never change once they have their name, except `manifest.json`, which is replaced atomically. So readers need no
+lock, and a kill at any instant leaves the old or the new.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class CheckpointStore(StoreReader):
         """Write a full checkpoint.  Parameters, of any float type, are read a piece at a time.
 
         `tokenizer`: content or path of a tokenizer.json.  `resume`: files by name, as bytes or as tensors.
-        `same`: a checkpoint that is the same and was saved by somebody else meanwhile is given back instead.
+        `same`: recognises an equal checkpoint that another program saved meanwhile; it is returned instead.
         """
         shapes = config.parameter_shapes()
         present = set(parameters)
@@ -135,10 +135,10 @@ class CheckpointStore(StoreReader):
         )
 
     def adopt(self, folder: Path, manifest: Manifest) -> Manifest:
-        """Take the files of `manifest` in `folder` (an unpacked bundle, say) into the store, every hash checked.
+        """Copy the files of `manifest` from `folder` (an unpacked bundle, say) into the store, checking every hash.
 
-        Safe to repeat: a checkpoint with this id and these weights that is here already is given back. Where the id is
-        taken by something else, the newcomer gets another one.
+        Safe to repeat: a checkpoint with this id and these weights that is already here is returned. If the id is taken
+        by something else, the new one gets another id.
         """
         known = self.survey().checkpoints.get(manifest.id)
         if known is not None and known.weights_sha256 == manifest.weights_sha256:
@@ -159,7 +159,7 @@ class CheckpointStore(StoreReader):
     def annotate(
         self, which: str, *, note: str | None = None, tags: Iterable[str] | None = None, pinned: bool | None = None
     ) -> Manifest:
-        """Replace what is given; the rest stays."""
+        """Change what is given; the rest stays."""
         given = {"note": note, "tags": None if tags is None else tuple(dict.fromkeys(tags)), "pinned": pinned}
         given = {key: value for key, value in given.items() if value is not None}
         return self._change(which, lambda manifest: dataclasses.replace(manifest, **given))
@@ -173,7 +173,7 @@ class CheckpointStore(StoreReader):
     def convert(
         self, which: str, precision: str = "float32", name: str | None = None, loss: float | None = None
     ) -> Manifest:
-        """A copy that needs no base, in any precision; what is that already is given back, and so is an earlier copy.
+        """A copy that needs no base, in any precision; if there is one already (or it is one itself), that is returned.
 
         `loss`: the held-out loss that was measured in this precision. Without it a copy in fewer bits has no scores,
         because those of its source are not its own.
@@ -223,11 +223,10 @@ class CheckpointStore(StoreReader):
             return self._to_trash(id, manifest)
 
     def trash(self) -> list[Trashed]:
-        """What was deleted, the latest first."""
         return store_contents.trashed(self.folder)
 
     def restore(self, which: str) -> Manifest:
-        """Back from the trash, by key, id, name or the beginning of one."""
+        """Restore from the trash, by key, id, name or the start of one."""
         with in_words("The checkpoint cannot be restored"), self._work.locked():
             item = self._find_trashed(which)
             if (self.folder / item.id).exists():
@@ -240,7 +239,7 @@ class CheckpointStore(StoreReader):
             return item.manifest
 
     def empty_trash(self, which: Iterable[str] | None = None, force: bool = False) -> int:
-        """Delete for good, all or some; what is still needed stays, unless `force`.  Gives the bytes freed."""
+        """Delete permanently, all or some; what is still needed stays, unless `force`.  Returns the bytes freed."""
         gone: list[Path] = []
         with in_words("The trash cannot be emptied"), self._work.locked():
             items = self.trash() if which is None else [self._find_trashed(word) for word in which]
@@ -251,17 +250,17 @@ class CheckpointStore(StoreReader):
         return sum(map(self._work.discard, gone))
 
     def apply_retention(self, rule: Retention, run: str | None = None, dry_run: bool = False) -> list[Manifest]:
-        """Move to the trash what the rule does not keep, run by run; what has no run stays.  Gives what was moved."""
+        """Move to the trash what the rule does not keep, run by run; what has no run stays.  Returns what was moved."""
         if dry_run:
-            return store_contents.beyond(rule, self.survey(), run)
+            return store_contents.expired(rule, self.survey(), run)
         with in_words("Old checkpoints cannot be deleted"), self._work.locked():
-            going = store_contents.beyond(rule, self.survey(), run)
+            going = store_contents.expired(rule, self.survey(), run)
             for manifest in going:
                 self._to_trash(manifest.id, manifest)
         return going
 
     def gc(self) -> int:
-        """Remove what killed writers left behind; what a living one is writing stays.  Gives the bytes freed."""
+        """Remove what killed writers left behind, not what is being written now.  Returns the bytes freed."""
         if not self.folder.is_dir():
             return 0
         with in_words("Leftovers cannot be removed"), self._work.locked():
@@ -278,7 +277,7 @@ class CheckpointStore(StoreReader):
         return next(item for item in items if item.manifest is chosen)
 
     def _draft(self, facts: Facts, kind: str, **more: Any) -> Manifest:
-        """A manifest whose files are still to be written; also checks all that the caller said."""
+        """A manifest whose files are still to be written; also checks the caller's facts."""
         known = {field.name: getattr(facts, field.name) for field in dataclasses.fields(facts)}
         known |= {key: plain_value(known[key]) for key in ("metrics", "options", "data")}
         known |= {key: tuple(known[key]) for key in ("parents", "tags")}
@@ -316,7 +315,7 @@ class CheckpointStore(StoreReader):
             return self._commit(writer, dataclasses.replace(draft, files=dict(writer.records)), base, same)
 
     def _copy(self, folder: Path, manifest: Manifest) -> Manifest:
-        """A checkpoint with the files of `manifest`, copied from `folder` and compared with their hashes on the way."""
+        """A checkpoint with the files of `manifest`, copied from `folder`, their hashes checked on the way."""
         with self._work.writing(manifest) as writer:
             if (folder / RESUME_FOLDER).is_symlink():
                 raise CheckpointError(f"{folder / RESUME_FOLDER} is a link; links are not followed.")
@@ -328,7 +327,7 @@ class CheckpointStore(StoreReader):
     def _commit(
         self, writer: FolderWriter, manifest: Manifest, base: Manifest | None = None, same: Same | None = None
     ) -> Manifest:
-        """Give a written folder its place in the store, if the base that it needs is still there."""
+        """Give a written folder its place in the store, if the base that it needs still exists."""
 
         def check() -> Manifest | None:
             if base is not None and not self.has_base(BaseReference(base.id, base.weights_sha256)):
@@ -357,7 +356,7 @@ class CheckpointStore(StoreReader):
 
 
 def with_suffix(name: str, suffix: str) -> str:
-    """A name with something after it, shortened where it would be too long."""
+    """A name with a suffix, shortened if it would be too long."""
     while len(name) + len(suffix) > MAX_NAME or len(f"{name}{suffix}".encode()) > MAX_NAME_BYTES:
         name = name[:-1].rstrip()
     return f"{name}{suffix}"

@@ -1,7 +1,7 @@
-"""How checkpoints reach the disk: to a temporary place, flushed, then renamed.
+"""How checkpoints reach the disk: written to a temporary place, flushed, then renamed.
 
 At any instant a kill leaves the old or the new, never a half. Every call that changes the disk goes through `Disk`, so
-that a test can let any one of them fail. A disk that refuses is told in words (`CheckpointError`).
+that a test can make any one of them fail. A disk error becomes a readable `CheckpointError`.
 
 Files are hashed while they are written, by a second thread: hashing costs as much as writing, and neither needs Python.
 """
@@ -58,7 +58,7 @@ class Disk:
         os.mkdir(path)
 
     def create(self, path: Path) -> int:
-        """A descriptor of a new file; one that is there already is not opened."""
+        """A descriptor of a new file; an existing one is not opened."""
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
 
     def open_lock(self, path: Path) -> int:
@@ -71,7 +71,7 @@ class Disk:
         os.fsync(descriptor)
 
     def begin_flush(self, descriptor: int, start: int, length: int) -> None:
-        """Let the disk begin with what was just written, so that the flush at the end finds little left to do."""
+        """Start writing back what was just written, so that little is left for the flush at the end."""
         if hasattr(os, "posix_fadvise"):  # on Linux this starts writing back and waits for nothing
             with contextlib.suppress(OSError):
                 os.posix_fadvise(descriptor, start, length, os.POSIX_FADV_DONTNEED)
@@ -86,7 +86,7 @@ class Disk:
             os.close(descriptor)
 
     def rename(self, source: Path, target: Path) -> None:
-        """In place of a file that is there; a folder that is there is not replaced."""
+        """Replaces an existing file, but not an existing folder."""
         os.replace(source, target)
 
     def remove(self, path: Path) -> None:
@@ -101,7 +101,7 @@ class Disk:
 
 @contextlib.contextmanager
 def in_words(what: str) -> Iterator[None]:
-    """Turn what the system says into what a person can act on; `what`: "The checkpoint cannot be saved"."""
+    """Turn system errors into messages that a person can act on; `what`: "The checkpoint cannot be saved"."""
     try:
         yield
     except OSError as error:
@@ -121,7 +121,7 @@ def in_words(what: str) -> Iterator[None]:
 
 
 def need_space(folder: Path, nbytes: int, what: str) -> None:
-    """Refuse to begin what cannot end."""
+    """Refuse early if the disk has too little space."""
     with contextlib.suppress(OSError):
         free = shutil.disk_usage(folder).free
         if free < nbytes:
@@ -136,7 +136,7 @@ def need_space(folder: Path, nbytes: int, what: str) -> None:
 
 @contextlib.contextmanager
 def locked(disk: Disk, path: Path) -> Iterator[None]:
-    """Hold a lock file.  It belongs to the process and is given back by the system when that is killed."""
+    """Hold a lock file.  It belongs to the process: the system releases it if that is killed."""
     descriptor = disk.open_lock(path)
     try:
         deadline = time.monotonic() + PATIENCE
@@ -150,14 +150,14 @@ def locked(disk: Disk, path: Path) -> Iterator[None]:
 
 
 def hold(disk: Disk, path: Path) -> int:
-    """A lock file of one's own, held until the descriptor is closed."""
+    """Take a lock file of one's own, held until the descriptor is closed."""
     descriptor = disk.open_lock(path)
     _held(descriptor)
     return descriptor
 
 
 def is_held(path: Path) -> bool:
-    """Whether a living program holds a lock file."""
+    """Whether a running program holds a lock file."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError:
@@ -204,7 +204,7 @@ class FolderWriter:
         return self.records[name]
 
     def copy_file(self, name: str, source: Path) -> FileRecord:
-        """Copy a regular file, hashed on its way."""
+        """Copy a regular file, hashing it on the way."""
         target = self._place(name)
         descriptor = open_plain(source)
         try:
@@ -218,7 +218,7 @@ class FolderWriter:
         return file.record
 
     def flush(self) -> None:
-        """Make the names of all files last."""
+        """Make the names of all files durable."""
         for folder in (*self._folders, self.folder):
             self.disk.flush_folder(folder)
 
@@ -238,7 +238,7 @@ class FolderWriter:
 
 @contextlib.contextmanager
 def new_folder(target: Path, disk: Disk | None = None) -> Iterator[FolderWriter]:
-    """A folder that appears at `target` whole or not at all: for exports.  One that is there is not replaced."""
+    """A folder that appears at `target` complete or not at all, for exports.  An existing one is not replaced."""
     disk = disk or Disk()
     if target.exists() or target.is_symlink():
         raise CheckpointError(f"{target} already exists.", "Choose another name, or delete it first.")
@@ -282,12 +282,12 @@ def write_tensors(
         for name in layout.order:
             for piece in _checked(name, pieces_of(tensors, name), *described[name]):
                 file.write(np.ascontiguousarray(piece).reshape(-1).view(np.uint8))
-                file.settle()  # the pages behind it can be given back then
+                file.settle()  # so that the pages behind it can be released
     return file.record
 
 
 def _checked(name: str, pieces: Iterator[np.ndarray], dtype: str, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
-    """`pieces` in the type that was announced, if they add up to the shape that was."""
+    """`pieces` in the announced type, checked to add up to the announced shape."""
     size = 0
     for piece in pieces:
         piece = as_float32(piece) if dtype == "F32" else np.asarray(piece)
@@ -300,7 +300,7 @@ def _checked(name: str, pieces: Iterator[np.ndarray], dtype: str, shape: tuple[i
 
 
 def remove_tree(disk: Disk, path: Path) -> None:
-    """Remove a file or a folder and all in it, as far as the disk lets; links are removed, not followed."""
+    """Remove a file or a folder with its contents, as far as possible; links are removed, not followed."""
     with contextlib.suppress(OSError):
         if path.is_dir() and not path.is_symlink():
             for name in os.listdir(path):
@@ -311,7 +311,7 @@ def remove_tree(disk: Disk, path: Path) -> None:
 
 
 class _HashedFile:
-    """A new file being written, and its hash being made; flushed and closed at the end of its `with`."""
+    """A new file, hashed while it is written; flushed and closed at the end of its `with`."""
 
     def __init__(self, disk: Disk, path: Path, expected: int) -> None:
         self._disk, self._path = disk, path
@@ -338,7 +338,7 @@ class _HashedFile:
                 self._begun = self._size
 
     def settle(self) -> None:
-        """Wait until all that was written is hashed: what it came from may go then."""
+        """Wait until all that was written is hashed: its memory can be released then."""
         while self._pending:
             self._pending.popleft().result()
 

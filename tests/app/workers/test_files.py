@@ -208,7 +208,7 @@ def test_an_export_tells_how_far_it_is_and_can_be_ended(program, child, store, t
 
     told = []
     whole = tmp_path / "whole"
-    export_checkpoint(store, child, format, whole, whole=True, report=lambda *far: told.append(far))
+    export_checkpoint(store, child, format, whole, full=True, report=lambda *far: told.append(far))
     assert whole.exists() and len(told) > 2 and told[-1][0] == told[-1][1] > 0
     assert told[0][0] < told[0][1]
 
@@ -220,7 +220,7 @@ def test_an_export_tells_how_far_it_is_and_can_be_ended(program, child, store, t
             raise Enough
 
     with pytest.raises(Enough):
-        export_checkpoint(store, child, format, tmp_path / "half", whole=True, report=end)
+        export_checkpoint(store, child, format, tmp_path / "half", full=True, report=end)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith((".", "half"))] == []
 
 

@@ -53,7 +53,7 @@ def test_a_delta_by_way_of_a_bundle(tmp_path, store, deltas, other):
 
 
 def test_a_delta_together_with_its_base(tmp_path, store, deltas, other):
-    done = export_checkpoint(store, "lora", "coil", tmp_path / "whole.coil", whole=True)
+    done = export_checkpoint(store, "lora", "coil", tmp_path / "whole.coil", full=True)
     imported = import_checkpoint(other, done.path)
     assert imported.kind == "whole" and imported.name == "lora" and imported.parents == (deltas["lora"].id,)
     assert same_parameters(store, "lora", other, imported.id) and other.verify(imported.id) == []
@@ -107,11 +107,11 @@ def test_an_import_tells_how_far_it_is_and_can_be_ended_in_every_part(tmp_path, 
             return report
 
         with pytest.raises(KeyboardInterrupt):
-            import_checkpoint(other, path, told=ends)
+            import_checkpoint(other, path, report_for=ends)
         assert other.list() == [] and other.disk_use().leftovers == 0 and other.disk_use().trash == 0
 
     said = {}
-    import_checkpoint(other, path, told=lambda part: lambda done, total: said.__setitem__(part, (done, total)))
+    import_checkpoint(other, path, report_for=lambda part: lambda done, total: said.__setitem__(part, (done, total)))
     assert list(said) == parts and all(done == total > 0 for done, total in said.values())
 
 
