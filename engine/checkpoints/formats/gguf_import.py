@@ -2,12 +2,13 @@
 
     header ─▶ keys of a config.json ─▶ configuration ─▶ every parameter by its GGUF name, checked ─▶ dequantised by rows
 
-The `gguf` library maps the file and knows the quantised types; names and conversions are those that the blocks state.
+The `gguf` library knows the quantised types; names and conversions are those that the blocks state.
 What would change the result and is not computed here is refused by name, before anything is copied.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from engine.checkpoints.formats.gguf_header import MAGIC, read_header
 from engine.checkpoints.formats.gguf_vocabulary import description_from
 from engine.checkpoints.formats.imported import Imported, check_finite, tokenizer_content
 from engine.corpus.tokens.tokenizer import Tokenizer
@@ -27,7 +29,6 @@ from engine.model.selection import layer_of
 from engine.safe_reading import DAMAGED
 from engine.tensor_file import TensorSource, piece_rows
 
-MAGIC = b"GGUF"
 PLAIN = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 READABLE = frozenset(
     [*PLAIN, "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "Q8_K", "IQ4_NL", "IQ4_XS"]
@@ -45,12 +46,14 @@ def is_gguf(path: Path) -> bool:
 def read_gguf(path: Path, tokenizer: Path | None = None) -> Imported:
     """A GGUF file as a model; `tokenizer`: another one than its own."""
     file = GgufFile(path)
-    config = config_from_keys(file.config_keys(), str(path))
+    with _kinds_as_expected(path):
+        config = config_from_keys(file.config_keys(), str(path))
     parameters = GgufParameters(file, config)
     if tokenizer is not None:
         content = tokenizer_content(tokenizer, config.vocab_size)
     else:
-        description = description_from(file.tokenizer_keys(), str(path))
+        with _kinds_as_expected(path):
+            description = description_from(file.tokenizer_keys(), str(path))
         try_tokenizer(Tokenizer(description, str(path)))
         content = (json.dumps(description, ensure_ascii=False, indent=1) + "\n").encode()
     notes = [f"Imported from {path.name}: {file.architecture}, {parameters.kinds}."]
@@ -59,21 +62,21 @@ def read_gguf(path: Path, tokenizer: Path | None = None) -> Imported:
     return Imported(config, parameters, content, parameters.precision, str(path), tuple(notes))
 
 
+@contextlib.contextmanager
+def _kinds_as_expected(path: Path) -> Iterator[None]:
+    """A key that has text where a number belongs, or no heads at all: words instead of a traceback."""
+    try:
+        yield
+    except (TypeError, ValueError, AttributeError, OverflowError, ZeroDivisionError) as error:
+        raise CheckpointError(f"{path} has a key of another kind than GGUF has there: {error}.", DAMAGED) from error
+
+
 class GgufFile:
     """The header of a file: keys and tensors, mapped."""
 
     def __init__(self, path: Path) -> None:
-        from gguf import GGUFReader
-
-        self.path = path
-        try:
-            reader = GGUFReader(path)
-            self.keys = {name: field.contents() for name, field in reader.fields.items()}
-            self.tensors = {tensor.name: tensor for tensor in reader.tensors}
-        except OSError:
-            raise
-        except Exception as error:  # whatever a damaged header makes the library stumble over
-            raise CheckpointError(f"{path} is not a GGUF file that can be read: {error}.", DAMAGED) from error
+        header = read_header(path)
+        self.path, self.keys, self.tensors, self.data = path, header.keys, header.tensors, header.data
         self.architecture = str(self.keys.get("general.architecture", ""))
         if self.architecture not in ARCHITECTURES:
             raise CheckpointError(
@@ -238,9 +241,8 @@ class GgufParameters(TensorSource):
         """Rows of a tensor, float32 or as they are stored."""
         from gguf.quants import dequantize
 
-        tensor = self._file.tensors[stored]
-        data = tensor.data[first:last]
-        return np.asarray(data) if tensor.tensor_type.name in ("F32", "F16") else dequantize(data, tensor.tensor_type)
+        data, kind = self._file.data(stored)[first:last], self._file.tensors[stored].tensor_type
+        return np.asarray(data) if kind.name in ("F32", "F16") else dequantize(data, kind)
 
     def __contains__(self, name: object) -> bool:  # Mapping's own would read the tensor
         return name in self._stored

@@ -116,7 +116,10 @@ def rewritten(source, target, kind_of=lambda name, array: None, leave=(), keys=N
     for name, field in reader.fields.items():
         if not name.startswith("GGUF."):
             value, kind = (keys or {}).get(name, field.contents()), field.types[0]
-            writer.add_key_value(name, value, kind, sub_type=field.types[-1] if len(field.types) > 1 else None)
+            sub = field.types[-1] if len(field.types) > 1 else None
+            if isinstance(value, list) and not isinstance(value[0], str):
+                kind, sub = gguf.GGUFValueType.ARRAY, gguf.GGUFValueType.get_type(value[0])
+            writer.add_key_value(name, value, kind, sub_type=sub)
     for tensor in reader.tensors:
         if tensor.name not in leave:
             kind, array = kind_of(tensor.name, tensor.data), np.array(tensor.data)
@@ -139,6 +142,8 @@ def rewritten(source, target, kind_of=lambda name, array: None, leave=(), keys=N
         ({"keys": {"tokenizer.ggml.pre": "something-new"}}, "something-new"),
         ({"keys": {"llama.rope.dimension_count": 4}}, "rotates 4"),
         ({"keys": {"llama.attention.head_count": 3}}, "attn_q|evenly|head"),
+        ({"keys": {"llama.attention.head_count": 0}}, "another kind"),
+        ({"keys": {"tokenizer.ggml.merges": [1, 2]}}, "another kind"),
         ({"leave": ("blk.1.ffn_up.weight",)}, "blk.1.ffn_up.weight"),
         ({"more": {"blk.0.attn_sinks.weight": np.ones(4, np.float32)}}, "attn_sinks"),
         ({"more": {"rope_freqs.weight": np.ones(4, np.float32)}}, "by frequency"),
