@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from app.key_check import key_problem
 from app.values.limits import EngineOption, Limit, Number, OneOf, Text, Texts, Truth
 from engine.generate.options import OPTIONS, PRECISION, SUGGESTION_STOPS, Sampling
 from engine.shipped import usual_least_chance
@@ -19,13 +18,30 @@ AUTOMATIC = "auto"
 FILE_NAME = "settings.json"
 MOST_BYTES = 1 << 20
 GIB = 2**30
+FIRST_NAMED = 0x01000000  # Qt's key codes below it are characters
 USUAL_LEAST_CHANCE = usual_least_chance()  # of a suggestion being taken as it is
 USUAL_COMPLETION = asdict(Sampling()) | asdict(SUGGESTION_STOPS)
 
 
+def key_problem(keys: str) -> str:
+    """Why these keys cannot be a shortcut; "" if they can.  An empty text means no shortcut."""
+    from PySide6.QtCore import Qt
+    from PySide6.QtGui import QKeySequence
+
+    if not keys:
+        return ""
+    known = QKeySequence(keys)
+    if known.count() != 1 or known[0].key() in (Qt.Key.Key_unknown, Qt.Key(0)):
+        return f"{keys} is not a known key."
+    plain = not known[0].keyboardModifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier)
+    if plain and known[0].key() < FIRST_NAMED:
+        return f"{keys} is needed for typing. Add Ctrl or Alt, or choose another key."
+    return ""
+
+
 @dataclass(frozen=True)
 class Field:
-    """One setting: what it is at first, and what it may be."""
+    """One setting: its default, and what it may be."""
 
     default: Any
     limit: Limit
@@ -37,20 +53,20 @@ FIELDS: dict[str, Field] = {
     "memory_ceiling": Field(3 * GIB, Number(GIB // 8, 1024 * GIB, whole=True)),  # bytes
     "duty_cycle": Field(1.0, Number(0.1, 1.0)),  # share of the time that training computes
     "watch": Field(True, Truth()),
-    "auto_adapt": Field(False, Truth()),  # adapt to changes by itself, by the rules that follow
-    "idle_minutes": Field(5, Number(1, 240, whole=True)),  # with no key and no mouse in the window, and no edit
-    "idle_load": Field(0.3, Number(0.05, 1.0)),  # of the processor, at most, by others
+    "auto_adapt": Field(False, Truth()),  # adapt to changes automatically, under the conditions that follow
+    "idle_minutes": Field(5, Number(1, 240, whole=True)),  # without input in the window and without an edit
+    "idle_load": Field(0.3, Number(0.05, 1.0)),  # of the processor, at most
     "mains_only": Field(True, Truth()),
     "auto_adapt_files": Field(3, Number(1, 10_000, whole=True)),  # changed files, at least
     "secret_policy": Field("mask", OneOf(("mask", "leave_out"))),
     "completion_enabled": Field(True, Truth()),
-    "completion_context": Field(True, Truth()),  # look at files of the repository that were edited just now
+    "completion_context": Field(True, Truth()),  # may use recently edited files of the repository
     "completion_delay_least": Field(75, Number(0, 2000, whole=True)),  # milliseconds; adapts between the two
     "completion_delay_most": Field(400, Number(0, 5000, whole=True)),
-    "least_chance": Field(USUAL_LEAST_CHANCE, Number(0.0, 1.0)),  # below it a suggestion is not shown
+    "least_chance": Field(USUAL_LEAST_CHANCE, Number(0.0, 1.0)),  # below it, a suggestion is not shown
     "precision": Field(PRECISION.default, EngineOption(PRECISION)),  # that completions are decoded in
     "memory_on": Field(True, Truth()),  # suggestions use the memory of the repository
-    "ligatures": Field(False, Truth()),  # in the editor: != as one sign
+    "ligatures": Field(False, Truth()),  # in the editor: != as one character
     "unfolded": Field([], Texts(16)),  # the parts of the Complete page that are open, by name
     "key_accept": Field("Tab", Text(64, key_problem)),
     "key_accept_word": Field("Ctrl+Right", Text(64, key_problem)),
@@ -60,10 +76,10 @@ FIELDS: dict[str, Field] = {
     "key_previous": Field("Alt+[", Text(64, key_problem)),
     "preset": Field("balanced", Text(32)),
     "training_mode": Field("", Text(32)),  # "": the preset's
-    "training_options": Field({}, Texts(64, named=True)),  # what was changed of the preset by hand, as JSON
-    "model": Field("starter", Text(64)),  # that completes
-    "reopen": Field(True, Truth()),  # the last repository at start
-    "race": Field({}, Texts(16, named=True)),  # tokens a second by the description of a device, as it was measured
+    "training_options": Field({}, Texts(64, named=True)),  # what the user changed of the preset, as JSON
+    "model": Field("starter", Text(64)),  # used for completions
+    "reopen": Field(True, Truth()),  # reopen the last repository at the start
+    "race": Field({}, Texts(16, named=True)),  # measured tokens per second, by description of the device
     "recent_folders": Field([], Texts(20)),
     "page": Field("", Text(64)),
     "places": Field({}, Texts(64, named=True)),  # windows and splitters by name, base64
@@ -76,11 +92,11 @@ FIELDS: dict[str, Field] = {
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
-    """What the file holds, not checked."""
+    """The content of the file, unchecked."""
     with open(path, "rb") as file:
         content = json.loads(file.read(MOST_BYTES))
     if not isinstance(content, dict):
-        raise ValueError("it holds no settings")
+        raise ValueError("it does not contain settings")
     return content
 
 

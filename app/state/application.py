@@ -188,9 +188,9 @@ class Application(QObject):
         controller.use_wanted.connect(self.on_use_wanted)
         controller.back_wanted.connect(self.on_back_wanted)
         controller.compare_wanted.connect(self.on_compare_wanted)
-        self.idle.may_adapt.connect(controller.adapt_by_itself)
+        self.idle.may_adapt.connect(controller.adapt_automatically)
         self.idle.user_active.connect(controller.on_user_active)
-        controller.began_by_itself.connect(self.idle.on_began)
+        controller.began_automatically.connect(self.idle.on_began)
 
     def _connect_completion(self) -> None:
         controller, worker = self.completion, self._completion_worker
@@ -289,7 +289,7 @@ class Application(QObject):
         if finished is None or not finished.checkpoint:
             return
         self.repository.count_changes_from(finished.checkpoint)
-        self.training.score()
+        self.training.score(finished)
 
     @Slot(str)
     def on_use_wanted(self, checkpoint: str) -> None:

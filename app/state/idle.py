@@ -1,6 +1,6 @@
-"""Adapting to changes by itself: only where the user switched it on, the machine is idle and on mains power.
+"""Adapting to changes automatically: only if the user has switched it on, the machine is idle and on mains power.
 
-Somebody is there who uses keys or pointer in the window, or edits the repository in whatever editor.
+The user counts as active after using the keyboard or pointer in the window, or editing the repository in any editor.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ TOUCHES = frozenset(
 
 
 class IdleRules(QObject):
-    """Looks every now and then whether an adaptation may begin; whoever begins one says so by `on_began`."""
+    """Checks periodically whether an adaptation may start; `on_began` reports that one did."""
 
     may_adapt = Signal()
-    user_active = Signal()  # somebody is there again while a run that began by itself goes on
+    user_active = Signal()  # during a run that was started automatically
 
     def __init__(self, settings: Settings, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._settings = settings
         self._touched = time.monotonic()
         self._changes = ChangesSince()
-        self._tried = ChangesSince()  # what was adapted to by itself: not again before something else changes
-        self._by_itself = False  # since a run began by itself nobody has come back
-        self._load = 0.0  # of the processor, since the look before
+        self._tried = ChangesSince()  # already adapted to automatically: not again until something else changes
+        self._unattended = False  # a run was started automatically, and the user has not been active since
+        self._load = 0.0  # of the processor, since the last check
         self._timer = QTimer(self)
         self._timer.setInterval(LOOK_EVERY)
         self._timer.timeout.connect(self.on_look)
 
     def start(self) -> None:
-        load()  # from here on it is known
+        load()  # the first call starts the measurement
         self._timer.start()
 
     def stop(self) -> None:
         self._timer.stop()
 
     def watch(self, window: QObject) -> None:
-        """Keys and pointer in this native window count as work.
+        """Count keys and pointer in this native window as activity.
 
         Not those of the whole application: Python would be called for every event of every object in it.
         """
@@ -63,51 +63,51 @@ class IdleRules(QObject):
         return False
 
     def seconds_untouched(self) -> float:
-        """Since the last key, move of the pointer or edit."""
+        """Since the last key press, pointer move or edit."""
         return time.monotonic() - self._touched
 
     @Slot(object)
     def on_changes(self, changes: ChangesSince) -> None:
-        """Counted anew; where something else has changed than before, somebody edits."""
+        """Changes were counted again; if they differ from before, the user is editing."""
         before, self._changes = self._changes, changes
         if replace(before, seconds=0.0) != replace(changes, seconds=0.0):
             self._touch()
 
     @Slot()
     def on_began(self) -> None:
-        """A run began by itself."""
-        self._tried, self._by_itself = self._changes, True
+        """A run was started automatically."""
+        self._tried, self._unattended = self._changes, True
 
     @Slot()
     def on_look(self) -> None:
-        self._load = load()  # at every look: it tells of the time since the one before
+        self._load = load()  # at every check: it is the load since the one before
         if not self.reason_to_wait():
             self.may_adapt.emit()
 
     def _touch(self) -> None:
         self._touched = time.monotonic()
-        if self._by_itself:
-            self._tried, self._by_itself = ChangesSince(), False  # what it is stopped at may be left to learn
+        if self._unattended:
+            self._tried, self._unattended = ChangesSince(), False  # the run stops, so some may be left to learn
             self.user_active.emit()
 
     def reason_to_wait(self) -> str:
-        """Why nothing begins by itself now, in words; "" if it may."""
+        """Why no adaptation starts now; "" if one may."""
         settings = self._settings
         if not settings.auto_adapt:
-            return "Adapting by itself is switched off."
+            return "Automatic adaptation is switched off."
         if self._changes.files < settings.auto_adapt_files or self._changes == self._tried:
-            return "Too little has changed."
+            return "Too few files have changed."
         if self.seconds_untouched() < 60 * settings.idle_minutes:
-            return f"Somebody worked here within the last {settings.idle_minutes} minutes."
+            return f"The computer was in use within the last {settings.idle_minutes} minutes."
         if settings.mains_only and on_battery():
-            return "The machine runs on its battery."
+            return "The computer is running on battery."
         if self._load > settings.idle_load:
-            return "The machine is busy."
+            return "The computer is busy."
         return ""
 
 
 def on_battery() -> bool:
-    """False also where there is no battery."""
+    """False if there is no battery."""
     import psutil
 
     try:

@@ -1,4 +1,4 @@
-"""Training as the Adapt page sees it: options with a plan, the run with its history, and what came of it."""
+"""Training as the Adapt page sees it: the options and their plan, the run and its history, and its result."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.state.run_history import RunHistory
 from app.state.run_options import RunOptions
+from app.state.run_scoring import RunScoring
 from app.state.settings import Settings
-from app.values.completion import STARTER
 from app.values.events import Failure
-from app.values.repository import ChangesSince, FileLosses
-from app.values.training import BaseChoice, FinishedView, PlanView, ResumableRun, RunRequest, RunScores, ScoreView
+from app.values.repository import ChangesSince
+from app.values.training import BaseChoice, FinishedView, PlanView, ResumableRun, RunRequest
 from app.workers.files import FilesWorker
 from app.workers.jobs import Job, Jobs
-from app.workers.measuring import MeasuringWorker
 from app.workers.training import TrainingWorker
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ NOTHING = "There is nothing to learn in this folder."
 ACTIVE = ("preparing", "running", "paused", "stopping")
 
 
-class TrainingController(QObject):
+class TrainingController(RunScoring):
     """One run at a time."""
 
     changed = Signal()  # phase, options, base, resumable
@@ -36,22 +35,19 @@ class TrainingController(QObject):
     progressed = Signal()  # history has grown: at most ten times a second
     noted = Signal(str)
     finished_run = Signal()
-    scored = Signal()  # before, after, scoring, score_problem
     failed = Signal(object)  # Failure
 
     discard_wanted = Signal(str)  # checkpoint id; from here on: to other controllers
     use_wanted = Signal(str)  # checkpoint id
     back_wanted = Signal()  # to `model_before`
     compare_wanted = Signal(str, str)
-    losses_measured = Signal(object)  # FileLosses of the run's result
-    began_by_itself = Signal()  # to the idle rules
+    began_automatically = Signal()  # to the idle rules
 
     def __init__(self, settings: Settings, jobs: Jobs, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._settings, self._jobs = settings, jobs
+        super().__init__(jobs, parent)
+        self._settings = settings
         self._options = RunOptions(settings)
         self._start_job: Job | None = None
-        self._score_job: Job | None = None
         self._repository = ""
         self._missing = NO_FOLDER  # why there is no repository to learn
         self._changes = ChangesSince()
@@ -62,17 +58,13 @@ class TrainingController(QObject):
         self.mode_plans: dict[str, PlanView] = {}  # the same options in each mode, for the mode cards
         self.planning = False
         self.preparing = (0, 0, "")  # done, total, of what: while the phase is "preparing"
-        self.automatic = False  # whether the run began by itself
-        self.request: RunRequest | None = None  # of the run that is going on, or was last
+        self.automatic = False  # whether the run was started by the idle rules
+        self.request: RunRequest | None = None  # of the present run, or the last one
         self.run = ""
-        self.run_plan: PlanView | None = None  # of the run that is going on
+        self.run_plan: PlanView | None = None  # of the present run
         self.history = RunHistory()
         self.finished: FinishedView | None = None
         self.model_before = ""  # the model that was in use before the result of the run
-        self.before: ScoreView | None = None
-        self.after: ScoreView | None = None
-        self.scoring = (0, 0, "")  # done, total, of what: while the scorecard is measured after a run
-        self.score_problem = ""  # why it could not be
         self.failure: Failure | None = None
         self.resumable: tuple[ResumableRun, ...] = ()
         self._plan_timer = QTimer(self)
@@ -136,14 +128,14 @@ class TrainingController(QObject):
 
     @property
     def active(self) -> bool:
-        """Whether a run is going on."""
+        """Whether a run is in progress, also while it is being prepared or paused."""
         return self.phase in ACTIVE
 
     @property
     def start_problem(self) -> str:
-        """ "" where `start` would start, otherwise why it would not, in words."""
+        """Why a run cannot be started; "" if it can."""
         if self.active:
-            return "A run is going on."
+            return "A run is in progress."
         if not self._repository:
             return self._missing
         if self.plan is not None and self.plan.problem:
@@ -174,39 +166,38 @@ class TrainingController(QObject):
             self._start(RunRequest(self._repository, asdict(self.options), changes.checkpoint, changes=changes))
 
     @Slot()
-    def adapt_by_itself(self) -> None:
-        """As `adapt_to_changes`, until somebody comes back."""
+    def adapt_automatically(self) -> None:
+        """As `adapt_to_changes`, until the user is back."""
         if self._changes.any and not self.start_problem:
             self.adapt_to_changes()
             self.automatic = True
-            self.began_by_itself.emit()
+            self.began_automatically.emit()
 
     @Slot()
     def on_user_active(self) -> None:
-        """What began by itself ends, and what it learned is kept: the machine is somebody's again."""
+        """Stop a run that was started automatically; what it has learned is kept."""
         if self.automatic:
             self.stop()
 
     def resume_run(self, run: str) -> None:
-        """Go on with an interrupted run."""
+        """Resume an interrupted run."""
         found = next((each for each in self.resumable if each.id == run), None)
         if found is not None and not self.active:
             self._begin(RunRequest(found.root, {}, found.base, resume=run))
 
     def pause(self) -> None:
-        """Hold after the step that is running."""
+        """Pause after the current step."""
         if self.phase == "running":
             self._jobs.ask(TrainingWorker.pause)
             self._enter("paused")
 
     def resume(self) -> None:
-        """Go on after a pause."""
         if self.phase == "paused":
             self._jobs.ask(TrainingWorker.resume)
             self._enter("running")
 
     def stop(self) -> None:
-        """End the run and keep the best so far; while it is being prepared, give it up."""
+        """End the run and save the best result so far; while it is being prepared, cancel it."""
         if self.phase == "preparing":
             self._enter("stopping")
             self._jobs.cancel(self._start_job)
@@ -220,32 +211,15 @@ class TrainingController(QObject):
         return self.phase in ("running", "paused")
 
     def suspend(self) -> None:
-        """Save the run's progress and leave it: `resume_run` continues it, also after the program was restarted."""
+        """Save the run's progress and end it: `resume_run` continues it, also after a restart of the program."""
         if self.can_suspend:
             self._enter("stopping")
             self._jobs.ask(TrainingWorker.suspend)
 
     # ---- afterwards
 
-    def score(self) -> None:
-        """Measure whether the run helped: `before` and `after`, better and better."""
-        self.on_scoring(0, 1)
-        self._score_job = self._jobs.ask(
-            *(MeasuringWorker.score_run, self.finished.base or STARTER, self.finished.checkpoint),
-            then=self.on_scored,
-            failed=self.on_score_failed,
-            cancelled=self.on_score_cancelled,
-            progressed=self.on_scoring,
-            reported=self.on_score_report,
-        )
-
-    def cancel_scoring(self) -> None:
-        """End the scorecard; what it has measured stays."""
-        if self.scoring[1]:
-            self._jobs.cancel(self._score_job)
-
     def use(self) -> None:
-        """Complete with what the run made."""
+        """Complete with the result of the run."""
         if self.finished is not None and self.finished.checkpoint:
             self.use_wanted.emit(self.finished.checkpoint)
 
@@ -260,7 +234,7 @@ class TrainingController(QObject):
             self.compare_wanted.emit(self.finished.base, self.finished.checkpoint)
 
     def discard(self) -> None:
-        """Move what the run made to the trash."""
+        """Move the result of the run to the trash."""
         if self.phase in ("finished", "failed"):
             self.cancel_scoring()
             if self.finished is not None and self.finished.checkpoint:
@@ -277,9 +251,10 @@ class TrainingController(QObject):
         self._jobs.ask(FilesWorker.find_runs, then=self.on_runs)
 
     def forget(self) -> None:
-        """Put the finished run away: back to the options."""
+        """Close the finished run: back to the options."""
         if not self.active:
-            self.finished = self.before = self.after = self.failure = None
+            self.finished = self.failure = None
+            self.forget_scores()
             self.history = RunHistory()
             self._enter("idle")
 
@@ -287,7 +262,7 @@ class TrainingController(QObject):
 
     @Slot(str, object)
     def on_repository(self, root: str, changes: ChangesSince, reading: bool = False, nothing: bool = False) -> None:
-        """The repository that a run would learn; "" while there is none, it is `reading` or has `nothing` to learn."""
+        """The repository to adapt to; "" while there is none, it is being read, or it has nothing to learn."""
         self._changes = changes
         missing = READING if reading else NOTHING if nothing else NO_FOLDER
         if (root, missing) != (self._repository, self._missing):
@@ -302,9 +277,9 @@ class TrainingController(QObject):
         self._options_changed()
 
     def on_planned(self, plans: tuple[PlanView, dict[str, PlanView]] | None, request: RunRequest) -> None:
-        """None: a run is going on, and the plan is asked for again when it is over.
+        """None: a run is in progress, and the plan is asked for again when it is over.
 
-        A plan for options that have been changed since is dropped, the newer one is on its way.
+        A plan for options that have changed since is dropped: the newer one is on its way.
         """
         if plans is not None and request == self._plan_request():
             (self.plan, self.mode_plans), self.planning = plans, False
@@ -316,7 +291,7 @@ class TrainingController(QObject):
 
     @Slot(str, object)
     def on_began(self, run: str, plan: PlanView) -> None:
-        """The first step is near: the run has a name and a plan that is no longer an estimate."""
+        """The first step is next: the run has a name, and a plan that is no longer an estimate."""
         self.run, self.run_plan = run, plan
         if self.phase == "preparing":
             self._enter("running")
@@ -336,44 +311,13 @@ class TrainingController(QObject):
 
     @Slot(object)
     def on_finished(self, finished: FinishedView | None) -> None:
-        """The run is over and what it made is in use at once; None: it was cancelled or suspended."""
+        """The run is over, and its result is in use at once; None: it was cancelled or suspended."""
         self.finished = finished
         self.find_runs()
         self._enter("finished" if finished is not None else "idle")
         if finished is not None:
             self.use()
             self.finished_run.emit()
-
-    def on_score_report(self, report: RunScores | FileLosses) -> None:
-        if isinstance(report, FileLosses):
-            self.losses_measured.emit(report)
-        else:
-            self.on_scores(report.before, report.after)
-
-    def on_scores(self, before: ScoreView | None, after: ScoreView | None) -> None:
-        self.before, self.after = before, after
-        self.scored.emit()
-
-    def on_scoring(self, done: int = 0, total: int = 0, what: str = "") -> None:
-        """How far the scorecard is; 0 of 0: it is over."""
-        self.scoring = (done, total, what)
-        self.scored.emit()
-
-    def on_scored(self, _result: None) -> None:
-        self.on_scoring()
-
-    def on_score_cancelled(self) -> None:
-        """By the user, or by a new run, which has forgotten this one already."""
-        self.scoring = (0, 0, "")
-        if self.phase == "finished":
-            self.score_problem = "it was cancelled."
-        self.scored.emit()
-
-    def on_score_failed(self, failure: Failure) -> None:
-        """The run is kept; only the question whether it helped has no full answer."""
-        self.scoring = (0, 0, "")
-        self.score_problem = failure.cause
-        self.scored.emit()
 
     @Slot(object)
     def on_failed(self, failure: Failure) -> None:
@@ -411,8 +355,8 @@ class TrainingController(QObject):
 
     def _begin(self, request: RunRequest) -> None:
         self.automatic, self.request, self.history = False, request, RunHistory()
-        self.finished = self.failure = self.before = self.after = self.run_plan = None
-        self.scoring, self.score_problem = (0, 0, ""), ""
+        self.finished = self.failure = self.run_plan = None
+        self.forget_scores()
         self.run, self.preparing = request.resume, (0, 0, "")
         self._enter("preparing")
         self._start_job = self._jobs.ask(
@@ -430,5 +374,5 @@ class TrainingController(QObject):
     def _enter(self, phase: str) -> None:
         self.phase = phase
         if self.planning and not self.active:
-            self._plan_timer.start()  # nobody answered during the run
+            self._plan_timer.start()  # plans are not answered during a run
         self.changed.emit()

@@ -61,7 +61,7 @@ def test_an_edit_says_that_somebody_is_there(rules):
     rules.on_changes(replace(CHANGES, seconds=31.0))  # the same changes, only their time was estimated anew
     assert rules.reason_to_wait() == ""
     rules.on_changes(MORE)
-    assert "Somebody worked" in rules.reason_to_wait()
+    assert "in use" in rules.reason_to_wait()
 
 
 def test_the_load_is_asked_for_at_every_look(rules, monkeypatch):
@@ -139,8 +139,8 @@ def test_a_run_of_the_user_goes_on_when_he_moves_the_mouse(program, repository, 
     ("words", "change"),
     [
         ("switched off", lambda rules, patch: rules.settings.set("auto_adapt", False)),
-        ("Too little", lambda rules, patch: rules.on_changes(ChangesSince("c", "", 1, 1, ("a.py",)))),
-        ("Somebody worked", lambda rules, patch: rules.eventFilter(QObject(), QEvent(QEvent.Type.KeyPress))),
+        ("Too few", lambda rules, patch: rules.on_changes(ChangesSince("c", "", 1, 1, ("a.py",)))),
+        ("in use", lambda rules, patch: rules.eventFilter(QObject(), QEvent(QEvent.Type.KeyPress))),
         ("battery", lambda rules, patch: patch.setattr(idle, "on_battery", lambda: True)),
         ("busy", lambda rules, patch: patch.setattr(idle, "load", lambda: 0.9)),
     ],

@@ -171,7 +171,7 @@ def test_the_scorecard_can_be_cancelled_from_its_card(page, desk, qtbot):
     desk.begin(50)
     desk.finish()
     assert not page.result.cancel_button.isVisible()
-    desk.training.score()
+    desk.training.score(desk.training.finished)
     assert page.result.scoring.text() == "Measuring the scorecard…"
     job = begin(desk.jobs, "score_run")
     page.result.cancel_button.click()
