@@ -71,7 +71,7 @@ def add_parser(commands) -> None:
     export.add_argument("--format", choices=FORMATS, required=True)
     export.add_argument("--precision", metavar="P", help="hf: float32, bfloat16, float16; gguf: f32, f16, q8_0, q4_0")
     export.add_argument("--full", action="store_true", help="coil: include the base of a delta")
-    bring = verb("import", "import a Hugging Face folder, a .coil file or an MBJS file", ("path", "file or folder"))
+    bring = verb("import", "import a Hugging Face folder, or a .gguf, .coil or MBJS file", ("path", "file or folder"))
     bring.add_argument("--name", metavar="NAME", help="name of the checkpoint")
     bring.add_argument("--tokenizer", metavar="PATH", help="tokenizer.json, if the model comes without one")
     verb("rename", "rename a checkpoint", which, ("name", "the new name"))
