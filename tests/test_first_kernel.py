@@ -1,4 +1,5 @@
-"""CONTRIBUTING.md's first kernel, done as it is written: the code of every step in a copy of the tree, and its test.
+"""CONTRIBUTING.md's first kernel and first block, done as they are written: every step in a copy of the tree, and its
+tests.
 
 A step is a numbered paragraph; the first path in it that has a suffix is the file that its code goes to.
 """
@@ -14,7 +15,8 @@ import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-NEEDED = ("engine", "shaders", "tests/kernels", "tests/conftest.py", "pyproject.toml")
+NEEDED = ("engine", "shaders", "tests/kernels", "tests/devices", "tests/model", "tests/conftest.py", "pyproject.toml")
+KERNEL, BLOCK = "## A first kernel in ten minutes", "## A first block"
 PLACES = {
     "engine/graph/kernels.py": ("    for kernel in (\n",),
     "engine/devices/webgpu/launches/elementwise.py": ("", "LAUNCHES = {\n"),
@@ -25,10 +27,10 @@ ABOVE = {"engine/devices/reference.py": "_REFERENCES", "engine/devices/webgpu/la
 """The name that the code must be above of: it is looked up when the module is loaded."""
 
 
-def steps() -> dict[str, list[str]]:
-    """The pieces of code of each step, by the file that they go to."""
+def steps(heading: str) -> dict[str, list[str]]:
+    """The pieces of code of each step of a chapter, by the file that they go to."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    chapter = text.split("## A first kernel in ten minutes")[1].split("\n## ")[0]
+    chapter = text.split(heading + "\n")[1].split("\n## ")[0]
     found = {}
     for step in re.split(r"^\d+\. ", chapter, flags=re.MULTILINE)[1:]:
         code = [
@@ -82,7 +84,7 @@ def run(tree: Path, *arguments: str) -> subprocess.CompletedProcess:
 
 def test_the_steps_as_written_give_a_kernel_that_passes_on_both_devices(tmp_path):
     tree = copied_tree(tmp_path / "tree")
-    for path, pieces in steps().items():
+    for path, pieces in steps(KERNEL).items():
         put(tree, path, pieces)
 
     home = run(tree, "-c", "import engine.graph.kernels as k; print(k.__file__, 'scale_rows' in k.KERNELS)")
@@ -94,6 +96,17 @@ def test_the_steps_as_written_give_a_kernel_that_passes_on_both_devices(tmp_path
 
 
 def test_every_file_that_the_steps_name_is_there_or_new():
-    new = {path for path in steps() if not (ROOT / path).exists()}
+    new = {path for path in steps(KERNEL) if not (ROOT / path).exists()}
     assert new == {"shaders/scale_rows.wgsl", "tests/kernels/test_scale_rows.py"}
-    assert len(steps()) == 8
+    assert len(steps(KERNEL)) == 8
+
+
+def test_the_steps_as_written_give_a_block_that_trains_and_decodes_on_both_devices(tmp_path):
+    tree = copied_tree(tmp_path / "tree")
+    found = steps(BLOCK)
+    assert len(found) == 3 and not any((ROOT / path).exists() for path in found)
+    for path, pieces in found.items():
+        put(tree, path, pieces)
+    tests = run(tree, "-m", "pytest", "-v", "-p", "no:cacheprovider", "tests/model/test_small_mlp.py")
+    assert tests.returncode == 0, tests.stdout[-3000:]
+    assert {"cpu", "webgpu"} <= set(re.findall(r"\[(\w+?)\]", tests.stdout))
