@@ -2,20 +2,22 @@
 on a model.
 
     codecoil ─▶ __main__ ─▶ command_line ─┬─▶ a command that prints, on the engine directly
-                                          └─▶ desktop ─▶ window ◀─▶ state ◀─ queued signals ─▶ workers ─▶ engine
-                                                      (panes)  (controllers,      (threads that own device,
-                                                                GUI thread)        repository and store)
+                                          └─▶ desktop ─▶ window ─▶ state ── jobs ──▶ workers ─▶ engine
+                                                      (panes)  (controllers,    (threads that own the device,
+                                                                GUI thread)      the repository and the store)
 
-A pane asks a controller of `state` and listens to it; the controller sends a request to a worker; the worker calls the
-engine and answers with a frozen value of `values`. No pane sees a worker, no worker a widget.
+A pane calls a controller of `state` and listens to its signals; the controller asks a worker for a job; the worker
+calls the engine and answers with a frozen value of `values`.  No pane sees a worker, no worker a widget: import-linter
+checks it (pyproject.toml).
 
-    command_line/   `codecoil` and its commands             desktop           makes window and controllers, ends them
-    window/         header, rail, pages, dialogs            theme/            tokens, stylesheet, fonts, icons
-    state/          controllers, one a thing                workers/          what runs in threads of their own
-    values/         what crosses between threads            display           whether a window can be opened here
+    command_line/     `codecoil` and its commands            window/   header, rail, pages, dialogs
+    state/            controllers, one for each thing        workers/  what runs in threads of their own
+    values/           what crosses between threads           theme/    tokens, stylesheet, fonts, icons
+    network/          the guard, and base models             data/     where all state is kept
 
-    network/        the guard, and base models              data/             where all state is kept
-    single_instance one window for each data folder         defects           errors that nobody caught
+    desktop           makes controllers and window, and ends them
+    display           whether a window can be opened here    system_libraries  what Qt needs that pip cannot install
+    single_instance   one window for each data folder        defects           unhandled errors, logged and shown
 """
 
 VERSION = "0.1.0"  # the same as in pyproject.toml; a test holds the two together

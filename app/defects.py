@@ -10,7 +10,7 @@ from types import TracebackType
 
 from PySide6.QtCore import QObject, QtMsgType, Signal, qInstallMessageHandler
 
-from app.workers.failures import failure_of
+from app.values.failures import failure_of
 
 MOST_ALIKE = 5  # an error in the painting of a widget would come back with every painting
 

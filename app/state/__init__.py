@@ -1,22 +1,23 @@
 """The state of the program as the panes see it: one controller for each thing a user works on, all in the GUI thread.
 
     panes ──▶ Application ─┬─ settings      what the user has set, validated, on disk
-                           ├─ engine        devices, the one in use, checks, the race, memory, what it is doing
+                           ├─ engine        devices, the one in use, checks, the race, memory, current activity
                            ├─ repository    the folder, its files with verdicts, what changed since a checkpoint
-                           ├─ training      options, plan, the run and its history
+                           ├─ training      the next run's options and plan, the run and its history
                            ├─ completion    which model answers, requests and answers
-                           ├─ checkpoints   the store's rows, and everything that is done to one
-                           ├─ downloads     the base model that is being fetched, after the user agreed
-                           └─ storage       where all of it is kept, and moving that elsewhere
-              (signals) ◀──┘      │ queued signals, frozen values
+                           ├─ memory        the repository's memory: how much it holds, whether it is used
+                           ├─ checkpoints   the store's rows, and everything that can be done to a checkpoint
+                           ├─ downloads     the base model being downloaded, once the user has agreed
+                           └─ storage       where all of it is kept, and moving it elsewhere
+              (signals) ◀──┘      │ jobs (app/workers/jobs.py), frozen values
                               app/workers: "engine", "repository" and "files", each in a thread of its own
 
-    application   makes all of them and their threads        choices    which models there are to choose from
-    run_history   what a run has told, in growing arrays     idle       adapting by itself, where the user wants that
-    journal       what was done, as lines of the log
-    own_options   options of a run that were changed by hand, remembered
+    application   makes all of them and their threads, and connects them
+    choices       which models there are to choose from      idle            adapting to changes automatically
+    run_options   options of the next run, remembered        run_history     the events of a run, in growing arrays
+    run_scoring   whether a run helped                       journal         what happened, as lines of the log
     garbage_collection    Python's cycle collector, in this thread only
 
-A pane reads properties and listens to signals; it never sees a worker, the engine or a tensor.  Every controller tells
-`changed` when its properties are to be read again; what fails comes as one `app.values.events.Failure`.
+A pane reads properties and listens to signals; it never sees a worker, the engine or a tensor.  `changed` means that
+the properties of a controller should be read again; a failure arrives as one `app.values.events.Failure`.
 """

@@ -13,8 +13,8 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.values.completion import CompletionQuery, CompletionView, EditedFile, SourceView
+from app.values.failures import failure_from
 from app.workers.cancellation import CancelledTickets
-from app.workers.failures import failure_from
 from app.workers.jobs import JobWorker
 from app.workers.open_device import OpenDevice
 

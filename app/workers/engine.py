@@ -13,7 +13,7 @@ from PySide6.QtCore import QTimer, Signal, Slot
 
 from app.values.engine import RaceEnded, RaceLine
 from app.values.events import CheckEnded, EngineFound, KernelChecked, KernelLine
-from app.workers.failures import Cancelled, failure_from
+from app.values.failures import Cancelled, failure_from
 from app.workers.jobs import JobWorker
 from app.workers.open_device import OpenDevice
 from app.workers.race import race_one

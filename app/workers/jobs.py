@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from app.values.events import Failure
-from app.workers.failures import Cancelled, failure_from
+from app.values.failures import Cancelled, failure_from
 
 Result = TypeVar("Result")
 

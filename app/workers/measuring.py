@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from app.values.checkpoints import MergeView, PrecisionLine
 from app.values.completion import losses_key
+from app.values.failures import Cancelled
 from app.values.repository import FileLosses
 from app.values.training import RunScores, ScoreView
 from app.workers import checkpoint_rows
 from app.workers.completing import CompletionWorker
-from app.workers.failures import Cancelled
 from app.workers.jobs import JobWorker
 from app.workers.open_device import OpenDevice
 from engine.errors import CodecoilError, CorpusError

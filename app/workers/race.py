@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from app.values.engine import RaceLine
-from app.workers.failures import Cancelled, failure_from
+from app.values.failures import Cancelled, failure_from
 
 VOCABULARY, BATCH, LENGTH = 2048, 4, 128
 LEAST_STEPS, LEAST_SECONDS = 2, 1.0

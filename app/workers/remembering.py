@@ -16,9 +16,9 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.values.events import Failure
+from app.values.failures import failure_from
 from app.values.memory import READING, READY, MemoryView
 from app.workers.cancellation import Flag
-from app.workers.failures import failure_from
 
 QUIET = 3000  # milliseconds without a change before a merge
 DELETE_TRIES, DELETE_PAUSE = 20, 0.1  # Windows deletes a mapped file only once every thread has let go of it; seconds

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 
+from app.values.failures import Cancelled, failure_from
 from app.values.repository import ChangesSince
 from app.workers.cancellation import Flag
 from app.workers.changes import ChangeCounter
 from app.workers.corpus_view import corpus_view
-from app.workers.failures import Cancelled, failure_from
 from app.workers.jobs import JobWorker
 from app.workers.recent_edits import edited_files
 from app.workers.remembering import Remembering, delete_kept

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, Slot
 
+from app.values.failures import failure_from
 from app.values.repository import ChangesSince
 from app.values.training import FinishedView, PlanView, RunRequest
-from app.workers.failures import failure_from
 from app.workers.jobs import Job, JobWorker
 from app.workers.open_device import OpenDevice
 from app.workers.planning import plan_run, plan_view

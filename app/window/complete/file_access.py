@@ -14,8 +14,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
 
 from app.values.events import Failure
+from app.values.failures import failure_of
 from app.window.complete.file_text import FileForm, FileText, decode, digest_of, encode
-from app.workers.failures import failure_of
 from engine.atomic_file import replace_file
 from engine.corpus.reading.safe_opening import read_file
 from engine.errors import ConfigError

@@ -11,7 +11,7 @@ import pytest
 from app.data import log_file
 from app.data.log_file import LogStream, close_log, discreet, open_log
 from app.defects import MOST_ALIKE, Defects
-from app.workers.failures import failure_from
+from app.values.failures import failure_from
 from engine.errors import CorpusError
 
 

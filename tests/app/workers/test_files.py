@@ -6,7 +6,7 @@ import pytest
 
 from app.state.checkpoints import CheckpointController
 from app.values.checkpoints import VerifyView
-from app.workers.failures import Cancelled
+from app.values.failures import Cancelled
 from app.workers.jobs import Job
 from tests.app import played_jobs
 from tests.app.played_jobs import PlayedJobs

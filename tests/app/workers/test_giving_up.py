@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from app.workers.failures import Cancelled
+from app.values.failures import Cancelled
 from app.workers.open_device import OpenDevice
 from engine.session.session import Session
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.state.checkpoints import CheckpointController
-from app.workers.failures import Cancelled
+from app.values.failures import Cancelled
 from app.workers.jobs import Job
 from app.workers.measuring import MeasuringWorker, score_view
 from engine.scorecard import Difference, Measure

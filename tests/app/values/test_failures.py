@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from app.workers.failures import failure_of
+from app.values.failures import failure_of
 from engine.errors import ConfigError
 
 
