@@ -1,4 +1,4 @@
-"""`codecoil base`: list larger base models, and download one after confirmation."""
+"""`codecoil base`: larger base models: list and download them, find and import those on this computer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.values.words import nbytes
 
 
 def add_parser(commands) -> None:
-    parser = commands.add_parser("base", help="list larger base models, or download one")
+    parser = commands.add_parser("base", help="list, download, find and import larger base models")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     listing = verbs.add_parser("list", help="list what can be downloaded, with licence, size and memory; works offline")
     listing.add_argument("--json", action="store_true", help="print JSON")
@@ -21,12 +21,25 @@ def add_parser(commands) -> None:
     get.add_argument("name", metavar="NAME", help="a name from `codecoil base list`")
     get.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     get.set_defaults(verb="get")
-    for verb in (listing, get):
+    bring = verbs.add_parser("import", help="import a GGUF file or a folder in Hugging Face format")
+    bring.add_argument("path", metavar="PATH", help="the file or folder")
+    bring.add_argument("--name", metavar="NAME", help="name of the checkpoint (default: that of the file or folder)")
+    bring.set_defaults(verb="import")
+    find = verbs.add_parser("find", help="look for models of LM Studio, Ollama, llama.cpp and Hugging Face here")
+    find.add_argument("folders", metavar="FOLDER", nargs="*", help="look through these folders instead")
+    find.set_defaults(verb="find")
+    for verb in (bring, find):
+        verb.add_argument("--json", action="store_true", help="print JSON")
+    for verb in (listing, get, bring, find):
         verb.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="data folder")
         verb.set_defaults(handler="app.command_line.base")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.verb in ("import", "find"):
+        from app.command_line import base_importing
+
+        return base_importing.run(arguments)
     return show_list(arguments.json) if arguments.verb == "list" else get(arguments.name, arguments.yes)
 
 

@@ -6,10 +6,9 @@ import argparse
 import textwrap
 from typing import Any
 
-from engine.train.options import LENGTHS, OPTIONS, PASSES_OVER_CHANGES, PRESETS
+from engine.train.options import DEFAULT_PRESET, LENGTHS, OPTIONS, PASSES_OVER_CHANGES, PRESETS
 
 NOT_BETTER, REFUSED, INTERRUPTED_RUN, INTERRUPTED = 1, 2, 3, 130
-DEFAULT_PRESET = "quick"
 WIDTH = 100  # characters of a line of the exit codes
 USAGE = """%(prog)s PATH [options]
        %(prog)s --resume RUN [--device NAME] [--json] [--data-dir FOLDER]"""

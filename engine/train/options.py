@@ -348,6 +348,7 @@ PRESETS = {
     "balanced": TrainingOptions(steps=800, batch_size=8),
     "thorough": TrainingOptions(steps=3000, batch_size=8, evaluations=20, patience=6),
 }
+DEFAULT_PRESET = "quick"
 
 
 def preset(name: str) -> TrainingOptions:

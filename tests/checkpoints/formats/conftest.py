@@ -10,6 +10,7 @@ import pytest
 from engine.checkpoints.store.delta import make_delta
 from engine.checkpoints.store.manifest import Facts
 from engine.checkpoints.store.store import CheckpointStore
+from tests.checkpoints.formats.gguf_samples import tokenizer_path  # noqa: F401  (a fixture)
 
 SCRIPT = Path(__file__).parents[2] / "fixtures" / "make_export_check.py"
 
