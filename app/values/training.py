@@ -19,7 +19,10 @@ class SpeedBasis(Enum):
 
 @dataclass(frozen=True)
 class PlanView:
-    """What a run with the present options would do.  `problem`: why it cannot be run, or cannot be told."""
+    """What a run with the present options would do.  `problem`: why it cannot be run, or cannot be told.
+
+    `suits`: whether the model has anything that the mode trains; with other options it would not change.
+    """
 
     mode: str
     steps: int = 0
@@ -34,6 +37,7 @@ class PlanView:
     problem: str = ""
     tokens_per_second: float = 0.0
     speed_basis: SpeedBasis = SpeedBasis.UNKNOWN
+    suits: bool = True
 
     @property
     def memory_total(self) -> int:

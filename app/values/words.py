@@ -100,6 +100,7 @@ def thousands(number: int) -> str:
 
 MODES = {  # what made a checkpoint
     "wsla": "WSLA",
+    "qk": "Queries and keys",
     "lora": "LoRA",
     "vocabulary": "Vocabulary",
     "full": "Full",

@@ -18,6 +18,7 @@ def plan_run(workbench: OpenDevice, speeds: Speeds, request: RunRequest) -> tupl
     """The plan of the chosen mode, and those of all modes by name."""
     from engine.errors import CodecoilError
     from engine.model.modes import MODES
+    from engine.model.selection import suits
     from engine.train.options import TrainingOptions
 
     options = TrainingOptions(**request.options)
@@ -27,7 +28,7 @@ def plan_run(workbench: OpenDevice, speeds: Speeds, request: RunRequest) -> tupl
         try:
             plans[mode] = _plan(workbench, speed, config, options.changed(mode=mode))
         except CodecoilError as error:
-            plans[mode] = PlanView(mode, problem=error.message)
+            plans[mode] = PlanView(mode, problem=error.message, suits=suits(config, mode))
     return plans[options.mode], plans
 
 

@@ -21,7 +21,7 @@ FILE_NAME = "speeds.json"
 MOST = 200  # entries
 REPLAY = 2  # tokens read for each changed one: half of a batch is older code
 OVERHEAD = 8.0  # seconds to read, to load and to measure
-RELATIVE = {"full": 1.0, "lora": 1.3, "vocabulary": 1.1, "wsla": 1.4}  # measured with the starter on the CPU
+RELATIVE = {"full": 1.0, "lora": 1.3, "vocabulary": 1.1, "wsla": 1.4, "qk": 1.4}  # measured on the CPU
 FORWARD = 3.0  # tokens measured in the time of one that is learned
 LARGEST_TRIAL = 50_000_000  # weights of a model that a plan trains for a moment
 TRIAL_TOKENS, TRIAL_SECONDS, TRIAL_LASTS = 2048, 0.2, 300.0  # in a step, at least, and until it is measured again
@@ -54,9 +54,7 @@ class Speeds:
             return speed, SpeedBasis.MEASURED
         if speed := self.guess(device.description, mode, config.parameter_count):
             return speed, SpeedBasis.EARLIER_RUNS
-        from engine.model.config import preset
-
-        small = preset("nano", config.vocab_size)
+        small = config.small()
         speed = self._trial(small, device, mode, rows, length) * small.parameter_count / config.parameter_count
         return speed, SpeedBasis.SMALLER_MODEL if speed else SpeedBasis.UNKNOWN
 

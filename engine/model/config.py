@@ -106,6 +106,7 @@ class ModelConfig(Architecture):
     # ---- what the architecture states
 
     model_type = "mamba"
+    label = "Mamba-1 (selective state space)"
     gguf_architecture = "mamba"
     embedding_name = "backbone.embeddings.weight"
     norm_name = "backbone.norm_f.weight"
@@ -113,6 +114,9 @@ class ModelConfig(Architecture):
     @property
     def norm_epsilon(self) -> float:
         return self.layer_norm_epsilon
+
+    def small(self) -> ModelConfig:
+        return preset("nano", self.vocab_size)
 
     def layer_prefix(self, layer: int) -> str:
         return f"backbone.layers.{layer}."

@@ -18,7 +18,6 @@ from engine.atomic_file import replace_file, replacing
 from engine.errors import CheckpointError, CodecoilError
 from engine.model.architectures.architecture import Architecture
 from engine.model.architectures.reading import config_from
-from engine.model.config import stays_float32
 from engine.safe_reading import DAMAGED, read_json
 from engine.tensor_file import TensorFile, TensorSource, as_float32, new_file, not_finite
 
@@ -106,7 +105,7 @@ class FolderParameters(TensorSource):
                     f"{self.folder}: {stored} is stored as {entry.dtype}.",
                     "Only float32, float16 and bfloat16 can be read.",
                 )
-            if not stays_float32(name):
+            if self.config.specs[name].packs:
                 kinds.add(READABLE[entry.dtype])
         return kinds.pop() if len(kinds) == 1 else "float32"
 

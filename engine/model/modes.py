@@ -6,4 +6,4 @@ from __future__ import annotations
 
 FEW_PARAMETER_MODES = ("wsla", "qk")  # rows that say what is remembered: B and C of a state space, q and k of attention
 ADAPTER_MODES = ("lora", "vocabulary")  # these train low-rank pairs
-MODES = ("full", "wsla", "lora", "vocabulary")
+MODES = ("full", *FEW_PARAMETER_MODES, *ADAPTER_MODES)

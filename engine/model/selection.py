@@ -31,6 +31,11 @@ def selected_rows(config: Architecture, mode: str, adapters: dict[str, tuple[int
     raise InputError(f"There is no training mode {mode!r}.", f"Choose one of: {', '.join(MODES)}.")
 
 
+def suits(config: Architecture, mode: str) -> bool:
+    """Whether the model has anything that `mode` trains."""
+    return mode not in FEW_PARAMETER_MODES or mode in config.modes
+
+
 def selected_tokens(config: Architecture, mode: str, token_ids: Any) -> np.ndarray | None:
     """The ids whose embedding rows are trained, in order and each once; None where `mode` trains no single rows."""
     if mode != "vocabulary":

@@ -17,7 +17,7 @@ from engine.model.modes import MODES
 from engine.option_info import OptionInfo
 
 SCHEDULES = ("constant", "linear", "cosine")
-RATES = {"wsla": 3e-3, "lora": 1e-2, "vocabulary": 1e-3, "full": 1e-3}
+RATES = {"wsla": 3e-3, "qk": 1e-3, "lora": 1e-2, "vocabulary": 1e-3, "full": 1e-3}
 """The learning rate that suits each mode: the best of one grid for all (`tests/benchmarks/starter_adaptation.py`)."""
 SHORT_RUN = 220 * 4 * 256  # tokens of the preset `quick`, for which these rates are; a longer run uses lower ones
 TOKENS_A_MINUTE = 120_000  # roughly, to tell a long run from a short one where only its minutes are set

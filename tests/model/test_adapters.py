@@ -121,5 +121,5 @@ def test_what_cannot_be_attached_is_refused(cpu):
         model.attach_adapters()
         with pytest.raises(InputError, match="adapters already"):
             model.attach_adapters()
-        with pytest.raises(InputError, match=r"no training mode 'everything'.*full, wsla, lora"):
+        with pytest.raises(InputError, match=r"no training mode 'everything'.*full, wsla, qk, lora"):
             model.loss_and_gradients(batch(1, 4), "everything")

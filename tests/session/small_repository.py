@@ -8,6 +8,7 @@ import pytest
 
 from engine.checkpoints.store.store import CheckpointStore, Facts, Manifest
 from engine.corpus.tokens.tokenizer import Tokenizer
+from engine.model.architectures.architecture import Architecture
 from engine.model.config import ModelConfig
 from engine.model.initialise import initial_parameters
 from engine.session import bases
@@ -35,9 +36,16 @@ def write_file(folder: Path, name: str) -> None:
     (folder / f"{name}.py").write_text(text)
 
 
-def save_base(data_folder: Path, tokenizer: Tokenizer, name: str, vocab_size: int = 0, seed: int = 1) -> Manifest:
+def save_base(
+    data_folder: Path,
+    tokenizer: Tokenizer,
+    name: str,
+    vocab_size: int = 0,
+    seed: int = 1,
+    config: Architecture | None = None,
+) -> Manifest:
     """A tiny model with random weights in the store."""
-    config = ModelConfig(hidden_size=16, num_hidden_layers=2, vocab_size=vocab_size or tokenizer.vocab_size)
+    config = config or ModelConfig(hidden_size=16, num_hidden_layers=2, vocab_size=vocab_size or tokenizer.vocab_size)
     path = data_folder / "tokenizer.json"
     tokenizer.save(path)
     parameters = dict(initial_parameters(config, seed))

@@ -5,9 +5,12 @@ import pytest
 
 from engine.checkpoints.store.delta import Delta, DeltaPart
 from engine.checkpoints.store.store import CheckpointStore, Facts
+from engine.corpus.tokens.tokenizer import Tokenizer
+from engine.errors import InputError
+from engine.model.architectures.reading import config_from
 from engine.session import Session, SessionPlan
 from engine.train.events import CheckpointEvent, EvaluationEvent, FinishedEvent
-from tests.session.small_repository import OPTIONS
+from tests.session.small_repository import OPTIONS, save_base
 
 
 def adapted(repository, data_folder, device, base, **options):
@@ -59,6 +62,24 @@ def test_a_delta_goes_on_as_one_delta_on_the_same_root(first, second, repository
     assert store.verify(two.id) == []
     pairs = [part for part in two.delta if part.kind == "low_rank"]
     assert len({part.parameter for part in pairs}) == len(pairs)  # never two pairs on one weight
+    assert cpu.ledger.total == 0
+
+
+@pytest.mark.parametrize("second", ["qk", "vocabulary"])
+def test_so_does_one_of_a_dense_model(second, repository, data_folder, tiny_base, cpu):
+    store = CheckpointStore(data_folder / "checkpoints")
+    tokenizer = Tokenizer.load(store.tokenizer_path(tiny_base.id))
+    keys = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
+    config = config_from({**keys, "model_type": "llama", "vocab_size": tokenizer.vocab_size})
+    base = save_base(data_folder, tokenizer, "dense", config=config)
+    _, one, _ = adapted(repository, data_folder, cpu, base.id, mode="qk")
+    assert {part.parameter.split(".")[-2] for part in one.delta} == {"q_proj", "k_proj"}
+    _, two, logits = adapted(repository, data_folder, cpu, one.id, seed=5, mode=second, rank=2)
+    assert two.kind == "delta" and two.base.id == base.id and store.verify(two.id) == []
+    np.testing.assert_allclose(logits_of(store, two.id, cpu), logits, atol=2e-5)
+    with pytest.raises(InputError, match="wsla") as refused:
+        adapted(repository, data_folder, cpu, base.id, mode="wsla")
+    assert "qk" in refused.value.remedy
     assert cpu.ledger.total == 0
 
 

@@ -46,7 +46,7 @@ def test_every_option_has_words_and_a_default_that_is_allowed():
 def test_options_that_do_not_exist_or_do_not_fit_are_named():
     with pytest.raises(ConfigError, match="no option pace"):
         TrainingOptions().changed(pace=1)
-    with pytest.raises(ConfigError, match="mode is 'quick'; it must be one of: full, wsla, lora, vocabulary"):
+    with pytest.raises(ConfigError, match="mode is 'quick'; it must be one of: full, wsla, qk, lora"):
         TrainingOptions(mode="quick")
     with pytest.raises(ConfigError, match="schedule is 'slow'; it must be one of"):
         TrainingOptions(schedule="slow")

@@ -2,11 +2,14 @@
 
 import json
 import math
+from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import engine
 from engine.errors import InputError
 from engine.train.evaluation import Measured
 from engine.train.events import EvaluationEvent, StepEvent
@@ -35,6 +38,19 @@ def test_resumed_equals_uninterrupted(mode, cut, cpu):
     check_resumed(mode, cut, cpu)
 
 
+@contextmanager
+def open_dense(device):
+    model = engine.load_model(Path(__file__).parents[1] / "fixtures" / "dense" / "qwen2", device)
+    try:
+        yield model
+    finally:
+        model.close()
+
+
+def test_queries_and_keys_resumed(cpu):
+    check_resumed("qk", 5, cpu, open_dense)
+
+
 def test_resumed_equals_uninterrupted_on_webgpu(webgpu):
     check_resumed("vocabulary", 5, webgpu)
 
@@ -54,7 +70,7 @@ def test_numbers_come_back_from_json_as_they_were():
             RunNumbers.from_json(odd)
 
 
-def check_resumed(mode, cut, device):
+def check_resumed(mode, cut, device, open_model=open_model):
     options = OPTIONS.changed(mode=mode, rank=2, insight_interval=4, recompute=1)
     with open_model(device) as model:
         trainer = Trainer(model, batches(model, 0), [tokens(model, 99)], options, token_ids=IDS)

@@ -2,7 +2,7 @@
 
     page             puts the parts together and shows those that the phase of the run calls for
     setup            before a run: presets and the base model, with
-      mode_cards       what is trained: WSLA, LoRA, vocabulary, full
+      mode_cards       what is trained: WSLA, queries and keys, LoRA, vocabulary, full
       preflight        steps, time and memory of the run, with memory_bar
       advanced_drawer  every other option
       past_runs        earlier results for this repository

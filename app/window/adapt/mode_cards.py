@@ -13,6 +13,8 @@ from app.values.words import nbytes
 from app.window.adapt.words import about_minutes
 from app.window.parts import GAP, ElidedLabel, LayoutButton, label, set_tone, tip
 
+FOR_ATTENTION = "qk"  # left out until a plan says that the model attends: the built-in one does not
+
 
 @dataclass(frozen=True)
 class ModeWords:
@@ -29,6 +31,12 @@ MODES = {
         "State inputs and outputs · smallest file",
         "Trains only the rows of each layer that write to and read from its state (B and C). The file is a few "
         "kilobytes and little can go wrong, but it learns the least.",
+    ),
+    "qk": ModeWords(
+        "Queries and keys",
+        "Where attention looks · small file",
+        "Trains only the projections that decide where attention looks (queries and keys): the counterpart of WSLA for "
+        "models with attention. Little can go wrong, but it learns the least.",
     ),
     "lora": ModeWords(
         "LoRA",
@@ -75,6 +83,7 @@ class ModeCard(LayoutButton):
         else:
             words, tone = " · ".join(filter(None, (nbytes(plan.memory_total), about_minutes(plan.minutes)))), ""
         self.takes.set_words(words or "…")
+        self.setEnabled(plan is None or plan.suits)
         tip(self, f"{self.words.help} {words}" if tone else self.words.help)
         set_tone(self.takes, tone)
         self.setAccessibleName(f"Mode {self.words.name}: {self.words.trains}. {words}".strip())
@@ -99,8 +108,14 @@ class ModeCards(QWidget):
         self._group.buttonClicked.connect(self.on_clicked)
 
     def show_mode(self, mode: str, plans: Mapping[str, PlanView]) -> None:
-        """The selected mode, and what each one needs."""
+        """The selected mode, and what each one needs.
+
+        WSLA and its counterpart share a place: the one without anything to train in this model is left out, unless
+        it is selected.
+        """
+        left_out = {key for key, plan in plans.items() if not plan.suits} if plans else {FOR_ATTENTION}
         for key, card in self.cards.items():
+            card.setVisible(key == mode or key not in left_out)
             card.setChecked(key == mode)
             card.show_plan(plans.get(key))
 

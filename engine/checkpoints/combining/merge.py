@@ -24,7 +24,7 @@ from engine.checkpoints.combining.spans import by_rows
 from engine.checkpoints.store.manifest import BEST_METRIC, Facts, Manifest
 from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import CheckpointError
-from engine.model.config import ModelConfig
+from engine.model.architectures.architecture import Architecture
 from engine.option_info import number_problem
 from engine.tensor_file import as_float32
 
@@ -46,7 +46,7 @@ class Blend:
                 raise CheckpointError(problem)
 
     @classmethod
-    def even(cls, config: ModelConfig, weight: float) -> Blend:
+    def even(cls, config: Architecture, weight: float) -> Blend:
         """One weight for all."""
         return cls((weight,) * config.num_hidden_layers, weight)
 
@@ -260,7 +260,7 @@ def _or_infinite(loss: float) -> float:
     return math.inf if math.isnan(loss) else loss
 
 
-def _as_blend(weight: float | Sequence[float] | Blend, config: ModelConfig) -> Blend:
+def _as_blend(weight: float | Sequence[float] | Blend, config: Architecture) -> Blend:
     if isinstance(weight, Blend):
         chosen = weight
     elif isinstance(weight, Sequence):

@@ -11,7 +11,7 @@ import numpy as np
 from engine.checkpoints.store.manifest import TOKENIZER_FILE, Manifest
 from engine.checkpoints.store.reading import StoreReader
 from engine.errors import CheckpointError
-from engine.model.config import ModelConfig
+from engine.model.architectures.architecture import Architecture
 
 # Options of a model that only say how it was initialised.
 NOT_COMPUTED = ("described", "time_step_min", "time_step_max", "time_step_floor")
@@ -28,7 +28,7 @@ class Side:
     """
 
     name: str
-    config: ModelConfig
+    config: Architecture
     parameters: Mapping[str, np.ndarray] = field(repr=False)
     tokenizer: str = ""
     origin: str = ""
@@ -74,7 +74,8 @@ def _origin(store: StoreReader, manifest: Manifest) -> str:
 
 def refuse_unlike(first: Side, second: Side, what: str) -> None:
     """Raise unless both have the same shape and tokenizer; `what`: "compared" or "merged"."""
-    names = [f.name for f in fields(ModelConfig) if f.name not in NOT_COMPUTED]
+    same_kind = first.config.model_type == second.config.model_type
+    names = [f.name for f in fields(first.config) if f.name not in NOT_COMPUTED] if same_kind else ["model_type"]
     differing = [
         f"{name} ({getattr(first.config, name)} and {getattr(second.config, name)})"
         for name in names

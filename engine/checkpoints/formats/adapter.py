@@ -2,8 +2,9 @@
 
 Low-rank pairs, and embedding rows beside them, are written as PEFT has them. PEFT (0.21) computes the same from them,
 but refuses a pair on out_proj for whatever calls itself `model_type` mamba, because CUDA kernels would pass it by;
-where that matters, export the whole model. Rows of x_proj (WSLA) have no place in PEFT: they are written as they are,
-and the configuration says which rows of which parameter they replace. The base's hash is in the weights' metadata.
+where that matters, export the whole model. Rows of a projection (WSLA; queries and keys) have no place in PEFT: they
+are written as they are, and the configuration says which rows of which parameter they replace. The base's hash is in
+the weights' metadata.
 """
 
 from __future__ import annotations
@@ -15,35 +16,39 @@ from typing import Any
 import numpy as np
 
 from engine.checkpoints.formats.output import export_folder, json_bytes
-from engine.checkpoints.store.delta import EMBEDDING, Delta, DeltaPart
+from engine.checkpoints.store.delta import Delta, DeltaPart
 from engine.checkpoints.store.manifest import BaseReference
 from engine.errors import CheckpointError
+from engine.model.architectures.architecture import Architecture
 
 WEIGHTS_FILE, CONFIG_FILE, CARD_FILE = "adapter_model.safetensors", "adapter_config.json", "README.md"
 FILES = (WEIGHTS_FILE, CONFIG_FILE, CARD_FILE)
 PREFIX = "base_model.model."  # PEFT's, for what it wraps
 ROWS_FORMAT = "codecoil-rows"
+REFUSED_BY_PEFT = {"mamba": "out_proj"}  # by model_type: a module that PEFT accepts no pair on
 
 
-def write_adapter(out: Path, delta: Delta, base: BaseReference, base_name: str, card: str = "") -> str:
+def write_adapter(
+    out: Path, delta: Delta, config: Architecture, base: BaseReference, base_name: str, card: str = ""
+) -> str:
     """Write the folder; "peft" or "rows", as it could be written."""
     pairs = [part for part in delta.parts if part.kind == "low_rank"]
     others = [part for part in delta.parts if part.kind != "low_rank"]
-    as_peft = pairs and all(part.kind == "indexed_rows" and part.parameter == EMBEDDING for part in others)
+    as_peft = pairs and all(part.kind == "indexed_rows" and part.parameter == config.embedding_name for part in others)
     if not delta.parts:
         raise CheckpointError("The checkpoint changes nothing, so there is nothing to export.")
     if as_peft and len(others) <= 1:
-        config, tensors = _peft(pairs, others, delta.tensors, base_name)
+        settings, tensors = _peft(pairs, others, delta.tensors, base_name)
     else:
-        config = {"format": ROWS_FORMAT, "schema": 1, "parts": [part.to_json() for part in delta.parts]}
+        settings = {"format": ROWS_FORMAT, "schema": 1, "parts": [part.to_json() for part in delta.parts]}
         tensors = {key: np.asarray(array) for key, array in delta.tensors.items()}
     metadata = {"format": "pt", "base": base_name, "base_weights_sha256": base.sha256}
     with export_folder(out, FILES) as writer:
         writer.write_tensors(WEIGHTS_FILE, tensors, metadata)
-        writer.write_file(CONFIG_FILE, json_bytes(config))
+        writer.write_file(CONFIG_FILE, json_bytes(settings))
         if card:
             writer.write_file(CARD_FILE, card.encode())
-    return "peft" if "peft_type" in config else "rows"
+    return "peft" if "peft_type" in settings else "rows"
 
 
 def _peft(
@@ -77,7 +82,7 @@ def _peft(
         "init_lora_weights": True,
     }
     for part in rows:
-        module = EMBEDDING.removesuffix(".weight")
+        module = part.parameter.removesuffix(".weight")
         tensors[f"{PREFIX}{module}.token_adapter.trainable_tokens_delta"] = np.asarray(stored[part.tensor])
         config["trainable_token_indices"] = {module.rpartition(".")[2]: [int(number) for number in stored[part.index]]}
     return config, tensors

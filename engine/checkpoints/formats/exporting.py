@@ -15,7 +15,7 @@ from engine.checkpoints.store.progress import Counted, Report, Tally
 from engine.checkpoints.store.store import CheckpointStore
 from engine.checkpoints.store.writing import in_words
 from engine.errors import CheckpointError
-from engine.model.config import ModelConfig
+from engine.model.architectures.architecture import Architecture
 
 FORMATS = {
     "hf": tuple(hugging_face.PRECISIONS),
@@ -126,10 +126,13 @@ def _adapter(
     if manifest.base is None:
         raise CheckpointError(f"{manifest.name} is a full model, not an adapter.", "Export it as hf, gguf or coil.")
     base = store.lineage(manifest.id)[1]
-    kind = adapter.write_adapter(out, store.load_delta(manifest.id), manifest.base, base.name, _card(store, manifest))
+    config, card = store.config(manifest.id), _card(store, manifest)
+    kind = adapter.write_adapter(out, store.load_delta(manifest.id), config, manifest.base, base.name, card)
     if kind == "peft":
+        refused = adapter.REFUSED_BY_PEFT.get(config.model_type)
+        remedy = "for transformers, export the full model (hf)."
         return (
-            "PEFT does not accept adapters on out_proj of Mamba models: for transformers, export the full model (hf).",
+            (f"PEFT does not accept adapters on {refused} of {config.model_type} models: {remedy}",) if refused else ()
         )
     return ("PEFT cannot represent these rows: adapter_config.json says which rows of the base they replace.",)
 
@@ -139,7 +142,7 @@ def _card(store: CheckpointStore, manifest: Manifest) -> str:
     return model_card(manifest, store.config(manifest.id), lineage[1] if len(lineage) > 1 else None)
 
 
-def _nbytes(config: ModelConfig) -> int:
+def _nbytes(config: Architecture) -> int:
     """Of all parameters in float32."""
     return 4 * sum(math.prod(shape) for shape in config.parameter_shapes().values())
 

@@ -18,7 +18,7 @@ from engine.checkpoints.formats.output import export_folder, json_bytes
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.devices import Device
 from engine.errors import CheckpointError
-from engine.model.config import ModelConfig, stays_float32
+from engine.model.architectures.architecture import Architecture
 from engine.model.files import CONFIG_FILE, METADATA, WEIGHTS_FILE, FolderParameters, read_config
 from engine.model.model import Model, load_model
 from engine.tensor_file import TensorSource, as_float32, pieces_of, type_name
@@ -69,13 +69,13 @@ def load_folder(folder: Path, device: Device) -> tuple[Model, Tokenizer]:
 
 def write_folder(
     out: Path,
-    config: ModelConfig,
+    config: Architecture,
     parameters: Mapping[str, np.ndarray],
     tokenizer: Path | None = None,
     precision: str = "float32",
     card: str = "",
 ) -> None:
-    """A folder that transformers and `read_folder` read.  A_log, D, norms, biases and convolution stay float32."""
+    """A folder that transformers and `read_folder` read.  What is few and sensitive stays float32."""
     if precision not in PRECISIONS:
         raise CheckpointError(
             f"A Hugging Face folder cannot hold {precision}.", f"Choose one of: {', '.join(PRECISIONS)}."
@@ -96,10 +96,10 @@ def write_folder(
 class _Rounded(TensorSource):
     """Parameters in one type; a value that float16 cannot hold is refused rather than made infinite."""
 
-    def __init__(self, parameters: Mapping[str, np.ndarray], config: ModelConfig, dtype: np.dtype) -> None:
+    def __init__(self, parameters: Mapping[str, np.ndarray], config: Architecture, dtype: np.dtype) -> None:
         self._parameters = parameters
+        self._types = {name: dtype if spec.packs else np.dtype(np.float32) for name, spec in config.specs.items()}
         shapes = config.parameter_shapes()
-        self._types = {name: np.dtype(np.float32) if stays_float32(name) else dtype for name in shapes}
         self.described = {name: (type_name(name, self._types[name]), shape) for name, shape in shapes.items()}
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -123,7 +123,7 @@ class _Rounded(TensorSource):
         return len(self._types)
 
 
-def _config_keys(config: ModelConfig, precision: str, ids: dict[str, int]) -> dict[str, Any]:
+def _config_keys(config: Architecture, precision: str, ids: dict[str, int]) -> dict[str, Any]:
     keys = {**ids, **config.to_hugging_face(), "dtype": precision}
     keys.pop("torch_dtype", None)  # the older name of the same key, with what the file was before
     return keys

@@ -13,7 +13,7 @@ from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.corpus.tokens.tokenizer_files import MAX_FILE_BYTES, read_description
 from engine.corpus.tokens.tokenizer_trial import try_tokenizer
 from engine.errors import CheckpointError
-from engine.model.config import ModelConfig
+from engine.model.architectures.architecture import Architecture
 from engine.safe_reading import read_plain
 from engine.tensor_file import not_finite
 
@@ -24,7 +24,7 @@ TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "merges.txt", "added_tokens.j
 class Imported:
     """Parameters are read, checked for finiteness, when they are asked for; all shapes have been checked before."""
 
-    config: ModelConfig
+    config: Architecture
     parameters: Mapping[str, np.ndarray]
     tokenizer: bytes | None  # the content of a tokenizer.json
     precision: str  # the one in which nothing is lost: float32, bfloat16 or float16

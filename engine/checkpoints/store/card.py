@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from engine.checkpoints.store.manifest import Manifest
-from engine.model.config import ModelConfig
+from engine.model.architectures.architecture import Architecture
 
 KIND_WORDS = {"whole": "full model", "delta": "delta"}
 MODE_WORDS = {
     "base": "a base model",
     "full": "all parameters trained",
     "wsla": "the rows of B and C trained (WSLA)",
+    "qk": "the projections of queries and keys trained",
     "lora": "low-rank adapters trained on the projections (LoRA)",
     "vocabulary": "low-rank adapters and the embedding rows of the repository's tokens trained",
     "merge": "a merge of other checkpoints",
@@ -24,13 +25,13 @@ MODE_WORDS = {
 MAX_VALUE = 200
 
 
-def model_card(manifest: Manifest, config: ModelConfig, base: Manifest | None = None) -> str:
+def model_card(manifest: Manifest, config: Architecture, base: Manifest | None = None) -> str:
     """The card of a checkpoint in markdown; `base` is its base, if that is known."""
     rows = [
         ("kind", f"{KIND_WORDS[manifest.kind]}, {MODE_WORDS[manifest.mode]}"),
         ("created", manifest.created),
         ("precision", manifest.precision),
-        ("architecture", "Mamba-1 (selective state space), causal language model"),
+        ("architecture", f"{config.label}, causal language model"),
         ("parameters", f"{config.parameter_count:,}"),
         ("layers × width", f"{config.num_hidden_layers} × {config.hidden_size}"),
         ("vocabulary", f"{config.vocab_size:,}"),

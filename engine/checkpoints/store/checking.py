@@ -25,7 +25,7 @@ from engine.checkpoints.store.manifest import (
 )
 from engine.checkpoints.store.progress import Report, Tally
 from engine.errors import CheckpointError, CodecoilError
-from engine.model.config import ModelConfig
+from engine.model.architectures.architecture import Architecture
 from engine.model.files import read_config_file
 from engine.safe_reading import open_plain, parse_json, read_plain
 from engine.tensor_file import TensorFile, not_finite
@@ -138,18 +138,18 @@ def _opened(path: Path, name: str) -> tuple[TensorFile | None, list[Finding]]:
         return None, [Finding(name, error.message)]
 
 
-def _config(manifest: Manifest, folder: Path) -> ModelConfig | None:
+def _config(manifest: Manifest, folder: Path) -> Architecture | None:
     try:
         return read_config_file(folder / manifest.id / CONFIG_FILE)
     except CheckpointError:
         return None  # reported by `_own_findings`
 
 
-def _sizes(config: ModelConfig) -> tuple:
+def _sizes(config: Architecture) -> tuple:
     return tuple(config.parameter_shapes().items())
 
 
-def _tensor_findings(manifest: Manifest, config: ModelConfig, folder: Path) -> list[Finding]:
+def _tensor_findings(manifest: Manifest, config: Architecture, folder: Path) -> list[Finding]:
     """Names, shapes, types and finiteness of the weights."""
     name = manifest.weights_file
     if not (folder / manifest.id / name).exists():
@@ -166,7 +166,7 @@ def _tensor_findings(manifest: Manifest, config: ModelConfig, folder: Path) -> l
         file.close()
 
 
-def _whole_words(config: ModelConfig, file: TensorFile) -> Iterator[str]:
+def _whole_words(config: Architecture, file: TensorFile) -> Iterator[str]:
     problems = shape_problems(file, config)
     yield from problems
     plain = is_plain(file)
@@ -175,7 +175,7 @@ def _whole_words(config: ModelConfig, file: TensorFile) -> Iterator[str]:
             yield from _finite_words(name, file.pieces(name) if plain else parameter_pieces(file, name))
 
 
-def _delta_words(manifest: Manifest, config: ModelConfig, file: TensorFile) -> Iterator[str]:
+def _delta_words(manifest: Manifest, config: Architecture, file: TensorFile) -> Iterator[str]:
     shapes = config.parameter_shapes()
     found = {key: entry.shape for key, entry in file.entries.items()}
     used: set[str] = set()
@@ -215,7 +215,7 @@ def _finite_words(name: str, pieces: Iterable[np.ndarray]) -> Iterator[str]:
         yield f"{name} holds {count} NaN or infinite values."
 
 
-def _tokenizer_findings(chain: list[Manifest], config: ModelConfig | None, folder: Path) -> list[Finding]:
+def _tokenizer_findings(chain: list[Manifest], config: Architecture | None, folder: Path) -> list[Finding]:
     """Whether the tokenizer, which may be that of a base, can be read and fits the model."""
     owner = next((manifest for manifest in chain if TOKENIZER_FILE in manifest.files), None)
     if owner is None or not (folder / owner.id / TOKENIZER_FILE).exists():

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from engine.errors import CheckpointError
-from engine.model.config import ModelConfig
+from engine.model.architectures.architecture import Architecture
+from engine.model.modes import ADAPTER_MODES, FEW_PARAMETER_MODES
 from engine.model.selection import adapter_names, selected_rows
 
-EMBEDDING = "backbone.embeddings.weight"
 MAX_KEY, MAX_SCALE = 512, 1e30
 _USED = {
     "rows": ("parameter", "first", "last", "tensor"),
@@ -99,7 +99,7 @@ class Delta:
 
 def make_delta(
     mode: str,
-    config: ModelConfig,
+    config: Architecture,
     parameters: Mapping[str, np.ndarray],
     adapters: Mapping[str, np.ndarray] | None = None,
     scale: float = 1.0,
@@ -107,16 +107,16 @@ def make_delta(
 ) -> Delta:
     """What `mode` trains, read from a model's parameters and adapters.
 
-    "wsla": the B and C rows of every x_proj.  "lora": the low-rank pairs, times `scale`.  "vocabulary": the pairs and
+    "wsla", "qk": the rows that these train.  "lora": the low-rank pairs, times `scale`.  "vocabulary": the pairs and
     the embedding rows of `token_ids`.
     """
-    if mode == "wsla":
+    if mode in FEW_PARAMETER_MODES:
         parts, tensors = [], {}
-        for name, (first, last) in selected_rows(config, "wsla", {}).items():
+        for name, (first, last) in selected_rows(config, mode, {}).items():
             parts.append(DeltaPart("rows", name, first=first, last=last, tensor=name))
             tensors[name] = _float32(parameters[name][first:last])
         return Delta(tuple(parts), tensors)
-    if mode not in ("lora", "vocabulary"):
+    if mode not in ADAPTER_MODES:
         raise CheckpointError(f"Mode {mode!r} does not produce a delta.", "Save the full model, or use `difference`.")
     delta = _low_rank(config, adapters or {}, scale)
     if mode == "lora":
@@ -126,11 +126,11 @@ def make_delta(
     rows = np.unique(np.asarray(token_ids)).astype(np.int64)
     if rows.size and not 0 <= rows[0] <= rows[-1] < config.vocab_size:
         raise CheckpointError(f"Token ids lie between {rows[0]} and {rows[-1]}; the model has {config.vocab_size}.")
-    part, tensors = _indexed(EMBEDDING, rows, parameters[EMBEDDING])
+    part, tensors = _indexed(config.embedding_name, rows, parameters[config.embedding_name])
     return Delta((*delta.parts, part), {**delta.tensors, **tensors})
 
 
-def difference(base: Mapping[str, np.ndarray], changed: Mapping[str, np.ndarray], config: ModelConfig) -> Delta:
+def difference(base: Mapping[str, np.ndarray], changed: Mapping[str, np.ndarray], config: Architecture) -> Delta:
     """The rows, compared bit by bit, that differ between two models of one configuration."""
     parts: list[DeltaPart] = []
     tensors: dict[str, np.ndarray] = {}
@@ -153,7 +153,7 @@ def difference(base: Mapping[str, np.ndarray], changed: Mapping[str, np.ndarray]
     return Delta(tuple(parts), tensors)
 
 
-def _low_rank(config: ModelConfig, adapters: Mapping[str, np.ndarray], scale: float) -> Delta:
+def _low_rank(config: Architecture, adapters: Mapping[str, np.ndarray], scale: float) -> Delta:
     parts, tensors = [], {}
     for name in config.parameter_shapes():
         down, up = adapter_names(name)

@@ -11,7 +11,7 @@ import numpy as np
 from engine.checkpoints.store.delta import DeltaPart, apply_parts, check_part, parts_by_parameter, replace_rows
 from engine.checkpoints.store.manifest import CONFIG_FILE, Manifest
 from engine.errors import CheckpointError
-from engine.model.config import ModelConfig
+from engine.model.architectures.architecture import Architecture
 from engine.model.files import read_config_file
 from engine.tensor_file import TensorFile, TensorSource, as_float32, row_pieces
 
@@ -30,7 +30,7 @@ class LoadedParameters(TensorSource):
     A float32 tensor that no delta changes is a read-only view of the file: copy it before writing.
     """
 
-    def __init__(self, config: ModelConfig, base: TensorFile, deltas: list[tuple[tuple[DeltaPart, ...], TensorFile]]):
+    def __init__(self, config: Architecture, base: TensorFile, deltas: list[tuple[tuple[DeltaPart, ...], TensorFile]]):
         """`deltas` in the order in which they are applied."""
         self.config, self.base = config, base
         self._shapes = checked_shapes(base, config)
@@ -164,7 +164,7 @@ def parameter_pieces(file: TensorFile, name: str) -> Iterator[np.ndarray]:
     return packed_models.unpack_pieces(file, name)
 
 
-def checked_shapes(file: TensorFile, config: ModelConfig) -> dict[str, tuple[int, ...]]:
+def checked_shapes(file: TensorFile, config: Architecture) -> dict[str, tuple[int, ...]]:
     """The shapes of `config`, if the file has every one of them and nothing else."""
     expected, problems = config.parameter_shapes(), shape_problems(file, config)
     if problems:
@@ -172,7 +172,7 @@ def checked_shapes(file: TensorFile, config: ModelConfig) -> dict[str, tuple[int
     return expected
 
 
-def shape_problems(file: TensorFile, config: ModelConfig) -> list[str]:
+def shape_problems(file: TensorFile, config: Architecture) -> list[str]:
     """How the tensors of a file differ from those of a configuration."""
     expected, found = config.parameter_shapes(), stored_shapes(file)
     words = [f"The tensor {name} is missing." for name in expected if name not in found]

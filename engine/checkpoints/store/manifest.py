@@ -18,6 +18,7 @@ import numpy as np
 from engine.checkpoints.store import SNAPSHOT_TAG
 from engine.checkpoints.store.delta import DeltaPart
 from engine.errors import CheckpointError
+from engine.model.modes import MODES as TRAINING_MODES
 from engine.safe_reading import check_file_name, check_name, parse_json
 
 SCHEMA = 1
@@ -26,7 +27,7 @@ WEIGHTS_FILE, DELTA_FILE, CONFIG_FILE = "model.safetensors", "delta.safetensors"
 TOKENIZER_FILE, HISTORY_FILE, CARD_FILE, RESUME_FOLDER = "tokenizer.json", "history.jsonl", "card.md", "resume"
 USUAL_FILES = frozenset([WEIGHTS_FILE, DELTA_FILE, CONFIG_FILE, TOKENIZER_FILE, HISTORY_FILE, CARD_FILE])
 KINDS = ("whole", "delta")
-MODES = ("base", "full", "wsla", "lora", "vocabulary", "merge", "import")
+MODES = ("base", *TRAINING_MODES, "merge", "import")
 BEST_METRIC = "held_out_loss"  # what "the best" means: the lowest of this metric
 
 MAX_BYTES, MAX_DEPTH = 4 << 20, 16

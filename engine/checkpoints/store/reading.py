@@ -38,7 +38,7 @@ from engine.checkpoints.store.manifest import (
 )
 from engine.checkpoints.store.progress import Report
 from engine.errors import CheckpointError
-from engine.model.config import ModelConfig
+from engine.model.architectures.architecture import Architecture
 from engine.model.files import read_config_file
 from engine.tensor_file import TensorFile
 
@@ -80,7 +80,7 @@ class StoreReader:
     def folder_of(self, which: str) -> Path:
         return self.folder / self.get(which).id
 
-    def config(self, which: str) -> ModelConfig:
+    def config(self, which: str) -> Architecture:
         return read_config_file(self.folder_of(which) / CONFIG_FILE)
 
     def tokenizer_path(self, which: str) -> Path | None:

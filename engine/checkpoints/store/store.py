@@ -47,7 +47,7 @@ from engine.checkpoints.store.moves import StoreMoves
 from engine.checkpoints.store.reading import DiskUse, StoreReader
 from engine.checkpoints.store.writing import Disk, FolderWriter, in_words, need_space
 from engine.errors import CheckpointError
-from engine.model.config import ModelConfig
+from engine.model.architectures.architecture import Architecture
 from engine.model.files import METADATA
 from engine.safe_reading import MAX_NAME, MAX_NAME_BYTES
 
@@ -71,7 +71,7 @@ class CheckpointStore(StoreReader):
         self,
         facts: Facts,
         *,
-        config: ModelConfig,
+        config: Architecture,
         parameters: Mapping[str, np.ndarray],
         tokenizer: bytes | Path | None = None,
         precision: str = "float32",
@@ -287,7 +287,7 @@ class CheckpointStore(StoreReader):
     def _write(
         self,
         draft: Manifest,
-        config: ModelConfig,
+        config: Architecture,
         weights: Callable[[FolderWriter], object],
         tokenizer: bytes | Path | None,
         history: Iterable[dict[str, Any]],

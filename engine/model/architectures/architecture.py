@@ -69,6 +69,7 @@ class Architecture:
     """
 
     model_type: str
+    label: str  # for people
     gguf_architecture: str
     embedding_name: str
     norm_name: str
@@ -85,6 +86,10 @@ class Architecture:
     def layer_prefix(self, layer: int) -> str:
         """What the names of a layer's parameters begin with."""
         raise TypeError(f"{type(self).__name__} states no prefix")
+
+    def small(self) -> Architecture:
+        """A small model of the same kind and vocabulary, for trying how fast a step is."""
+        raise TypeError(f"{type(self).__name__} states no small model")
 
     @property
     def norm_epsilon(self) -> float:

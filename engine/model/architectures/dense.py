@@ -7,7 +7,7 @@ that this engine does not compute is refused by name.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,10 @@ class DenseConfig(Architecture):
     # ---- what the architecture states
 
     @property
+    def label(self) -> str:
+        return f"{self.model_type} (dense decoder)"
+
+    @property
     def gguf_architecture(self) -> str:
         return "granite" if self.model_type in GRANITE else self.model_type
 
@@ -116,6 +120,12 @@ class DenseConfig(Architecture):
     @property
     def logits_factor(self) -> float:
         return 1.0 / self.logits_scaling
+
+    def small(self) -> DenseConfig:
+        return replace(
+            self, hidden_size=128, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, head_dim=32,
+            intermediate_size=384,
+        )  # fmt: skip
 
     def layer_prefix(self, layer: int) -> str:
         return f"model.layers.{layer}."

@@ -23,7 +23,7 @@ def read(folder):
 
 def test_low_rank_pairs_as_peft_has_them(tmp_path, config, parameters, export_check):
     delta = make_delta("lora", config, parameters, export_check.small_adapters(config), 2.0)
-    assert write_adapter(tmp_path / "a", delta, BASE, "the base", "# card\n") == "peft"
+    assert write_adapter(tmp_path / "a", delta, config, BASE, "the base", "# card\n") == "peft"
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == sorted(FILES)
     described, tensors = read(tmp_path / "a")
     assert (described["r"], described["lora_alpha"]) == (4, 8)  # PEFT's scale is alpha / r
@@ -38,14 +38,14 @@ def test_low_rank_pairs_as_peft_has_them(tmp_path, config, parameters, export_ch
         assert file.metadata()["base_weights_sha256"] == BASE.sha256
 
 
-def test_ranks_and_scales_of_their_own(tmp_path):
+def test_ranks_and_scales_of_their_own(tmp_path, config):
     def pair(layer, rank, scale):
         name = f"backbone.layers.{layer}.mixer.in_proj.weight"
         part = DeltaPart("low_rank", name, down=f"{layer}d", up=f"{layer}u", scale=scale)
         return part, {f"{layer}d": np.ones((rank, 3), np.float32), f"{layer}u": np.ones((5, rank), np.float32)}
 
     (one, tensors), (two, more) = pair(0, 2, 0.25), pair(1, 4, 1.0)
-    write_adapter(tmp_path / "a", Delta((one, two), tensors | more), BASE, "b")
+    write_adapter(tmp_path / "a", Delta((one, two), tensors | more), config, BASE, "b")
     described, _ = read(tmp_path / "a")
     module = "backbone.layers.1.mixer.in_proj"
     assert (described["r"], described["lora_alpha"]) == (2, 0.5)
@@ -55,7 +55,7 @@ def test_ranks_and_scales_of_their_own(tmp_path):
 def test_embedding_rows_beside_the_pairs(tmp_path, config, parameters, export_check):
     ids = np.array([7, 3, 3, 40])
     delta = make_delta("vocabulary", config, parameters, export_check.small_adapters(config), 1.0, ids)
-    assert write_adapter(tmp_path / "a", delta, BASE, "b") == "peft"
+    assert write_adapter(tmp_path / "a", delta, config, BASE, "b") == "peft"
     described, tensors = read(tmp_path / "a")
     assert described["trainable_token_indices"] == {"embeddings": [3, 7, 40]}
     rows = tensors["base_model.model.backbone.embeddings.token_adapter.trainable_tokens_delta"]
@@ -64,7 +64,7 @@ def test_embedding_rows_beside_the_pairs(tmp_path, config, parameters, export_ch
 
 def test_rows_of_wsla_say_where_they_belong(tmp_path, config, parameters):
     delta = make_delta("wsla", config, parameters)
-    assert write_adapter(tmp_path / "a", delta, BASE, "b") == "rows"
+    assert write_adapter(tmp_path / "a", delta, config, BASE, "b") == "rows"
     described, tensors = read(tmp_path / "a")
     assert described["format"] == "codecoil-rows" and "peft_type" not in described
     parts = tuple(DeltaPart.from_json(part) for part in described["parts"])
@@ -74,6 +74,6 @@ def test_rows_of_wsla_say_where_they_belong(tmp_path, config, parameters):
     assert np.array_equal(merged[name][r:], parameters[name][r:]) and not merged[name][:r].any()
 
 
-def test_nothing_to_export(tmp_path):
+def test_nothing_to_export(tmp_path, config):
     with pytest.raises(CheckpointError, match="changes nothing"):
-        write_adapter(tmp_path / "a", Delta(()), BASE, "b")
+        write_adapter(tmp_path / "a", Delta(()), config, BASE, "b")

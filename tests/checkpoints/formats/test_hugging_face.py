@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 from engine.checkpoints.formats.hugging_face import FILES, read_folder, write_folder
 from engine.errors import CheckpointError, CodecoilError
-from engine.model.config import ModelConfig, stays_float32
+from engine.model.config import ModelConfig
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "transformers"
 
@@ -57,7 +57,7 @@ def test_fewer_bits_lose_only_rounding_and_only_where_allowed(tmp_path, config, 
     assert "tokenizer" in " ".join(imported.notes)
     dtype = ml_dtypes.bfloat16 if precision == "bfloat16" else np.float16
     for name, array in parameters.items():
-        expected = array if stays_float32(name) else array.astype(dtype)
+        expected = array.astype(dtype) if config.specs[name].packs else array
         assert imported.parameters[name].dtype == expected.dtype
         assert np.array_equal(imported.parameters[name], expected)
 

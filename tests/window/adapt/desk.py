@@ -6,6 +6,7 @@ import math
 
 from PySide6.QtCore import QObject
 
+from app.values.training import PlanView
 from engine.train.events import EvaluationEvent, LayerEvent, LayerInsight, NoteEvent, StepEvent
 from tests.app.played_jobs import PlayedJobs
 
@@ -45,12 +46,13 @@ class Desk(QObject):
         self.training.on_bases((BaseChoice("", "Built-in model", ""), BaseChoice("c1", "orbit-api #1", "lora")))
         self.plan()
 
-    def plan(self, problem: str = "") -> None:
-        """As if the worker had answered."""
+    def plan(self, problem: str = "", unsuited: str = "qk") -> None:
+        """As if the worker had answered; `unsuited`: the mode that trains nothing in the chosen model."""
         self.training._plan_timer.stop()
         plans = {mode: plan_of(mode) for mode in self.training.modes}
         mode = self.training.mode
         plans[mode] = plan_of(mode, problem)
+        plans[unsuited] = PlanView(unsuited, problem=f"Mode {unsuited} has nothing to train here.", suits=False)
         self.training.on_planned((plans[mode], plans), self.training._plan_request())
 
     def begin(self, steps: int = 0) -> None:
@@ -73,8 +75,6 @@ class Desk(QObject):
 
 def plan_of(mode: str, problem: str = ""):
     """A plan of 100 steps."""
-    from app.values.training import PlanView
-
     memory = {"weights": 790 * MIB, "optimiser": 170 * MIB, "gradients": 110 * MIB, "activations": 820 * MIB}
     return PlanView(mode, 100, 8.0, 2048, 4, 2, 5_400_000, memory, CEILING, "a device", problem)
 

@@ -28,14 +28,29 @@ def page(desk, qtbot):
 def test_choosing_a_mode_chooses_it_and_each_card_says_what_it_takes(page, desk):
     desk.open_folder()
     cards = page.setup.modes.cards
-    assert list(cards) == ["wsla", "lora", "vocabulary", "full"]
+    assert list(cards) == ["wsla", "qk", "lora", "vocabulary", "full"]
     assert cards[desk.training.mode].isChecked()
-    assert all(card.takes.words == "1.8 GiB · about 8 min" for card in cards.values())
+    assert not cards["qk"].isVisible(), "the model has no attention"
+    shown = [card for card in cards.values() if card.isVisible()]
+    assert len(shown) == 4 and all(card.takes.words == "1.8 GiB · about 8 min" for card in shown)
     cards["wsla"].click()
     assert desk.training.mode == "wsla" and cards["wsla"].isChecked()
     desk.plan(problem="Needs 4.1 GiB, more than the ceiling.")
     assert cards["wsla"].takes.words == "Needs 4.1 GiB, more than the ceiling."
     assert cards["wsla"].takes.property("tone") == "warn"
+
+
+def test_a_mode_that_the_base_has_nothing_for_is_greyed_and_says_why(page, desk):
+    desk.open_folder()
+    cards = page.setup.modes.cards
+    cards["wsla"].click()
+    desk.plan(unsuited="wsla")
+    assert cards["qk"].isVisible() and cards["qk"].isEnabled()
+    assert cards["wsla"].isVisible() and not cards["wsla"].isEnabled()
+    assert "nothing to train" in cards["wsla"].toolTip() and "nothing to train" in desk.training.start_problem
+    cards["qk"].click()
+    desk.plan(unsuited="wsla")
+    assert desk.training.mode == "qk" and not cards["wsla"].isVisible() and not desk.training.start_problem
 
 
 def test_presets_and_the_base_are_chosen_and_a_changed_option_makes_it_custom(page, desk):
@@ -114,7 +129,7 @@ def test_what_each_mode_takes_is_at_one_height(page, desk, qapp):
     cards["wsla"].trains.setText("so many words that they need a second line " * 3)
     qapp.processEvents()
     assert cards["wsla"].trains.height() > cards["full"].trains.height()
-    assert len({card.takes.geometry().bottom() for card in cards.values()}) == 1
+    assert len({card.takes.geometry().bottom() for card in cards.values() if card.isVisible()}) == 1
 
 
 def test_every_figure_says_what_it_is(page, desk):
