@@ -51,7 +51,7 @@ class Defects(QObject):
         self._counts[alike := (kind, where and (where.tb_frame.f_code, where.tb_lineno))] += 1
         if self._counts[alike] > MOST_ALIKE:
             return
-        log.error("An error that nobody caught", exc_info=(kind, error, frames))
+        log.error("Unhandled error", exc_info=(kind, error, frames))
         if sys.__stderr__ is not None:
             sys.__excepthook__(kind, error, frames)
         self.met.emit(failure_of(error))

@@ -29,7 +29,7 @@ def need_qt() -> None:
     except ImportError as error:
         from engine.errors import ConfigError
 
-        remedy = library_remedy() or "Install PySide6-Essentials again, or the library that is named here."
+        remedy = library_remedy() or "Reinstall PySide6-Essentials, or install the library named above."
         raise ConfigError(f"Qt, which draws the window, cannot be loaded: {error}.", remedy) from error
 
 
@@ -48,7 +48,7 @@ def library_remedy() -> str:
     if not missing:
         return ""
     words = advice(missing, package_manager()).replace("\n", "\n  ")
-    return f"{words}\n  Or let the set-up do it:  python3 {SETUP} run" if SETUP.is_file() else words
+    return f"{words}\n  Or run the set-up, which installs them:  python3 {SETUP} run" if SETUP.is_file() else words
 
 
 @contextlib.contextmanager
@@ -91,7 +91,7 @@ def display_problem() -> str:
     if _wayland_socket():
         return ""
     if not os.environ.get("DISPLAY"):
-        return "There is no screen: neither DISPLAY nor WAYLAND_DISPLAY is set."
+        return "There is no display: neither DISPLAY nor WAYLAND_DISPLAY is set."
     return _x11_problem()
 
 
@@ -116,4 +116,4 @@ def _x11_problem() -> str:
     connection = xcb.xcb_connect(None, None)
     refused = xcb.xcb_connection_has_error(connection)
     xcb.xcb_disconnect(connection)
-    return f"The screen {os.environ['DISPLAY']} does not answer." if refused else ""
+    return f"The display {os.environ['DISPLAY']} does not respond." if refused else ""

@@ -30,7 +30,7 @@ def data_folder() -> Path:
 
         raise ConfigError(
             f"The data folder {folder} cannot be used: {error.strerror}.",
-            f"Name another one with --data-dir or {VARIABLE}.",
+            f"Choose another one with --data-dir or {VARIABLE}.",
         ) from error
     return folder
 
@@ -48,7 +48,7 @@ def _moved_or_usual() -> Path:
         from engine.errors import ConfigError
 
         raise ConfigError(
-            f"The data folder {move.folder} is not there.",
-            f"Plug its disk in, or name another folder with --data-dir. To begin anew, delete {usual / NOTE}.",
+            f"The data folder {move.folder} does not exist.",
+            f"Connect its disk, or choose another folder with --data-dir. To start over, delete {usual / NOTE}.",
         )
     return move.folder

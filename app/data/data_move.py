@@ -91,15 +91,15 @@ def plan_move(source: Path, chosen: Path) -> MovePlan:
     """What moving to `chosen` would do; a folder that holds something gets one of our own in it.  Refused in words."""
     target = chosen if not _holds_something(chosen) else chosen / "Codecoil"
     if _is_inside(target, source):
-        raise ConfigError(f"{target} lies in the present data folder.", "Choose a folder outside of it.")
+        raise ConfigError(f"{target} is inside the current data folder.", "Choose a folder outside it.")
     if _holds_something(target):
         raise ConfigError(f"{target} is not empty.", "Choose an empty folder, or a new one.")
     sizes = files_of(source)
     plan = MovePlan(str(source), str(target), len(sizes), sum(size for size, _ in sizes.values()), _free(target))
     if plan.free < plan.nbytes + SPARE:
         raise ConfigError(
-            f"{target} has {plan.free / 1e6:,.0f} MB left, and {plan.nbytes / 1e6:,.0f} MB are to be moved.",
-            "Make room there, or choose another disk.",
+            f"{target} has {plan.free / 1e6:,.0f} MB free, but {plan.nbytes / 1e6:,.0f} MB are needed.",
+            "Free some space there, or choose another disk.",
         )
     return plan
 
@@ -140,7 +140,7 @@ def copy_all(usual: Path, plan: MovePlan, report: Report) -> Move:
         hashes = {name: _copy(source / name, partial / name, count) for name in files}
         for name, found in hashes.items():
             if found and _hash(partial / name, count) != found:
-                raise ConfigError(f"{name} is not the same in {target} as it was written.", "Try another disk.")
+                raise ConfigError(f"{name} in {target} differs from what was written.", "Try another disk.")
         if target.is_dir():
             target.rmdir()  # empty, as the plan has seen
         os.replace(partial, target)
@@ -287,5 +287,5 @@ def _free(folder: Path) -> int:
     while not place.exists() and place.parent != place:
         place = place.parent
     if not os.access(place, os.W_OK):
-        raise ConfigError(f"Nothing can be written to {place}.", "Choose another folder.")
+        raise ConfigError(f"{place} is not writable.", "Choose another folder.")
     return shutil.disk_usage(place).free

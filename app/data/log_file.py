@@ -95,7 +95,7 @@ def _told(error: BaseException | None) -> list[str]:
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
-        words = "(its words cannot be had)"
+        words = "(message not available)"
         with contextlib.suppress(Exception):
             words = discreet(str(error))
         frames = "".join(traceback.format_tb(error.__traceback__)).rstrip().splitlines()

@@ -125,7 +125,7 @@ def fetch(
         from engine.checkpoints.formats.importing import import_checkpoint
         from engine.checkpoints.store.store import CheckpointStore
 
-        report(agreement.nbytes, agreement.nbytes, "Taking it into the store")
+        report(agreement.nbytes, agreement.nbytes, "Importing the model")
         store = CheckpointStore(data_folder / "checkpoints")
         manifest = import_checkpoint(store, folder, name or agreement.model.name)
         shutil.rmtree(folder)
@@ -134,7 +134,7 @@ def fetch(
 
 def _fetch_files(agreement: Agreement, folder: Path, report: Report) -> list[HubFile]:
     """All that is not there yet; gives what the hub states of each."""
-    asking = partial(report, 0, agreement.nbytes, f"Asking {agreement.hosts[0]}")
+    asking = partial(report, 0, agreement.nbytes, f"Connecting to {agreement.hosts[0]}")
     try:
         commit, files = _with_tries(partial(_listing, agreement), asking)
         _drop_stale(files, folder, report)
@@ -169,14 +169,14 @@ def _listing(agreement: Agreement) -> tuple[str, list[HubFile]]:
     weights = sum(file.size for file in files if file.name.endswith(WEIGHTS))
     others = sum(file.size for file in files) - weights
     if not weights or not any(file.name == "config.json" for file in files):
-        raise FetchError(f"{model.repository} holds no weights that Codecoil reads.", "Choose another model.")
+        raise FetchError(f"{model.repository} has no weights that Codecoil can read.", "Choose another model.")
     if weights > SLACK * agreement.nbytes or others > MOST_BESIDES:
         raise FetchError(
             f"{model.repository} now holds {weights + others:,} bytes; you agreed to about {agreement.nbytes:,}.",
-            "It is not what it was when this list was made. Nothing was fetched.",
+            "The model has changed since this list was made. Nothing was downloaded.",
         )
     if not all(file.sha256 or file.git_hash for file in files):
-        raise FetchError(f"{agreement.hosts[0]} states no hash for some files.", "They could not be checked.")
+        raise FetchError(f"{agreement.hosts[0]} gives no checksum for some files.", "They could not be verified.")
     return info.sha or "main", files
 
 
@@ -195,7 +195,7 @@ def _download(agreement: Agreement, commit: str, files: list[HubFile], folder: P
     for file in files:
         if not (folder / file.name).is_file():
             address = _hub().hf_hub_url(agreement.model.repository, file.name, revision=commit, endpoint=endpoint())
-            progress = partial(_report_from, report, before, total, f"Fetching {file.name}")
+            progress = partial(_report_from, report, before, total, f"Downloading {file.name}")
             kept = partial(_size, _part(file, folder))
             _with_tries(
                 partial(_fetch_file, agreement, address, file, folder, progress), partial(_tell, progress, kept), kept
@@ -272,7 +272,7 @@ def _answer(agreement: Agreement, address: str, headers: dict[str, str]) -> Iter
                 return
             address = urljoin(address, response.headers["location"])
         _need_agreed(agreement, urlsplit(address).hostname or "")
-    raise FetchError(f"{agreement.hosts[0]} passes on to one address after the other.", "Try again later.")
+    raise FetchError(f"{agreement.hosts[0]} redirects too many times.", "Try again later.")
 
 
 def _need_agreed(agreement: Agreement, host: str) -> None:
@@ -280,8 +280,8 @@ def _need_agreed(agreement: Agreement, host: str) -> None:
     own = connections.is_this_machine(agreement.hosts[0]) and connections.is_this_machine(host)
     if not own and not connections.Permission(agreement.hosts, "").covers(host):
         raise FetchError(
-            f"{agreement.hosts[0]} wants to pass on to {host}, which you did not agree to.",
-            "Nothing was asked of that host. Fetch the model by other means and import its folder.",
+            f"{agreement.hosts[0]} redirects to {host}, which you did not agree to.",
+            "That host was not contacted. Download the model another way and import its folder.",
         )
 
 
@@ -292,8 +292,8 @@ def _check(files: list[HubFile], folder: Path, report: Report) -> None:
         if not _has_its_hash(path, file, _checking(report, files, file)):
             path.unlink()
             raise FetchError(
-                f"{file.name} does not have the hash that the hub states for it. It was thrown away.",
-                "Try again; if it happens again, something between here and the hub changes files.",
+                f"{file.name} does not match the checksum given by the hub. It was deleted.",
+                "Try again. If it happens again, something between you and the hub is altering files.",
             )
 
 
@@ -321,8 +321,8 @@ def _need_room(agreement: Agreement, data_folder: Path, folder: Path) -> None:
     needed, free = 2 * agreement.nbytes - kept, shutil.disk_usage(data_folder).free
     if needed > free:
         raise FetchError(
-            f"There are {free / 1e9:.1f} GB free in {data_folder}; to fetch and to keep it takes {needed / 1e9:.1f}.",
-            "Make room, or choose another data folder with --data-dir.",
+            f"{data_folder} has {free / 1e9:.1f} GB free, but downloading and storing takes {needed / 1e9:.1f} GB.",
+            "Free some space, or choose another data folder with --data-dir.",
         )
 
 
@@ -335,11 +335,13 @@ def _in_words(agreement: Agreement) -> Iterator[None]:
         raise
     except Exception as error:
         if _is_of_network(error):
-            remedy = "Try again later: what was fetched is kept. A folder on disk can be imported instead."
+            remedy = "Try again later: what was downloaded is kept. You can also import a folder from disk."
             raise FetchError(_cause(error, agreement), remedy) from error
         if isinstance(error, OSError):
             cause = f"{error.filename or 'The data folder'} cannot be written: {error.strerror or error}."
-            raise FetchError(cause, "Make room or mend that, and try again: what was fetched is kept.") from error
+            raise FetchError(
+                cause, "Free some space or fix that, and try again: what was downloaded is kept."
+            ) from error
         raise
 
 
@@ -351,7 +353,7 @@ def _is_of_network(error: Exception) -> bool:
 def _cause(error: Exception, agreement: Agreement) -> str:
     host, status = agreement.hosts[0], getattr(getattr(error, "response", None), "status_code", None)
     if status in (401, 404):
-        return f"{host} has no model {agreement.model.repository} that everybody may have."
+        return f"{host} has no model {agreement.model.repository} that is publicly available."
     if status is not None:
         return f"{host} answered with an error ({status})."
     return f"{host} cannot be reached: {(str(error) or type(error).__name__).splitlines()[0]}."

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 KEPT = 500  # attempts in the list; older ones are only counted
-REFUSED, ALLOWED = "refused", "allowed"
+REFUSED, ALLOWED = "blocked", "allowed"
 EVERYWHERE = ("0.0.0.0", "::", "")  # to listen there is to listen to the whole network
 
 # event: (what was wanted, where in its arguments the address is)
@@ -170,8 +170,8 @@ class Guard:
             from app.network.connection_errors import ConnectionNotAllowed
 
             raise ConnectionNotAllowed(
-                f"Codecoil stays on this machine: it was kept from trying to {attempt.words}.",
-                "Only what you ask for by name may connect: see the menu, Get a base model…",
+                f"Codecoil blocked an attempt to {attempt.words}.",
+                "Only connections that you ask for explicitly are allowed: see Get a base model… in the menu.",
             )
 
     def _permission_for(self, host: str) -> Permission | None:

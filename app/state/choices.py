@@ -10,7 +10,7 @@ from app.values.words import mode_words
 
 def model_choices(rows: tuple[CheckpointRow, ...], has_starter: bool) -> tuple[ModelChoice, ...]:
     """What can complete: the built-in model, then checkpoints, newest first; no snapshots along a run."""
-    starter = (ModelChoice(STARTER, BUILT_IN, "knows code in general, nothing of yours"),) if has_starter else ()
+    starter = (ModelChoice(STARTER, BUILT_IN, "knows code in general, but none of yours"),) if has_starter else ()
     usable = [row for row in rows if not row.problem and not row.is_snapshot]
     return (*starter, *(ModelChoice(row.id, row.name, row_words(row), row.run, _made_from(row)) for row in usable))
 
@@ -25,7 +25,7 @@ def base_choices(rows: tuple[CheckpointRow, ...], has_starter: bool) -> tuple[Ba
     first = (
         BaseChoice("", BUILT_IN, "knows code in general")
         if has_starter
-        else BaseChoice("", "A new small model", "knows nothing yet")
+        else BaseChoice("", "New small model", "untrained")
     )
     usable = [row for row in rows if not row.problem and not row.is_snapshot]
     return (first, *(BaseChoice(row.id, row.name, row_words(row)) for row in usable))

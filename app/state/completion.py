@@ -176,7 +176,7 @@ class CompletionController(QObject):
 
         A list that was read just before the chosen model was saved does not have it: chosen again once it is listed.
         """
-        own = (ModelChoice(IN_TRAINING, "The model in training", "as it is now"),) if self._is_training else ()
+        own = (ModelChoice(IN_TRAINING, "Model in training", "in its current state"),) if self._is_training else ()
         self.model_choices = (*own, *self._stored)
         known = {choice.id for choice in self.model_choices}
         if self.model not in known and known and self._listed:

@@ -39,7 +39,7 @@ class DownloadController(QObject):
         if self.active:
             return
         self.agreement = agreement
-        self.done, self.total, self.words = 0, agreement.nbytes, f"Asking {agreement.hosts[0]}"
+        self.done, self.total, self.words = 0, agreement.nbytes, f"Connecting to {agreement.hosts[0]}"
         self._thread, worker = QThread(self), DownloadWorker(self._data_folder)
         self._thread.setObjectName("downloads")
         worker.moveToThread(self._thread)

@@ -16,7 +16,7 @@ from app.workers.measuring import MeasuringWorker
 from app.workers.repository import RepositoryWorker
 from app.workers.sample import sample_folder, sample_is_there
 
-GONE = "The folder {} is no longer there."
+GONE = "The folder {} no longer exists."
 
 
 class RepositoryController(QObject):
@@ -229,7 +229,7 @@ class RepositoryController(QObject):
         if self.corpus is not None and self.corpus.has_tokens:
             self._enter("ready")
         elif self.root:
-            self.failure = Failure("Reading was stopped.", "Read again to go on where it was.")
+            self.failure = Failure("Reading was cancelled.", "Read the folder again to continue where it stopped.")
             self._enter("failed")
 
     @Slot(object)
@@ -243,7 +243,7 @@ class RepositoryController(QObject):
     def on_gone(self, root: str) -> None:
         if root == self.root:
             self.failure = Failure(
-                GONE.format(root), "What was learned is kept. Bring the folder back, or choose another one."
+                GONE.format(root), "What the model has learned is kept. Restore the folder, or choose another one."
             )
             self._enter("gone")
             self.failed.emit(self.failure)

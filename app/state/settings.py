@@ -111,7 +111,7 @@ class Settings(QObject):
         except FileNotFoundError:
             return
         except (OSError, ValueError, RecursionError) as error:
-            self.problem = f"The settings in {self.path} cannot be read: {error}. Everything is as at first."
+            self.problem = f"The settings in {self.path} cannot be read: {error}. The defaults are used."
             return
         for name, value in content.items():
             field = FIELDS.get(name)
@@ -136,10 +136,10 @@ class Settings(QObject):
         least = value if name == "completion_delay_least" else self.value("completion_delay_least")
         most = value if name == "completion_delay_most" else self.value("completion_delay_most")
         if name.startswith("completion_delay") and least > most:
-            return "The shortest delay must not be above the longest."
+            return "The shortest delay must not be longer than the longest."
         keys = [each for each in FIELDS if each.startswith("key_") and each != name]
         if name.startswith("key_") and value and value in [self.value(each) for each in keys]:
-            return f"{value} is in use for something else."
+            return f"{value} is already in use."
         return ""
 
 

@@ -37,15 +37,15 @@ class StorageController(QObject):
         self.problem = ""  # why a copy that was made is still not used
         self._read()
         if self.move is not None and self.move.state == COPIED:
-            self.problem = f"{self.move.target} could not be used at this start, so the old folder still is."
+            self.problem = f"{self.move.target} could not be used this time, so the old folder is still in use."
 
     @property
     def decided(self) -> str:
         """Who says where the folder is, in words, where the user cannot say it here; "" where they can."""
         if os.environ.get(VARIABLE):
-            return f"{VARIABLE} (or --data-dir) says where it is. To have it elsewhere, change that."
+            return f"{VARIABLE} (or --data-dir) sets the data folder. Change it there to move the folder."
         here = self.move.folder if self.move is not None else self._usual
-        return "" if here == self.folder else "This start was given a folder of its own."
+        return "" if here == self.folder else "The data folder was chosen for this start only."
 
     @property
     def busy(self) -> bool:

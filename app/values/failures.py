@@ -10,10 +10,10 @@ from app.values.events import Failure
 
 AGAIN = "Try again. If that does not help, copy the details into a report."
 SYSTEM = {  # what to do, by the number of the system's error
-    errno.ENOSPC: "Make room on the disk, or move the data folder in Settings; then try again.",
-    errno.EACCES: "Let Codecoil read and write there, or choose another folder.",
-    errno.EPERM: "Let Codecoil read and write there, or choose another folder.",
-    errno.EROFS: "The disk cannot be written. Move the data folder in Settings, or plug in another disk.",
+    errno.ENOSPC: "Free some disk space, or move the data folder in Settings; then try again.",
+    errno.EACCES: "Give Codecoil permission to read and write there, or choose another folder.",
+    errno.EPERM: "Give Codecoil permission to read and write there, or choose another folder.",
+    errno.EROFS: "The disk is read-only. Move the data folder in Settings to another disk.",
     errno.EMFILE: "Too many files are open. Close other programs and try again.",
     errno.ENFILE: "Too many files are open. Close other programs and try again.",
 }
@@ -42,10 +42,10 @@ def failure_of(error: BaseException, device: str = "") -> Failure:
         return Failure("There is not enough memory.", "Close other programs, or lower the memory ceiling.", details)
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
-        return Failure(f"The system refused: {error.strerror}{where}.", SYSTEM.get(error.errno, AGAIN), details, device)
+        return Failure(f"System error: {error.strerror}{where}.", SYSTEM.get(error.errno, AGAIN), details, device)
     return Failure(
-        f"Codecoil met an error it does not know: {type(error).__name__}: {error}",
-        "This is a defect in Codecoil. Copy the details into a report; until it is mended, try another device.",
+        f"Unexpected error: {type(error).__name__}: {error}",
+        "This is a bug in Codecoil. Please report it with the details. Until it is fixed, another device may work.",
         details,
         device,
     )

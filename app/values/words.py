@@ -9,7 +9,7 @@ KINDS = {
     "discrete": "graphics card",
     "integrated": "integrated graphics",
     "software": "software adapter",
-    "unknown": "unknown kind",
+    "unknown": "unknown type",
 }
 
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from app.state.application import Application
 from app.window.pages import PageEntry
 
-THEMES = (("system", "Follow the system"), ("dark", "Dark"), ("light", "Light"))
+THEMES = (("system", "System"), ("dark", "Dark"), ("light", "Light"))
 
 
 class Actions:
@@ -29,7 +29,7 @@ class Actions:
         self.adapt = self._add("Adapt", "Ctrl+Shift+A")
         self.changes = self._add("Adapt to changes", "Ctrl+Shift+C")
         self.pause = self._add("Pause", "Ctrl+Shift+P")
-        self.stop = self._add("Stop and keep", "Ctrl+Shift+S")
+        self.stop = self._add("Stop and save", "Ctrl+Shift+S")
         self.menu.addSeparator()
         go = self.menu.addMenu("Go to")
         self.pages = QActionGroup(window)
@@ -40,7 +40,7 @@ class Actions:
             self.pages.addAction(action)
         devices = self.menu.addMenu("Device")
         self.check = self._add("Check this device", "Ctrl+Shift+D", devices)
-        self.look = self._add("Look for devices again", "", devices)
+        self.look = self._add("Find devices", "", devices)
         themes = self.menu.addMenu("Theme")
         self.themes = QActionGroup(window)
         for choice, words in THEMES:
@@ -48,14 +48,14 @@ class Actions:
             action.setCheckable(True)
             action.setData(choice)
             self.themes.addAction(action)
-        self.switch_theme = self._add("Switch dark and light", "Ctrl+Shift+L", themes)
+        self.switch_theme = self._add("Toggle dark and light", "Ctrl+Shift+L", themes)
         self.menu.addSeparator()
         self.help = self._add("Help", "F1")
         self.about = self._add("About Codecoil", "")
         self.about.setMenuRole(QAction.MenuRole.AboutRole)
         self.quit = self._add("Quit", "Ctrl+Q")
         self.quit.setMenuRole(QAction.MenuRole.QuitRole)
-        self.open_menu = QAction("Open the menu", window)
+        self.open_menu = QAction("Open menu", window)
         self.open_menu.setShortcut(QKeySequence("F10"))
         window.addAction(self.open_menu)
         self.menu.aboutToShow.connect(self.refresh)

@@ -86,7 +86,7 @@ class RepositoryChip(ChoosingChip):
             self._entry(folder, Path(folder).name or folder, False, folder)
         if self._repository.root:
             self.choices.addSeparator()
-            self.choices.addAction("Close this repository", self._repository.close)
+            self.choices.addAction("Close repository", self._repository.close)
 
     def pick(self, key: str) -> None:
         if key != self._repository.root:
@@ -126,7 +126,7 @@ class ModelChip(ChoosingChip):
         choice = self._completion.choice(self._completion.model)
         name = choice.name if choice else "none yet" if self._checkpoints.listed else "loading…"
         help_words = f"{name}, {choice.words}" if choice and choice.words else name
-        self.say(name, f"The model that completes: {help_words}")
+        self.say(name, f"Model used for completions: {help_words}")
 
 
 class DeviceChip(ChoosingChip):

@@ -17,7 +17,9 @@ from app.window.parts import LinkButton, dot, label, rule, set_tone, tip
 
 LOOK = 1000  # milliseconds between two looks at the guard: it may be called from any thread and must not call back
 MOST_ROWS = 12
-PROMISE = "No account, no telemetry, no upload. Codecoil refuses every connection that you did not ask for by name."
+PROMISE = (
+    "No account, no telemetry, no upload. Codecoil blocks every connection that you have not asked for explicitly."
+)
 
 
 class ConnectionsNote(QWidget):
@@ -54,15 +56,15 @@ class ConnectionsNote(QWidget):
             return
         self._seen = seen
         if guard.open_permissions:
-            heading, words, tone = "Online:", f"{guard.open_permissions[-1].hosts[0]}, as you asked", "warn"
+            heading, words, tone = "Online:", f"{guard.open_permissions[-1].hosts[0]}, as you requested", "warn"
         elif guard.refused:
-            heading, words, tone = "Offline:", f"{counted(guard.refused, 'attempt')} refused", "warn"
+            heading, words, tone = "Offline:", f"{counted(guard.refused, 'attempt')} blocked", "warn"
         else:
             heading, words, tone = "Offline:", "no connections", "good"
         self.heading.setText(heading)
         self.button.setText(words)
         self.button.setAccessibleName(f"{heading} {words}")
-        tip(self.button, f"{PROMISE} Press to see the list.")
+        tip(self.button, f"{PROMISE} Click to see the list.")
         set_tone(self._dot, tone)
         if self.list is not None and self.list.isVisible():
             self.list.fill(guard)
@@ -85,7 +87,7 @@ class ConnectionsList(QFrame):
         super().__init__(parent, Qt.WindowType.Popup)
         self.setProperty("card", "plain")
         self.setFixedWidth(460)
-        self.setAccessibleName("Connections since the start")
+        self.setAccessibleName("Connections since start-up")
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 14, 16, 14)
         column.setSpacing(8)
@@ -101,9 +103,9 @@ class ConnectionsList(QFrame):
         """Take the guard's list as it is now."""
         refused, allowed = guard.refused, guard.allowed
         if not refused and not allowed:
-            self.summary.setText("Nothing has tried to connect since Codecoil was started.")
+            self.summary.setText("No connection has been attempted since Codecoil was started.")
         else:
-            self.summary.setText(f"{refused:,} refused and {allowed:,} allowed since Codecoil was started.")
+            self.summary.setText(f"{refused:,} blocked and {allowed:,} allowed since Codecoil was started.")
         if self._table is not None:
             self._rows.removeWidget(self._table)
             self._table.deleteLater()
@@ -121,6 +123,6 @@ class ConnectionsList(QFrame):
             grid.addWidget(verdict, place, 1)
             grid.addWidget(label(what, "body", wrap=True), place, 2)
         if len(newest) > MOST_ROWS:
-            grid.addWidget(label(f"and {len(newest) - MOST_ROWS:,} before", "label"), MOST_ROWS, 2)
+            grid.addWidget(label(f"and {len(newest) - MOST_ROWS:,} earlier", "label"), MOST_ROWS, 2)
         self._table.setVisible(bool(newest))
         self._rows.addWidget(self._table)

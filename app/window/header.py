@@ -89,7 +89,7 @@ class Header(QFrame):
             amount = f"{counted(changes.files, 'file')}, {counted(changes.lines, 'line')}"
             tip(self.adapt_button, f"{amount}{time}", "Ctrl+Shift+C")
         else:
-            tip(self.adapt_button, "Teach the model this repository", "Ctrl+Shift+A")
+            tip(self.adapt_button, "Train the model on this repository", "Ctrl+Shift+A")
 
     @Slot(object)
     def on_changes_counted(self, _changes) -> None:

@@ -54,7 +54,7 @@ class MainWindow(QMainWindow):
         self.pages.setObjectName("pages")
         self.footer = Footer(application)
         self.trouble = InlineMessage()
-        self.trouble_button = self.trouble.add_button("Show it")
+        self.trouble_button = self.trouble.add_button("Show")
         self.defect_card = ErrorCard()
         self.tray = Tray(application, self)
         self._build()
@@ -324,7 +324,7 @@ class MainWindow(QMainWindow):
         training = self.application.training
         if ADAPT in self.rail.buttons:
             waiting = 0 if training.active else len(training.resumable)
-            self.rail.buttons[ADAPT].say(waiting, f"{counted(waiting, 'interrupted run')} can go on")
+            self.rail.buttons[ADAPT].say(waiting, f"{counted(waiting, 'interrupted run')} can be resumed")
         if not training.active:
             leaving = self.closing_bar.is_saving or self._leaving
             self.closing_bar.put_away()

@@ -69,11 +69,11 @@ class Preloading(QObject):
         """Why nothing is loaded now, in words; "" if it may be."""
         application = self._application
         if application.repository.phase == "reading":
-            return "A folder is read."
+            return "A folder is being read."
         if application.training.active:
-            return "A run goes on."
+            return "A run is in progress."
         if application.engine.phase == "checking":
-            return "A device is checked."
+            return "A device is being checked."
         return ""
 
     @Slot()
@@ -104,7 +104,7 @@ class Preloading(QObject):
             try:
                 load(name)
             except Exception:
-                log.warning("%s could not be loaded ahead", name, exc_info=True)
+                log.warning("%s could not be preloaded", name, exc_info=True)
         self._loaded.emit()
 
 

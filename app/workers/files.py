@@ -265,7 +265,7 @@ class FilesWorker(JobWorker):
 def resumable_run(info) -> ResumableRun:
     """What the engine keeps of an interrupted run, as the Adapt page shows it."""
     missing = bool(info.root) and not Path(info.root).is_dir()
-    problem = info.problem or (f"The folder {info.root} is not there." if missing else "")
+    problem = info.problem or (f"The folder {info.root} no longer exists." if missing else "")
     return ResumableRun(info.run, info.root, info.base, info.mode, info.step, info.steps, info.saved, problem)
 
 

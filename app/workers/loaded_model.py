@@ -129,14 +129,14 @@ def _differing(first: Mapping, second: Mapping) -> tuple[dict[str, np.ndarray], 
     from engine.tensor_file import as_float32
 
     if list(first) != list(second):
-        raise CheckpointError("These two models cannot be blended: they are not of one kind.", "Choose other ones.")
+        raise CheckpointError("These two models cannot be blended: their architectures differ.", "Choose other models.")
     names = []
     for name in first:
         a, b = first[name], second[name]
         if a.shape != b.shape:
             raise CheckpointError(
                 f"These two models cannot be blended: {name} is {a.shape} in one and {b.shape} in the other.",
-                "Choose two of one base.",
+                "Choose two models with the same base.",
             )
         if not np.array_equal(as_float32(a), as_float32(b)):
             names.append(name)

@@ -163,7 +163,7 @@ class OpenDevice:
 
     def _in_training(self) -> LoadedModel:
         if self.session is None:
-            raise CodecoilError("No model is in training now.", "Choose another model.")
+            raise CodecoilError("No model is being trained.", "Choose another model.")
         if self._training_model is None:
             self._training_model = LoadedModel(self.session.model, self.session.corpus.tokenizer, owned=False)
         return self._training_model
@@ -189,7 +189,7 @@ class OpenDevice:
             return id
         found = self.store.list()
         if not found:
-            raise CodecoilError("There is no model yet.", "Adapt one to a repository, or import one.")
+            raise CodecoilError("There is no model yet.", "Adapt to a repository, or import a model.")
         return found[0].id
 
     def _make_room(self, most: int) -> None:

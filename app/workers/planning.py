@@ -117,7 +117,7 @@ def _plan(workbench: OpenDevice, full_speed: tuple[float, SpeedBasis], config, o
         memory,
         ceiling,
         workbench.device.description,
-        "" if total <= ceiling else f"It needs {total / 2**20:,.0f} MiB; the ceiling is {ceiling / 2**20:,.0f} MiB.",
+        "" if total <= ceiling else f"It needs {total / 2**20:,.0f} MiB; the limit is {ceiling / 2**20:,.0f} MiB.",
         speed,
         full_speed[1],
     )

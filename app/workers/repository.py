@@ -25,7 +25,7 @@ from app.workers.watching import FolderWatch
 
 LOOK_EVERY = 10.0  # seconds between two looks where the system cannot watch, at least
 LOOK_SHARE = 20  # and so many times as long as a look takes
-PREPARING = "Getting ready to count tokens (longer the first time)"  # after installing, code is compiled here
+PREPARING = "Preparing to count tokens (takes longer the first time)"  # after installing, code is compiled here
 THERE_EVERY = 2000  # milliseconds between two looks whether the folder is still there, or there again
 
 
@@ -104,8 +104,8 @@ class RepositoryWorker(JobWorker):
         try:
             delete_kept(folder)
         except OSError as error:
-            cause = f"What is kept about {root} could not be deleted from {folder}: {error.strerror or error}."
-            self.failed.emit(replace(failure_from(error), cause=cause, remedy="Delete that folder by hand."))
+            cause = f"The data about {root} could not be deleted from {folder}: {error.strerror or error}."
+            self.failed.emit(replace(failure_from(error), cause=cause, remedy="Delete that folder yourself."))
 
     def rescan(self) -> None:
         """Look at every file again."""
@@ -177,7 +177,9 @@ class RepositoryWorker(JobWorker):
         except OSError as error:
             cause = f"The sample project could not be copied to {self._data_folder}: {error.strerror or error}."
             failure = failure_from(error)
-            self.failed.emit(replace(failure, cause=cause, remedy="Make room there, or choose a folder of your own."))
+            self.failed.emit(
+                replace(failure, cause=cause, remedy="Free some space there, or open a folder of your own.")
+            )
             return False
         return True
 
@@ -277,7 +279,7 @@ class RepositoryWorker(JobWorker):
         self._stop_watch()
         self._looking = True
         self._look_later()
-        self.watcher_changed.emit("looking", f"Looking from time to time: {problem}")
+        self.watcher_changed.emit("looking", f"Checking periodically: {problem}")
 
     def _look_later(self) -> None:
         """Not before a reading came to its end: one that was stopped or failed is begun again by the user only."""

@@ -107,13 +107,13 @@ def test_an_unknown_device_from_outside(python):
 def test_no_screen_is_a_message(python):
     done = start(python, QT_QPA_PLATFORM=None, DISPLAY=None, WAYLAND_DISPLAY=None)
     assert done.returncode == 2
-    assert done.stderr.startswith("codecoil: There is no screen") and "codecoil --help" in done.stderr
+    assert done.stderr.startswith("codecoil: There is no display") and "codecoil --help" in done.stderr
 
 
 def test_a_screen_that_does_not_answer_is_a_message(python):
     done = start(python, QT_QPA_PLATFORM=None, DISPLAY=":4711", WAYLAND_DISPLAY=None)
     assert done.returncode == 2
-    assert done.stderr.startswith(("codecoil: The screen :4711", "codecoil: No window can be opened on X11"))
+    assert done.stderr.startswith(("codecoil: The display :4711", "codecoil: No window can be opened on X11"))
 
 
 def test_a_data_folder_that_cannot_be_made_is_a_message(python, tmp_path):

@@ -38,16 +38,16 @@ def test_the_statement_has_the_guard_behind_it(theme, qtbot):
 def test_it_says_what_was_refused(note, qtbot):
     assert (note.heading.text(), note.button.text()) == ("Offline:", "no connections")
     press(qtbot, note.button)
-    assert "Nothing has tried to connect" in note.list.summary.text()
+    assert "No connection" in note.list.summary.text()
     note.list.close()
     for _ in range(20):
         with pytest.raises(ConnectionNotAllowed):
             note.guard.on_event("socket.connect", (SOCKET, ("192.0.2.1", 443)))
-    qtbot.waitUntil(lambda: note.button.text() == "20 attempts refused")
+    qtbot.waitUntil(lambda: note.button.text() == "20 attempts blocked")
     press(qtbot, note.button)
     words = words_of(note)
-    assert "20 refused and 0 allowed since Codecoil was started." in words
-    assert words.count("connect to 192.0.2.1, port 443") == 12 and "and 8 before" in words
+    assert any(each.startswith("20 blocked and 0 allowed") for each in words)
+    assert words.count("connect to 192.0.2.1, port 443") == 12 and "and 8 earlier" in words
     note.list.close()
 
 
@@ -55,7 +55,7 @@ def test_it_says_what_was_asked_for_while_it_lasts(note, qtbot):
     with note.guard.allowing(["example.org"], "Get mamba-130m"):
         note.guard.on_event("socket.getaddrinfo", ("example.org", 443, 0, 0, 0))
         note.on_look_due()
-        assert (note.heading.text(), note.button.text()) == ("Online:", "example.org, as you asked")
+        assert (note.heading.text(), note.button.text()) == ("Online:", "example.org, as you requested")
     note.on_look_due()
     assert (note.heading.text(), note.button.text()) == ("Offline:", "no connections")
     press(qtbot, note.button)

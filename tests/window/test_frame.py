@@ -157,10 +157,10 @@ def test_the_repository_chip_opens_recent_folders_and_closes(main_window, applic
     chip = main_window.header.repository_chip
     open_repository(application)
     application.settings.recent_folders = [ROOT, "/elsewhere/tides"]
-    assert list(entries(chip)) == ["Choose a folder…", "orbit", "tides", "Close this repository"]
+    assert list(entries(chip)) == ["Choose a folder…", "orbit", "tides", "Close repository"]
     entries(chip)["tides"].trigger()
     assert application.repository.root == "/elsewhere/tides"
-    entries(chip)["Close this repository"].trigger()
+    entries(chip)["Close repository"].trigger()
     assert application.repository.phase == "none" and chip.value.words == "choose a folder"
 
 

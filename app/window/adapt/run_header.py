@@ -35,9 +35,9 @@ class RunHeader(Card):
         self.state = label("", "badge")
         self.pause_button = PlainButton("Pause", "", PAUSE_KEYS)
         self.pause_button.clicked.connect(self.on_pause_clicked)
-        self.stop_button = PlainButton("Stop and keep", "", STOP_KEYS)
+        self.stop_button = PlainButton("Stop and save", "", STOP_KEYS)
         self.stop_button.clicked.connect(self.stop_wanted)
-        for button, longest in ((self.pause_button, "Resume"), (self.stop_button, "Stop and keep")):
+        for button, longest in ((self.pause_button, "Resume"), (self.stop_button, "Stop and save")):
             width = button.fontMetrics().horizontalAdvance(longest) + 40
             button.setMinimumSize(QSize(width, 0))  # the text changes, the position does not
         row = QHBoxLayout()
@@ -77,7 +77,7 @@ class RunHeader(Card):
             self.pause_button.setAccessibleName(words)
             tip(self.pause_button, "Resume the run" if self._paused else "Pause after the current step", PAUSE_KEYS)
         self.pause_button.setEnabled(phase in ("running", "paused"))
-        words = "Cancel" if phase == "preparing" else "Stop and keep"
+        words = "Cancel" if phase == "preparing" else "Stop and save"
         if self.stop_button.text() != words or not self.stop_button.toolTip():
             self.stop_button.setText(words)
             self.stop_button.setAccessibleName(words)

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.network.connection_errors import ConnectionNotAllowed
-from app.network.connections import KEPT, Guard, is_this_machine
+from app.network.connections import KEPT, REFUSED, Guard, is_this_machine
 
 ROOT = Path(__file__).parents[3]
 INTERNET, INTERNET_6 = SimpleNamespace(family=socket.AF_INET), SimpleNamespace(family=socket.AF_INET6)
@@ -55,7 +55,7 @@ def test_every_way_out_is_refused_and_listed():
     assert refusal(guard, "socket.bind", INTERNET, ("0.0.0.0", 80)) == "listen on 0.0.0.0, port 80"
     assert refusal(guard, "socket.bind", INTERNET_6, ("", 80)) == "listen on every address, port 80"
     assert (guard.refused, guard.allowed) == (10, 0)
-    assert {attempt.verdict for attempt in guard.attempts} == {"refused"}
+    assert {attempt.verdict for attempt in guard.attempts} == {REFUSED}
 
 
 def test_sockets_of_this_machine_pass():

@@ -64,7 +64,7 @@ def test_it_can_be_cancelled_and_gone_on_with(hub, served, application, data_fol
     application.downloads.changed.connect(lambda: cancel_when_fetching(served))
 
     def cancel_when_fetching(dialog) -> None:
-        if application.downloads.words.startswith("Fetching model"):
+        if application.downloads.words.startswith("Downloading model"):
             dialog.progress.cancel_button.click()
 
     monkeypatch.setattr("app.workers.downloading.BETWEEN", 0.0)

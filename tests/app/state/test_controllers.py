@@ -278,7 +278,7 @@ def test_choices_leave_out_what_cannot_be_chosen():
     )
     assert [choice.id for choice in model_choices(rows, False)] == ["1", "4"]
     assert model_choices(rows, True)[0].id == STARTER
-    assert [choice.name for choice in base_choices(rows[:1], False)] == ["A new small model", "shop #1"]
+    assert [choice.name for choice in base_choices(rows[:1], False)] == ["New small model", "shop #1"]
     assert model_choices(rows, False)[0].words == "LoRA, step 9, held-out loss 1.500"
     assert [(point.id, point.final) for point in timelines(rows)["r"]] == [("2", False), ("1", True)]
 

@@ -18,17 +18,17 @@ def test_what_the_engine_says_is_said():
 @pytest.mark.parametrize(
     ("number", "cause", "remedy"),
     [
-        (errno.ENOSPC, "The system refused: full (/data/x).", "Make room"),
-        (errno.EACCES, "The system refused: full (/data/x).", "Let Codecoil read and write there"),
-        (errno.EIO, "The system refused: full (/data/x).", "Try again"),
+        (errno.ENOSPC, "full (/data/x)", "disk space"),
+        (errno.EACCES, "full (/data/x)", "permission"),
+        (errno.EIO, "full (/data/x)", "Try again"),
     ],
 )
 def test_what_the_system_refuses_is_no_defect(number, cause, remedy):
     failure = failure_of(OSError(number, "full", "/data/x"))
-    assert failure.cause == cause and failure.remedy.startswith(remedy) and "Error" in failure.details
-    assert failure_of(OSError(number, "full")).cause == "The system refused: full."
+    assert cause in failure.cause and remedy in failure.remedy and "Error" in failure.details
+    assert failure_of(OSError(number, "full")).cause.endswith(" full.")
 
 
 def test_anything_else_is_a_defect():
-    assert "defect in Codecoil" in failure_of(KeyError("x")).remedy
-    assert "defect in Codecoil" in failure_of(OSError("words without a number")).remedy
+    assert "bug in Codecoil" in failure_of(KeyError("x")).remedy
+    assert "bug in Codecoil" in failure_of(OSError("words without a number")).remedy

@@ -64,7 +64,7 @@ def test_a_run_from_the_button_to_its_end(page, desk, qtbot):
     assert (header.bar.maximum(), header.bar.value()) == (312, 120)
     assert header.stop_button.text() == "Cancel" and not header.pause_button.isEnabled()
     desk.training.on_began("run-1", desk.training.plan)
-    assert header.state.text() == "Running" and header.stop_button.text() == "Stop and keep"
+    assert header.state.text() == "Running" and header.stop_button.text() == "Stop and save"
     assert header.held_out.remark.text() == "measuring"
     desk.training.on_events(tuple(events(50)))
     assert (header.step.number.text(), header.step.remark.text()) == ("50", "of 100")
