@@ -200,7 +200,7 @@ class CheckpointController(QObject):
         self._ask(FilesWorker.export, id, format, str(folder), precision, whole, then=self.exported.emit)
 
     def import_(self, path: str | Path) -> None:
-        """Take in a Hugging Face folder, a .coil bundle or an MBJS file: `imported`."""
+        """Import a Hugging Face folder, or a GGUF, .coil or MBJS file: `imported`."""
         self._ask(FilesWorker.import_, str(path), then=self.imported.emit)
 
     def discard(self, id: str) -> None:

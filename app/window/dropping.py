@@ -10,6 +10,15 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from app.window.parts import label
 
+MODEL_FILES = (".gguf", ".coil", ".bin", ".safetensors")  # what can be imported, by suffix
+SURELY_MODELS = (".gguf", ".coil")  # imported wherever they are dropped; the others occur in folders of code
+
+
+def dropped_model_file(data: QMimeData) -> str:
+    """The file with a model that is dragged; an empty string for anything else."""
+    paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+    return next((str(path) for path in paths if path.suffix.lower() in SURELY_MODELS and path.is_file()), "")
+
 
 def dropped_folder(data: QMimeData) -> str:
     """The folder that is dragged, or the one that the dragged file lies in; an empty string for anything else."""
@@ -56,11 +65,19 @@ class Drops(QObject):
     """Files and folders dropped on a widget; what `path_of` finds no path in is left to the widget behind it."""
 
     dropped = Signal(str)
+    model_dropped = Signal(str)  # only with `takes_models`: a file with a model, which goes before `path_of`
 
-    def __init__(self, widget: QWidget, over: QWidget, path_of: Callable[[QMimeData], str], verb: str = "read") -> None:
+    def __init__(
+        self,
+        widget: QWidget,
+        over: QWidget,
+        path_of: Callable[[QMimeData], str],
+        verb: str = "read",
+        takes_models: bool = False,
+    ) -> None:
         """`over`: what the sign covers."""
         super().__init__(widget)
-        self._path_of, self._verb = path_of, verb
+        self._path_of, self._verb, self._takes_models = path_of, verb, takes_models
         self.welcome = True  # False: nothing may be dropped for now
         self.sign = DropSign(over)
         widget.setAcceptDrops(True)
@@ -73,12 +90,16 @@ class Drops(QObject):
         if kind not in (QEvent.Type.DragEnter, QEvent.Type.Drop):
             return False
         path = self._path_of(event.mimeData()) if self.welcome else ""
-        if not path:
+        model = dropped_model_file(event.mimeData()) if self.welcome and self._takes_models else ""
+        if not (path or model):
             event.ignore()
             return True
         event.acceptProposedAction()
         if kind == QEvent.Type.DragEnter:
-            self.sign.rise(path, self._verb)
+            self.sign.rise(model or path, "import" if model else self._verb)
+        elif model:
+            self.sign.hide()
+            self.model_dropped.emit(model)
         else:
             self.sign.hide()
             self.dropped.emit(path)

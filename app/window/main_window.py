@@ -19,7 +19,7 @@ from app.window.closing import ClosingBar, Tray
 from app.window.dropping import Drops, dropped_folder
 from app.window.footer import Footer
 from app.window.header import Header
-from app.window.pages import ABOUT, ADAPT, COMPLETE, DEVICE, PAGES, REPOSITORY, SETTINGS
+from app.window.pages import ABOUT, ADAPT, CHECKPOINTS, COMPLETE, DEVICE, PAGES, REPOSITORY, SETTINGS
 from app.window.parts import ErrorCard, FileDialog, InlineMessage, Page, keyboard_focus
 from app.window.preloading import Preloading
 from app.window.rail import Rail
@@ -58,7 +58,7 @@ class MainWindow(QMainWindow):
         self.defect_card = ErrorCard()
         self.tray = Tray(application, self)
         self._build()
-        self.drops = Drops(self, self.pages, dropped_folder)
+        self.drops = Drops(self, self.pages, dropped_folder, takes_models=True)
         theme.dress(self.drops.sign)
         self._connect()
         modules = [name for entry in self._entries.values() for name in (entry.module, *entry.later)]
@@ -104,6 +104,8 @@ class MainWindow(QMainWindow):
         self.header.page_wanted.connect(self.show_page)
         self.header.device_chip.settings_wanted.connect(self.show_settings)
         self.drops.dropped.connect(self.open_folder)
+        self.drops.model_dropped.connect(lambda _: self.show_page(CHECKPOINTS))
+        self.drops.model_dropped.connect(application.checkpoints.import_)
         self.header.adapt_wanted.connect(self.on_adapt_wanted)
         self.header.changes_wanted.connect(self.on_changes_wanted)
         actions.folder.triggered.connect(self.on_folder_wanted)

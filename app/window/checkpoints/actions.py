@@ -37,7 +37,7 @@ class CheckpointActions(QObject):
         self.undo = self._add("Undo delete", "Ctrl+Z", "")
         self.close_panel = self._add("Close panel", "Esc", "")
         self.close_panel.setEnabled(False)
-        self.import_file = self._add("Import a file…", "Ctrl+I", "A .coil bundle or an MBJS .bin file")
+        self.import_file = self._add("Import a file…", "Ctrl+I", "A GGUF file, a .coil bundle or an MBJS .bin file")
         self.import_folder = self._add("Import a folder…", "Ctrl+Shift+I", "A folder in Hugging Face format")
         self.enable((), False)
 

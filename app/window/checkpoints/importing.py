@@ -7,9 +7,9 @@ from pathlib import Path
 from PySide6.QtCore import QMimeData, QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
+from app.window.dropping import MODEL_FILES
 from app.window.parts import FileDialog
 
-FILES = (".coil", ".bin", ".safetensors")
 SIGNS = ("config.json", "manifest.json")  # one of these is in every model folder
 
 
@@ -19,7 +19,7 @@ def dropped_model(data: QMimeData) -> str:
         path = Path(url.toLocalFile()) if url.isLocalFile() else None
         if path is None:
             continue
-        if path.suffix.lower() in FILES and path.is_file():
+        if path.suffix.lower() in MODEL_FILES and path.is_file():
             return str(path)
         if path.is_dir() and any((path / sign).is_file() for sign in SIGNS) and any(path.glob("*.safetensors")):
             return str(path)
@@ -37,9 +37,9 @@ class ImportDialog(QObject):
 
     @Slot()
     def ask_for_file(self) -> None:
-        dialog = self._dialog("Import a checkpoint")
+        dialog = self._dialog("Import a model")
         dialog.setFileMode(FileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters(["Checkpoints (*.coil *.bin *.safetensors)", "All files (*)"])
+        dialog.setNameFilters([f"Models ({' '.join(f'*{suffix}' for suffix in MODEL_FILES)})", "All files (*)"])
         dialog.open()
 
     @Slot()

@@ -93,7 +93,7 @@ class CheckpointsPage(Page):
         row.addWidget(self.more_button)
         row.addStretch(1)
         self.import_button = PlainButton(
-            "Import…", "A folder, a .coil bundle or an MBJS file; or drop it onto this page", "Ctrl+I"
+            "Import…", "A folder, or a .gguf, .coil or MBJS file; or drop it onto this page", "Ctrl+I"
         )
         row.addWidget(self.import_button)
         column.addLayout(row)

@@ -153,6 +153,9 @@ def test_what_may_be_dropped(tmp_path):
     model.mkdir()
     (model / "config.json").write_text("{}")
     (model / "model.safetensors").write_bytes(b"x")
+    gguf = tmp_path / "Model.GGUF"
+    gguf.write_bytes(b"x")
     assert dropped_model(data(bundle)) == str(bundle)
+    assert dropped_model(data(gguf)) == str(gguf)
     assert dropped_model(data(model)) == str(model)
     assert dropped_model(data(code)) == dropped_model(data(tmp_path / "gone.coil")) == ""
