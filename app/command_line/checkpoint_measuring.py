@@ -45,9 +45,9 @@ def precision_rows(
     names = tuple(PRECISIONS) if wanted is None else (wanted,)
     with store.load_parameters(which) as parameters:
         if repository is None:
-            return [asdict(row) for row in precision_table(parameters, names)]
+            return [asdict(row) for row in precision_table(parameters, parameters.config, names)]
         with held_out_loss(store, which, repository, device) as measure:
-            return [asdict(row) for row in precision_table(parameters, names, measure)]
+            return [asdict(row) for row in precision_table(parameters, parameters.config, names, measure)]
 
 
 def convert_checkpoint(store, arguments: argparse.Namespace):

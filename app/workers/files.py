@@ -111,7 +111,7 @@ class FilesWorker(JobWorker):
 
         lines = []
         with self._store.load_parameters(id) as parameters:
-            for row in precision_table(parameters):
+            for row in precision_table(parameters, parameters.config):
                 lines.append(checkpoint_rows.precision_line(row))
                 self.report(lines[-1])
                 self.progress(len(lines), len(PRECISIONS), "Measuring precisions")
@@ -208,7 +208,7 @@ class FilesWorker(JobWorker):
         """A full copy in a precision of the table, with the loss that was measured in it."""
         from engine.checkpoints.combining.number_formats import packed_bytes
 
-        total = packed_bytes(self._store.config(id).parameter_shapes(), precision)
+        total = packed_bytes(self._store.config(id), precision)
         with self._writing("Converting", total):
             manifest = self._store.convert(id, precision, loss=loss)
         self.refresh()

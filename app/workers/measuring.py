@@ -113,7 +113,7 @@ class MeasuringWorker(JobWorker):
             self._held_out_loss(id, repository) as measure,
             self._workbench.store.load_parameters(id) as parameters,
         ):
-            for row in precision_table(parameters, evaluate=measure):
+            for row in precision_table(parameters, parameters.config, evaluate=measure):
                 lines.append(checkpoint_rows.precision_line(row))
                 self.report(lines[-1])
         return tuple(lines)

@@ -131,11 +131,6 @@ class ModelConfig(Architecture):
         )  # fmt: skip
 
 
-def stays_float32(name: str) -> bool:
-    """Whether a parameter is never stored in fewer bits: few and sensitive (A_log, D, norms, biases, convolution)."""
-    return name.endswith((".A_log", ".D", ".bias")) or "norm" in name or ".conv1d." in name
-
-
 PRESETS = {
     "nano": {"hidden_size": 128, "num_hidden_layers": 4},
     "small": {"hidden_size": 256, "num_hidden_layers": 6},

@@ -7,14 +7,14 @@
     int4, fp4, ternary, binary           groups of 32 with a float16 scale of the least squared error
 
 All round to nearest. Packing what was unpacked gives the same bytes: a scale is chosen so that it is found again.
-Only matrices are packed; parameters that are few and sensitive stay float32 (`engine.model.config.stays_float32`). A
+Only matrices are packed; parameters that are few and sensitive stay float32 (`ParameterSpec.packs`). A
 matrix whose rows are not whole blocks becomes float16, as in llama.cpp.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,8 @@ import numpy as np
 from engine.checkpoints.combining.spans import by_rows
 from engine.compiling import compiled
 from engine.errors import CheckpointError
-from engine.model.config import stays_float32
+from engine.model.architectures.architecture import Architecture
+from engine.model.blocks.block import ParameterSpec
 from engine.tensor_file import as_float32
 
 Shape = tuple[int, ...]
@@ -367,18 +368,18 @@ def precision_named(name: Any) -> Precision:
     return PRECISIONS[name]
 
 
-def precision_of(name: str, shape: Shape, wanted: str) -> str:
+def precision_of(spec: ParameterSpec, wanted: str) -> str:
     """The precision that a parameter gets in a model of precision `wanted`."""
     precision = precision_named(wanted)
-    if wanted == "float32" or stays_float32(name) or len(shape) != 2 or 0 in shape:
+    if wanted == "float32" or not spec.packs:
         return "float32"
-    return FALLBACK if shape[1] % precision.block else wanted
+    return FALLBACK if spec.shape[1] % precision.block else wanted
 
 
-def packed_bytes(shapes: Mapping[str, Shape], wanted: str) -> int:
+def packed_bytes(config: Architecture, wanted: str) -> int:
     """Exactly what the tensors of a model take in a file (its header comes on top)."""
     total = 0
-    for name, shape in shapes.items():
-        parts = PRECISIONS[precision_of(name, shape, wanted)].stored(shape)
+    for spec in config.specs.values():
+        parts = PRECISIONS[precision_of(spec, wanted)].stored(spec.shape)
         total += sum(np.dtype(dtype).itemsize * math.prod(of_part) for dtype, of_part in parts.values())
     return total

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -27,6 +27,7 @@ from engine.checkpoints.combining.number_formats import (
     precision_of,
 )
 from engine.errors import CheckpointError
+from engine.model.architectures.architecture import Architecture
 from engine.safe_reading import DAMAGED, parse_json
 from engine.tensor_file import TensorFile, TensorSource, as_float32, piece_rows, pieces_of, type_name
 
@@ -42,6 +43,7 @@ __all__ = [
     "packed_bytes",
     "precision_named",
     "precision_of",
+    "precisions_of",
     "unpack",
     "unpack_pieces",
 ]
@@ -69,11 +71,10 @@ class PackedTensor:
             return PRECISIONS[self.precision].unpack(self.parts)
 
 
-def pack_tensor(name: str, array: np.ndarray, wanted: str) -> PackedTensor:
-    """A parameter in the precision that it gets; refused by name if that cannot represent its values."""
+def pack_tensor(name: str, array: np.ndarray, precision: Precision) -> PackedTensor:
+    """A parameter, or rows of it, in this precision; refused by name if that cannot represent its values."""
     array = as_float32(array)
     shape = tuple(array.shape)
-    precision = PRECISIONS[precision_of(name, shape, wanted)]
     if precision.name == "float32":
         return PackedTensor("float32", shape, {"": array})
     array = np.ascontiguousarray(array)
@@ -122,11 +123,15 @@ class PackedModel(Mapping[str, np.ndarray]):
         return _metadata(self.precision, {name: (one.precision, one.shape) for name, one in self.packed.items()})
 
 
-def pack_model(parameters: Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]], wanted: str) -> PackedModel:
+def pack_model(parameters: Mapping[str, np.ndarray], config: Architecture, wanted: str) -> PackedModel:
     """Every parameter in the precision that it gets in a model of precision `wanted`."""
-    precision_named(wanted)
-    pairs = parameters.items() if isinstance(parameters, Mapping) else parameters
-    return PackedModel(wanted, {name: pack_tensor(name, array, wanted) for name, array in pairs})
+    precisions = precisions_of(config, wanted)
+    return PackedModel(wanted, {name: pack_tensor(name, parameters[name], one) for name, one in precisions.items()})
+
+
+def precisions_of(config: Architecture, wanted: str) -> dict[str, Precision]:
+    """What every parameter gets in a model of precision `wanted`."""
+    return {name: PRECISIONS[precision_of(spec, wanted)] for name, spec in config.specs.items()}
 
 
 class PackedSource(TensorSource):
@@ -135,9 +140,9 @@ class PackedSource(TensorSource):
     What needs no scales is packed a piece at a time; the others are held, packed, until all their parts are read.
     """
 
-    def __init__(self, parameters: Mapping[str, np.ndarray], shapes: Mapping[str, Shape], wanted: str) -> None:
-        self._parameters, self._wanted = parameters, wanted
-        self._precisions = {name: PRECISIONS[precision_of(name, shape, wanted)] for name, shape in shapes.items()}
+    def __init__(self, parameters: Mapping[str, np.ndarray], config: Architecture, wanted: str) -> None:
+        self._parameters, shapes = parameters, config.parameter_shapes()
+        self._precisions = precisions_of(config, wanted)
         self._places: dict[str, tuple[str, str]] = {}  # by key in the file: parameter and part
         self.described: dict[str, tuple[str, Shape]] = {}
         for name, precision in self._precisions.items():
@@ -152,11 +157,12 @@ class PackedSource(TensorSource):
 
     def pieces(self, key: str) -> Iterator[np.ndarray]:
         name, part = self._places[key]
-        if list(self._precisions[name].stored((1, self._precisions[name].block))) == [""]:
+        precision = self._precisions[name]
+        if list(precision.stored((1, precision.block))) == [""]:
             for piece in pieces_of(self._parameters, name):
-                yield pack_tensor(name, piece, self._wanted).parts[""]
+                yield pack_tensor(name, piece, precision).parts[""]
             return
-        parts = self._held.pop(name, None) or dict(pack_tensor(name, self._parameters[name], self._wanted).parts)
+        parts = self._held.pop(name, None) or dict(pack_tensor(name, self._parameters[name], precision).parts)
         yield parts.pop(part)
         if parts:
             self._held[name] = parts

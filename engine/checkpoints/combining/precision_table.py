@@ -13,8 +13,10 @@ from engine.checkpoints.combining.packed_models import (
     pack_tensor,
     packed_bytes,
     precision_named,
+    precisions_of,
 )
 from engine.errors import CheckpointError
+from engine.model.architectures.architecture import Architecture
 from engine.tensor_file import as_float32
 
 Evaluate = Callable[[Mapping[str, np.ndarray]], float]
@@ -36,7 +38,8 @@ class PrecisionRow:
 
 
 def precision_table(
-    parameters: Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]],
+    parameters: Mapping[str, np.ndarray],
+    config: Architecture,
     precisions: Iterable[str] = tuple(PRECISIONS),
     evaluate: Evaluate | None = None,
 ) -> Iterator[PrecisionRow]:
@@ -44,16 +47,15 @@ def precision_table(
 
     `evaluate` gets float32 parameters by name, unpacked when they are asked for, and gives their held-out loss.
     """
-    parameters = parameters if isinstance(parameters, Mapping) else dict(parameters)
-    shapes = {name: tuple(array.shape) for name, array in parameters.items()}
-    whole = packed_bytes(shapes, "float32")
+    whole = packed_bytes(config, "float32")
     for precision in [precision_named(name) for name in precisions]:
-        nbytes = packed_bytes(shapes, precision.name)
+        nbytes = packed_bytes(config, precision.name)
+        given = precisions_of(config, precision.name)
         known = (precision.name, precision.words, precision.experimental, nbytes, nbytes / max(whole, 1))
         packed, largest, squares, errors = {}, 0.0, 0.0, 0.0
         try:
             for name, array in parameters.items():
-                packed[name] = pack_tensor(name, array, precision.name)
+                packed[name] = pack_tensor(name, array, given[name])
                 exact = as_float32(array).astype(np.float64)
                 error = packed[name].unpack() - exact
                 squares, errors = squares + float(np.vdot(exact, exact)), errors + float(np.vdot(error, error))

@@ -94,8 +94,8 @@ class CheckpointStore(StoreReader):
         if precision != "float32":
             from engine.checkpoints.combining.packed_models import PackedSource, packed_bytes  # heavy, seldom needed
 
-            packed = PackedSource(parameters, shapes, precision)
-            content, nbytes = (packed, packed.metadata, packed.described), packed_bytes(shapes, precision)
+            packed = PackedSource(parameters, config, precision)
+            content, nbytes = (packed, packed.metadata, packed.described), packed_bytes(config, precision)
         draft = self._draft(facts, "whole", precision=precision)
         if self.folder.is_dir():
             need_space(self.folder, nbytes, f"{facts.name} cannot be saved")

@@ -103,7 +103,7 @@ def test_layers_and_the_heat_map():
 def test_across_precisions_and_types():
     of = parameters(noise=0.1)
     for wanted, limit in (("q8_0", 0.01), ("int4", 0.15), ("bfloat16", 0.005)):
-        found = Comparison(compare_parameters(of, pack_model(of, wanted)))
+        found = Comparison(compare_parameters(of, pack_model(of, CONFIG, wanted)))
         assert 0 < found.whole.relative_l2 < limit
         assert found.heat_map().values[0, found.heat_map().kinds.index("A_log")] == 0
     halves = {name: array.astype(ml_dtypes.bfloat16) for name, array in of.items()}

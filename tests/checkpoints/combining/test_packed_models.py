@@ -33,13 +33,13 @@ BITS |= {"fp8_e4m3": 8, "fp8_e5m2": 8, "int8": 8, "ternary": 2.5, "binary": 1.5}
 
 
 def pack(of, wanted: str):
-    model = pack_model(of, wanted)
+    model = pack_model(of, CONFIG, wanted)
     return model.tensors, model.metadata
 
 
 def written(path, wanted: str, of=None) -> TensorFile:
     of = of or parameters()
-    packed = PackedSource(of, {name: array.shape for name, array in of.items()}, wanted)
+    packed = PackedSource(of, CONFIG, wanted)
     write_tensors(Disk(), path, packed, packed.metadata, packed.described)
     return TensorFile(path)
 
@@ -49,18 +49,18 @@ def test_pieces_are_packed_and_unpacked_as_the_whole_is(wanted, tmp_path, monkey
     monkeypatch.setattr("engine.tensor_file.PIECE", 1 << 10)
     of = parameters(noise=0.01)
     with written(tmp_path / "model.safetensors", wanted, of) as file:
-        for key, array in pack_model(of, wanted).tensors.items():
+        for key, array in pack_model(of, CONFIG, wanted).tensors.items():
             assert file[key].tobytes() == array.tobytes(), key
-        for name, tensor in pack_model(of, wanted).packed.items():
+        for name, tensor in pack_model(of, CONFIG, wanted).packed.items():
             pieces = list(unpack_pieces(file, name))
             assert np.concatenate(pieces).tobytes() == tensor.unpack().tobytes(), name
         assert wanted == "float32" or len(list(unpack_pieces(file, WEIGHT))) > 1
 
 
 def test_what_stays_float32():
-    shapes = ModelConfig(hidden_size=32, use_bias=True, tie_word_embeddings=False).parameter_shapes()
-    kept = {name for name, shape in shapes.items() if precision_of(name, shape, "int8") == "float32"}
-    packed = {name.split(".layers.0.")[-1] for name in shapes.keys() - kept}
+    specs = ModelConfig(hidden_size=32, use_bias=True, tie_word_embeddings=False).specs
+    kept = {name for name, spec in specs.items() if precision_of(spec, "int8") == "float32"}
+    packed = {name.split(".layers.0.")[-1] for name in specs.keys() - kept}
     assert {name for name in packed if ".layers." not in name} == {
         "backbone.embeddings.weight",
         "lm_head.weight",
@@ -80,7 +80,7 @@ def test_a_model_in_a_file_gives_float32_back(wanted, tmp_path):
             assert found.dtype == np.float32
             assert found.shape == array.shape
             assert np.array_equal(found, model[name])
-            if precision_of(name, array.shape, wanted) == "float32":
+            if precision_of(CONFIG.specs[name], wanted) == "float32":
                 assert found.tobytes() == array.tobytes()
             else:
                 length = np.linalg.norm(array)
@@ -98,8 +98,8 @@ def test_saving_what_was_loaded_gives_the_same_file(wanted, tmp_path):
 @pytest.mark.parametrize("wanted", PRECISIONS)
 def test_sizes_are_exact(wanted, tmp_path):
     shapes = CONFIG.parameter_shapes()
-    model = pack_model(parameters(), wanted)
-    assert packed_bytes(shapes, wanted) == model.nbytes
+    model = pack_model(parameters(), CONFIG, wanted)
+    assert packed_bytes(CONFIG, wanted) == model.nbytes
     with written(tmp_path / "model.safetensors", wanted) as file:
         assert file.size - file.header.data_start == model.nbytes
     rows, columns = shapes[WEIGHT]
@@ -110,8 +110,8 @@ def test_sizes_are_exact(wanted, tmp_path):
 @pytest.mark.parametrize("wanted", ["q8_0", "q4_0", "int4", "fp4", "ternary", "binary"])
 def test_rows_that_are_not_whole_blocks_become_float16(wanted):
     name = f"{LAYER}.dt_proj.weight"
-    model = pack_model(parameters(), wanted)
-    assert model.packed[name].precision == precision_of(name, (64, 2), wanted) == "float16"
+    model = pack_model(parameters(), CONFIG, wanted)
+    assert model.packed[name].precision == precision_of(CONFIG.specs[name], wanted) == "float16"
     assert json.loads(model.metadata[METADATA_TENSORS])[name] == ["float16", [64, 2]]
     assert model.packed[WEIGHT].precision == wanted
 
@@ -141,7 +141,7 @@ def test_what_is_not_finite_is_refused_by_name(wanted, bad):
     x = parameters()[WEIGHT].copy()
     x[3, 4] = bad
     with pytest.raises(CheckpointError, match=r"in_proj\.weight"):
-        pack_tensor(WEIGHT, x, wanted)
+        pack_tensor(WEIGHT, x, PRECISIONS[wanted])
 
 
 @pytest.mark.parametrize(
@@ -163,12 +163,12 @@ def test_overflow_is_refused_by_name(wanted, largest, rows):
     x = np.zeros((rows, 32), np.float32)
     x[-1, 7] = largest
     with pytest.raises(CheckpointError, match=rf"in_proj\.weight .*{wanted}"):
-        pack_tensor(WEIGHT, x, wanted)
+        pack_tensor(WEIGHT, x, PRECISIONS[wanted])
 
 
 def test_int8_has_the_range_of_float32():
     x = np.full((1, 32), np.finfo(np.float32).max)
-    assert pack_tensor(WEIGHT, x, "int8").unpack() == pytest.approx(x, rel=1e-6)
+    assert pack_tensor(WEIGHT, x, PRECISIONS["int8"]).unpack() == pytest.approx(x, rel=1e-6)
 
 
 def test_an_unknown_precision_is_refused_with_a_list():
@@ -180,10 +180,10 @@ def test_an_unknown_precision_is_refused_with_a_list():
 @given(x=matrices(largest=3e38))
 def test_packing_what_was_unpacked_gives_the_same_bytes(wanted, x):
     try:
-        packed = pack_tensor(WEIGHT, x, wanted)
+        packed = pack_tensor(WEIGHT, x, PRECISIONS[wanted])
     except CheckpointError:
         return
-    again = pack_tensor(WEIGHT, packed.unpack(), wanted)
+    again = pack_tensor(WEIGHT, packed.unpack(), PRECISIONS[wanted])
     assert {part: array.tobytes() for part, array in again.parts.items()} == {
         part: array.tobytes() for part, array in packed.parts.items()
     }

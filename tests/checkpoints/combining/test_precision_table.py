@@ -38,14 +38,14 @@ def test_measured_losses(trained):
             trained.parameters[name] = array
         return float(trained.losses(text(1000)).mean())
 
-    rows = {row.precision: row for row in precision_table(before, evaluate=evaluate)}
+    rows = {row.precision: row for row in precision_table(before, CONFIG, evaluate=evaluate)}
     assert list(rows) == list(PRECISIONS)
     exact = rows["float32"]
     assert exact.held_out_loss == evaluate(before)
     assert exact.held_out_loss < 2 < np.log(CONFIG.vocab_size)  # it has learnt something that packing can lose
     assert (exact.largest_error, exact.relative_error, exact.share) == (0, 0, 1)
     for name, row in rows.items():
-        assert row.nbytes == packed_bytes(CONFIG.parameter_shapes(), name)
+        assert row.nbytes == packed_bytes(CONFIG, name)
         assert row.problem == ""
     for name, limit in (("bfloat16", 0.02), ("float16", 0.005), ("int8", 0.05), ("q8_0", 0.05)):
         assert abs(rows[name].held_out_loss - exact.held_out_loss) < limit
@@ -59,7 +59,7 @@ def test_measured_losses(trained):
 def test_the_largest_error_is_that_of_the_worst_weight():
     of = parameters()
     of[f"{LAYER}.out_proj.weight"][3, 5] = 1000.3
-    (row,) = precision_table(of, ["float16"])
+    (row,) = precision_table(of, CONFIG, ["float16"])
     assert row.largest_error == abs(float(np.float16(1000.3)) - float(np.float32(1000.3)))
     assert row.held_out_loss is None
 
@@ -67,6 +67,6 @@ def test_the_largest_error_is_that_of_the_worst_weight():
 def test_a_model_that_cannot_be_packed_has_a_row_that_says_so():
     of = parameters()
     of[f"{LAYER}.in_proj.weight"][0, 0] = 1e6
-    rows = {row.precision: row for row in precision_table(iter(of.items()), ["float16", "bfloat16"], lambda _: 1.0)}
+    rows = {row.precision: row for row in precision_table(of, CONFIG, ["float16", "bfloat16"], lambda _: 1.0)}
     assert "in_proj.weight holds 1e+06, which float16" in rows["float16"].problem
     assert (rows["float16"].held_out_loss, rows["bfloat16"].held_out_loss) == (None, 1.0)

@@ -37,7 +37,7 @@ def test_a_checkpoint_in_any_precision(store, wanted):
     kept = store.save(Facts("packed", "full"), config=CONFIG, parameters=parameters(noise=0.1), precision=wanted)
     assert kept.precision == wanted
     assert store.verify("packed") == []
-    expected = pack_model(parameters(noise=0.1), wanted)
+    expected = pack_model(parameters(noise=0.1), CONFIG, wanted)
     with store.load_parameters("packed") as loaded:
         for name, array in loaded.items():
             assert array.tobytes() == expected[name].tobytes()
@@ -82,7 +82,7 @@ def test_a_checkpoint_is_kept_in_any_precision_and_loads_back(precision, store):
         return
     assert kept.metrics == {"held_out_loss": 2.25} and kept.parents == (source.id,)
     assert store.verify(kept.id) == []
-    expected = pack_model(original, precision)
+    expected = pack_model(original, CONFIG, precision)
     found = store.load_parameters(kept.id)
     assert all(np.array_equal(found[name], expected[name]) for name in expected)
     model = Model(CONFIG, open_device("cpu"))

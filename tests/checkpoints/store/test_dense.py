@@ -132,3 +132,12 @@ def test_models_of_two_kinds_are_not_compared(store, model):
         compare(side_of(store, "base"), side_of(store, "other kind"))
     with pytest.raises(CheckpointError, match=model.config.model_type):
         compare(side_of(store, "other kind"), side_of(store, "base"))
+
+
+def test_in_fewer_bits_only_matrices_are_packed(store, model):
+    parameters = dict(model.parameters)
+    store.save(Facts("packed", "import"), config=model.config, parameters=parameters, precision="int8")
+    assert store.verify("packed") == []
+    with store.load_parameters("packed") as loaded:
+        kept = {name for name, array in loaded.items() if np.array_equal(array, parameters[name])}
+    assert kept == {name for name in parameters if name.endswith(("norm.weight", ".bias"))}
