@@ -20,6 +20,8 @@
     selftest      every kernel of a device against the CPU device
     shipped       where the built-in model and the fitted numbers are
     atomic_file   the one way a file is replaced
+    safe_reading  files that others wrote: names, sizes and JSON, checked first
+    tensor_file   safetensors files, mapped and in pieces
     compiling     functions compiled by Numba and kept on disk
     option_info   what an option may be, for code, command line and window alike
     atomic_file   a file replaced as a whole

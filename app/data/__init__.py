@@ -2,4 +2,5 @@
 
 data_folder     where it is                    data_move   moving it: copied, verified, switched
 settings_file   the settings, without Qt       log_file    the log in it
+model_folders   where other programs keep their models
 """

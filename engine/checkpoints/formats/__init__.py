@@ -1,7 +1,7 @@
 """The formats that people use, at the border of the checkpoint store.
 
     folder in Hugging Face format  ◀──▶  hugging_face  ──┐
-    .gguf (llama.cpp, Ollama)      ◀──▶  gguf_export, gguf_import
+    .gguf (llama.cpp, Ollama)      ◀──▶  gguf_export, gguf_import (gguf_header)
     .bin (MBJS, the forerunner)    ───▶  mbjs          ──┼──  parameters by Hugging Face name  ──  store
     adapter folder (PEFT)          ◀───  adapter       ──┤
     .coil (one file, one folder)   ◀──▶  bundle        ──┘  (files as they are, with their manifest)
