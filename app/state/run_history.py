@@ -1,4 +1,4 @@
-"""What a run has told so far, in arrays that grow: the plots read them as they are."""
+"""The events of a run so far, in growing arrays that the plots read directly."""
 
 from __future__ import annotations
 

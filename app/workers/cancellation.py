@@ -1,7 +1,7 @@
-"""What the GUI thread may tell a worker in the middle of its work.
+"""Cancelling what is not a job of `jobs`: reading a repository, and completion requests.
 
-Everything else waits in the worker's queue; these are looked at from inside a long job.  They live in the GUI thread,
-so that a signal of a controller sets them at once.
+Workers check these in the middle of their work.  They live in the GUI thread, so that a controller's signal sets them
+at once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Slot
 
 
 class Flag(QObject):
-    """Asks for the end of a job: armed when the job is asked for, raised to cancel it."""
+    """Armed before the work begins, raised to cancel it."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -27,11 +27,11 @@ class Flag(QObject):
 
     @Slot()
     def cancel(self) -> None:
-        """End the job at its next look."""
+        """End the work at its next check."""
         self._raised.set()
 
     def close(self) -> None:
-        """The program ends: no job begins any more."""
+        """The program is ending: nothing starts any more."""
         self._closed = True
         self._raised.set()
 
@@ -41,7 +41,7 @@ class Flag(QObject):
 
 
 class CancelledTickets(QObject):
-    """The completion requests that nobody waits for any more."""
+    """Completion requests that were cancelled or superseded."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -59,6 +59,6 @@ class CancelledTickets(QObject):
             return ticket in self._tickets
 
     def forget_until(self, ticket: int) -> None:
-        """Requests up to this one are done; nobody asks for them again."""
+        """Requests up to this one are done."""
         with self._lock:
             self._tickets = {each for each in self._tickets if each > ticket}

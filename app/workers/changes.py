@@ -1,4 +1,4 @@
-"""What changed in a repository since it was last adapted: files by their hashes, lines by their prints."""
+"""What changed in a repository since a checkpoint: files and lines, each by their hashes."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ class ChangeCounter:
     """Counts for one repository."""
 
     def __init__(self, data_folder: Path, root: Path, folder: Path) -> None:
-        """`folder`: where what is kept about the repository lies."""
-        from app.workers.line_hashes import LinePrints
+        """`folder`: the data about the repository."""
+        from app.workers.line_hashes import LineHashes
         from engine.checkpoints.store.store import CheckpointStore
 
         self._root = root
-        self._prints = LinePrints(folder)
+        self._hashes = LineHashes(folder)
         self._speeds = Speeds(data_folder)
         self._store = CheckpointStore(data_folder / "checkpoints")
 
     def keep(self, checkpoint: str, corpus) -> None:
         """Count from this checkpoint on."""
-        self._prints.keep(checkpoint, self._root, [verdict.path for verdict in corpus.files if verdict.learn])
+        self._hashes.keep(checkpoint, self._root, [verdict.path for verdict in corpus.files if verdict.learn])
 
     def count(self, corpus, in_use: str) -> ChangesSince:
-        """Since the model `in_use` or what was made from it, or else since the newest checkpoint of this repository."""
+        """Since the model `in_use` or one made from it, otherwise since the newest checkpoint of this repository."""
         from engine.session import changed_since
 
         manifest = since_checkpoint(self._store.list(), self._root, in_use)
         if manifest is None:
             return ChangesSince()
         paths = tuple(changed_since(manifest, corpus))
-        lines = self._prints.count(manifest.id, self._root, paths)
+        lines = self._hashes.count(manifest.id, self._root, paths)
         tokens = sum(corpus.by_path[path].tokens or 0 for path in paths if path in corpus.by_path)
         held_out = sum(document.tokens for document in corpus.held_out_documents)
         seconds = self._speeds.seconds_for_changes(tokens, manifest.mode, held_out) if paths else 0.0
@@ -41,11 +41,11 @@ class ChangeCounter:
 
 
 def since_checkpoint(manifests, root: Path, in_use: str):
-    """The checkpoint that changes of the repository at `root` are counted from, None where there is none.
+    """The checkpoint that changes of the repository at `root` are counted from; None if there is none.
 
-    The newest that goes on from the one in use: what an adaptation to changes has learned is not offered again. Where
-    none of this repository is in use, the newest. Only those that were trained there and know the files that they have
-    seen (a merge does not); no snapshots along a run.
+    The newest that descends from the one in use, so that what an adaptation to changes has learned is not offered
+    again; if none of this repository is in use, the newest.  Only checkpoints that were trained there and recorded the
+    files they have seen (a merge has not); no snapshots along a run.
     """
     from engine.session.changes import SEEN
 
@@ -62,6 +62,6 @@ def since_checkpoint(manifests, root: Path, in_use: str):
 
 
 def trained_on(manifest) -> str:
-    """The folder that a checkpoint was trained on; "" where that is not known."""
+    """The folder that a checkpoint was trained on; "" if unknown."""
     root = manifest.data.get("root", "")
     return root if isinstance(root, str) else ""

@@ -24,12 +24,12 @@ LOSS, BEFORE = "held_out_loss", "held_out_before"
 
 
 def shown_name(manifest) -> str:
-    """A checkpoint's name for people: the built-in model has one of its own everywhere in the window."""
+    """A checkpoint's name for people; the built-in model is called the same everywhere in the window."""
     return BUILT_IN if _is_built_in(manifest) else manifest.name
 
 
 def merge_name(store, first: str, second: str) -> str:
-    """What a merge is called if nobody names it."""
+    """The default name of a merge."""
     return " + ".join(shown_name(store.get(id))[:50] for id in (first, second))
 
 
@@ -77,12 +77,12 @@ def listing_of(store) -> Listing:
 
 
 def trash_row(item) -> TrashRow:
-    """A checkpoint in the trash, of which the store tells no more than its name."""
+    """A checkpoint in the trash, of which only the name is known."""
     return TrashRow(item.key, item.id, BUILT_IN if item.name == STARTER else item.name, item.deleted)
 
 
 def lineage_tree(rows: list[CheckpointRow]) -> tuple[LineageNode, ...]:
-    """Every row under what it was made from, oldest first among its kind, in drawing order."""
+    """Every row under what it was made from, siblings oldest first, in drawing order."""
     known = {row.id for row in rows}
     children: dict[str, list[CheckpointRow]] = {}
     for row in sorted(rows, key=lambda each: each.created):
@@ -98,12 +98,12 @@ def lineage_tree(rows: list[CheckpointRow]) -> tuple[LineageNode, ...]:
         seen.add(row.id)
         nodes.append(LineageNode(row, parent, depth))
         waiting += [(child, row.id, depth + 1) for child in reversed(children.get(row.id, []))]
-    nodes += [LineageNode(row, "", 0) for row in rows if row.id not in seen]  # of a circle, which is damage
+    nodes += [LineageNode(row, "", 0) for row in rows if row.id not in seen]  # part of a cycle, which is damage
     return tuple(nodes)
 
 
 def curve_of(store, manifest, look: Callable[[], None]) -> HistoryCurve:
-    """The losses in its history; `look` is called for each line of it and may raise to leave."""
+    """The losses in its history; `look` is called for each line and may raise to cancel."""
     import numpy as np
 
     steps: list[tuple[float, float]] = []
@@ -120,9 +120,9 @@ def curve_of(store, manifest, look: Callable[[], None]) -> HistoryCurve:
 
 
 def details_of(store, id: str, look: Callable[[], None]) -> CheckpointDetails:
-    """All about one checkpoint; what its base would tell is left out where the base is missing.
+    """All about one checkpoint, without what a missing base would add.
 
-    `look` is called on the way and may raise to leave.
+    `look` is called on the way and may raise to cancel.
     """
     from engine.checkpoints.store.card import model_card
     from engine.errors import CheckpointError
@@ -160,10 +160,10 @@ def _named(*manifests) -> list:
 
 
 class _Counted(Mapping):
-    """The parameters of one side; `told` hears of each as it is looked at, and may raise to end it."""
+    """The parameters of one side; `report` is called for each, and may raise to cancel."""
 
-    def __init__(self, parameters: Mapping, told: Callable[[int, int], None]) -> None:
-        self._parameters, self._told = parameters, told
+    def __init__(self, parameters: Mapping, report: Callable[[int, int], None]) -> None:
+        self._parameters, self._report = parameters, report
 
     def __getitem__(self, name: str):
         return self._parameters[name]
@@ -176,18 +176,18 @@ class _Counted(Mapping):
 
     def items(self) -> Iterator[tuple[str, Any]]:
         for done, item in enumerate(self._parameters.items()):
-            self._told(done, len(self))
+            self._report(done, len(self))
             yield item
 
 
-def comparison_of(store, first: str, second: str, told: Callable[[int, int], None]) -> ComparisonView:
-    """How far two are apart; `told` how many of how many tensors were looked at."""
+def comparison_of(store, first: str, second: str, report: Callable[[int, int], None]) -> ComparisonView:
+    """How far two checkpoints are apart; `report`: tensors done, tensors in all."""
     from engine.checkpoints.combining.compare import MEASURES, compare
     from engine.checkpoints.combining.sides import side_of
 
     names = {each.id: shown_name(each) for each in store.list()}
     side = side_of(store, first)
-    side = dataclasses.replace(side, parameters=_Counted(side.parameters, told))
+    side = dataclasses.replace(side, parameters=_Counted(side.parameters, report))
     found = compare(side, side_of(store, second))
     maps = {}
     for measure in MEASURES:
@@ -207,7 +207,7 @@ def comparison_of(store, first: str, second: str, told: Callable[[int, int], Non
 
 
 def export_formats() -> dict[str, tuple[str, ...]]:
-    """Precisions by format, the default first; empty where it is written as it is."""
+    """Precisions by format, the default first; empty for a format that stores weights unchanged."""
     from engine.checkpoints.formats.exporting import DEFAULT_PRECISION, FORMATS
 
     return {

@@ -1,7 +1,7 @@
-"""The completion worker: answers cursors with text, in the engine's thread.
+"""The completion worker, in the engine's thread.
 
-Requests stand in a line of their own, not in Qt's: so whatever runs in this thread for long (a scorecard, say) can let
-them be answered in between, and one that was overtaken is passed over without being begun.
+Requests have a queue of their own, not Qt's: so a long job in this thread (a scorecard, for example) can let them be
+answered in between, and a superseded request is skipped.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from app.workers.cancellation import CancelledTickets
 from app.workers.jobs import JobWorker
 from app.workers.open_device import OpenDevice
 
-ALTERNATIVES = 3  # to a suggestion
-LEAST_TOKENS = 3  # of a line that is looked up in the repository: a shorter one stands everywhere
+ALTERNATIVES = 3  # to a suggestion, at most
+LEAST_TOKENS = 3  # of a line that is looked up in the repository: shorter ones are everywhere
 
 
 class QueryLine(QObject):
-    """Requests that wait.  Lives in the GUI thread; any thread may take."""
+    """Requests waiting for an answer.  Lives in the GUI thread; any thread may take."""
 
     added = Signal()
 
@@ -50,14 +50,14 @@ class CompletionWorker(JobWorker):
     completed = Signal(object)  # CompletionView
     failed = Signal(int, object)  # ticket, Failure
 
-    def __init__(self, workbench: OpenDevice, line: QueryLine, tickets: CancelledTickets) -> None:
+    def __init__(self, open_device: OpenDevice, line: QueryLine, tickets: CancelledTickets) -> None:
         super().__init__()
-        self._workbench, self._line, self._tickets = workbench, line, tickets
+        self._open_device, self._line, self._tickets = open_device, line, tickets
         self._recent = None  # the engine's RecentFiles, made with the first edit
 
     @Slot(object)
     def note_edits(self, files: tuple[EditedFile, ...] | None) -> None:
-        """Files that were edited; None: another repository, whose edits are not known yet."""
+        """Files that were edited; None: another repository was opened."""
         from engine.generate.context import RecentFiles
 
         if files is None:
@@ -72,37 +72,37 @@ class CompletionWorker(JobWorker):
 
     @Slot(object)
     def keep_memory(self, snapshot) -> None:
-        """The memory of the repository as it is now; None when its folder is left."""
-        self._workbench.remember(snapshot)
+        """The repository's present memory; None when the folder is closed."""
+        self._open_device.remember(snapshot)
 
     @Slot()
     def serve(self) -> None:
-        """Answer all that waits."""
+        """Answer all waiting requests."""
         answered = False
         while (query := self._line.take()) is not None:
             if self._tickets.is_cancelled(query.ticket):
                 continue
-            if not answered and self._workbench.session is None:
-                self._workbench.tell("Completing", 0.0)
+            if not answered and self._open_device.session is None:
+                self._open_device.show_activity("Completing", 0.0)
             answered = True
             try:
                 self._answer(query)
             except Exception as error:
                 self.failed.emit(query.ticket, failure_from(error))
             self._tickets.forget_until(query.ticket)
-        if answered and self._workbench.session is None:
-            self._workbench.tell("Idle", 0.0)
+        if answered and self._open_device.session is None:
+            self._open_device.show_activity("Idle", 0.0)
 
     def prepare(self, model: str, precision: str) -> None:
-        """Load a model and let it write a word, so that the first request does not wait for it."""
+        """Load a model and let it write a token, so that the first request does not wait for it."""
         from engine.errors import CodecoilError
         from engine.generate.completer import CompletionRequest
         from engine.generate.options import Stops
 
-        if self._workbench.session is not None:
+        if self._open_device.session is not None:
             return  # its memory belongs to the run
         try:
-            loaded = self._workbench.model(model)
+            loaded = self._open_device.model(model)
             loaded.decode_at(precision)
             loaded.completer.complete(CompletionRequest("\n", stops=Stops(max_tokens=1)))
         except CodecoilError:
@@ -117,9 +117,9 @@ class CompletionWorker(JobWorker):
     def _answer(self, query: CompletionQuery) -> None:
         from engine.generate.completer import Piece
 
-        loaded = self._workbench.model(query.model, query.second, query.blend)
+        loaded = self._open_device.model(query.model, query.second, query.blend)
         loaded.decode_at(query.precision)
-        memory = self._workbench.remembered
+        memory = self._open_device.remembered
         remembers = loaded.remember(memory) and query.memory
         cancelled = False
 
@@ -137,7 +137,7 @@ class CompletionWorker(JobWorker):
                 )
 
     def _request(self, query: CompletionQuery):
-        """Somebody who wants sampling gets text as it is written; everybody else a line that is worth showing."""
+        """With sampling: text as it is written.  Without: a line that is worth showing."""
         from engine.generate.requests import CompletionRequest, Offer
 
         recent = self._recent if query.context else None
@@ -154,7 +154,7 @@ class CompletionWorker(JobWorker):
 
 
 def _with_sources(completion, memory, path: str):
-    """An offer says where its line stands in the repository; of text that was streamed, it is looked up here."""
+    """An offer names its sources in the repository; for streamed text they are looked up here."""
     if completion.sources or completion.chance is not None:
         return completion
     ids = memory.tokenizer.encode(completion.text.strip("\n").split("\n")[0])

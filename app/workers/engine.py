@@ -30,10 +30,10 @@ class EngineWorker(JobWorker):
     activity_changed = Signal(str, float)  # words, tokens a second
     warmed_up = Signal()
 
-    def __init__(self, workbench: OpenDevice) -> None:
+    def __init__(self, open_device: OpenDevice) -> None:
         super().__init__()
-        self.workbench = workbench
-        workbench.tell = self._tell
+        self.open_device = open_device
+        open_device.show_activity = self._on_activity
         self._memory = None
         self._cold: list[str] = []  # kernels that are not loaded yet
         self._memory_timer = QTimer(self)
@@ -79,18 +79,18 @@ class EngineWorker(JobWorker):
         try:
             for name in names:
                 self.job.look()
-                self.workbench.tell(f"Racing {name}", 0.0)
+                self.open_device.show_activity(f"Racing {name}", 0.0)
                 lines.append(race_one(name, self.job.look))
                 self.report(lines[-1])
         except Cancelled:
             cancelled = True
         lines.sort(key=lambda line: (bool(line.problem), -line.tokens_per_second))
-        self.workbench.tell("Idle", 0.0)
+        self.open_device.show_activity("Idle", 0.0)
         return RaceEnded(tuple(lines), cancelled)
 
     def use_device(self, name: str, ceiling: int) -> None:
         """Compute on this one from now on."""
-        self.workbench.choose(name, ceiling)
+        self.open_device.choose(name, ceiling)
         self.on_memory_due()
 
     def warm_up(self) -> None:
@@ -111,7 +111,7 @@ class EngineWorker(JobWorker):
             from engine.devices.samples import make_sample
             from engine.devices.single_kernel import run_sample
 
-            device = self.workbench.device
+            device = self.open_device.device
             if device.name != "cpu":  # a graphics card's are compiled with the first program
                 self._cold = []
                 return
@@ -122,7 +122,7 @@ class EngineWorker(JobWorker):
 
     @Slot()
     def on_memory_due(self) -> None:
-        memory = self.workbench.memory()
+        memory = self.open_device.memory()
         if memory != self._memory:
             self._memory = memory
             self.memory_changed.emit(memory)
@@ -132,8 +132,8 @@ class EngineWorker(JobWorker):
         """The last call: release everything."""
         self._memory_timer.stop()
         self._warm_timer.stop()
-        self.workbench.close()
+        self.open_device.close()
 
-    def _tell(self, words: str, tokens_per_second: float) -> None:
+    def _on_activity(self, words: str, tokens_per_second: float) -> None:
         self.activity_changed.emit(words, tokens_per_second)
         self.on_memory_due()

@@ -1,7 +1,7 @@
-"""How many lines changed since a checkpoint: a print of every line as it was when the checkpoint was made.
+"""How many lines changed since a checkpoint, by a hash of every line at the time it was made.
 
-The checkpoint itself keeps no text and should not.  A print is 32 bits of a line's hash, which cannot be turned back
-into the line; a file's changed lines are those whose print the old file does not have, moved lines not counted.
+The checkpoint itself contains no text, and should not.  32 bits of a line's hash cannot be turned back into the line.
+A file's changed lines are those whose hash the old file does not have; moved lines do not count.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 from engine.atomic_file import replacing
 
 MOST_BYTES = 4 << 20  # of one file
-KEPT = 3  # checkpoints of a repository whose prints are kept
+KEPT = 3  # checkpoints of a repository whose hashes are kept
 
 
-def prints_of(path: Path) -> np.ndarray:
-    """uint32, one for each line that is not blank; none if the file cannot be read."""
+def hashes_of(path: Path) -> np.ndarray:
+    """uint32, one for each line that is not blank; empty if the file cannot be read."""
     from engine.corpus.reading.safe_opening import read_file
 
     try:
@@ -40,21 +40,21 @@ def changed_lines(before: np.ndarray, after: np.ndarray) -> int:
     return max(len(before), len(after)) - same
 
 
-class LinePrints:
-    """The prints of a repository's learned files, one file on disk for each checkpoint."""
+class LineHashes:
+    """The hashes of a repository's learned files, one file on disk for each checkpoint."""
 
     def __init__(self, folder: Path) -> None:
-        """`folder`: where what is kept about the repository lies."""
+        """`folder`: the data about the repository."""
         self._folder = folder
         self._known: tuple[str, dict[str, np.ndarray]] = ("", {})
 
     def keep(self, checkpoint: str, root: Path, paths: Iterable[str]) -> None:
-        """Remember the lines as they are now.  Where that cannot be written, whole files are counted later."""
-        prints = {path: prints_of(root / path) for path in paths}
-        self._known = (checkpoint, prints)
-        names = "\0".join(prints).encode("utf-8", "surrogateescape")
-        ends = np.cumsum([len(each) for each in prints.values()], dtype=np.int64)
-        values = np.concatenate([np.empty(0, np.uint32), *prints.values()])
+        """Save the present lines.  If that cannot be written, whole files are counted later."""
+        hashes = {path: hashes_of(root / path) for path in paths}
+        self._known = (checkpoint, hashes)
+        names = "\0".join(hashes).encode("utf-8", "surrogateescape")
+        ends = np.cumsum([len(each) for each in hashes.values()], dtype=np.int64)
+        values = np.concatenate([np.empty(0, np.uint32), *hashes.values()])
         target = self._path(checkpoint)
         with contextlib.suppress(OSError):
             with replacing(target, durable=False) as file:
@@ -65,10 +65,10 @@ class LinePrints:
                 old.unlink(missing_ok=True)
 
     def count(self, checkpoint: str, root: Path, paths: Iterable[str]) -> int:
-        """How many lines of these files changed since; all lines of a file that has no prints."""
+        """How many lines of these files changed since; all lines of a file that has no hashes."""
         before = self._load(checkpoint)
         nothing = np.empty(0, np.uint32)
-        return sum(changed_lines(before.get(path, nothing), prints_of(root / path)) for path in paths)
+        return sum(changed_lines(before.get(path, nothing), hashes_of(root / path)) for path in paths)
 
     def _load(self, checkpoint: str) -> dict[str, np.ndarray]:
         if self._known[0] != checkpoint:

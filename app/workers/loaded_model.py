@@ -1,4 +1,4 @@
-"""One model on the device, with what completes with it, and a blend of two that can be moved."""
+"""One model on the device, with its completer; or a blend of two whose weight can be changed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class LoadedModel:
         self._weight = 0.0
         self._precision = "float32"  # of a model in training: its own weights, which change with every step
         self._completer = None
-        self.stale = False  # the weights were changed behind the completer's back
+        self.stale = False  # the weights have changed since the completer last read them
 
     @property
     def completer(self):
-        """Ready to be asked, with the weights as they are now."""
+        """Up to date with the present weights."""
         if self._completer is None:
             from engine.generate.completer import Completer
 
@@ -45,7 +45,7 @@ class LoadedModel:
             self._precision = precision
 
     def remember(self, snapshot) -> bool:
-        """Complete with this memory (or None) from now on; whether it can be used.  One of another tokenizer cannot."""
+        """Complete with this memory (or None) from now on; False if it belongs to another tokenizer."""
         if snapshot is not None and snapshot.tokenizer.digest != self.tokenizer.digest:
             snapshot = None
         if snapshot is not None:
@@ -55,7 +55,7 @@ class LoadedModel:
         return snapshot is not None
 
     def blend(self, weight: float) -> None:
-        """Move to this weight of the second; writes only what the two do not have in common."""
+        """Change the second's weight in the blend; writes only the parameters that differ."""
         from engine.checkpoints.combining.merge import blend_arrays
 
         if self._sides is None or weight == self._weight:
@@ -66,7 +66,7 @@ class LoadedModel:
         self._weight, self.stale = weight, True
 
     def completer_gone(self) -> None:
-        """Close what completes, and leave the model to its owner."""
+        """Close the completer, and leave the model to its owner."""
         if self._completer is not None:
             self._completer.close()
             self._completer = None
@@ -90,7 +90,7 @@ def load_one(store, device, id: str) -> LoadedModel:
 
 
 def load_blend(store, device, first: str, second: str) -> LoadedModel:
-    """The first, with all that the second has otherwise kept beside it."""
+    """The first, with the differing parameters of both kept beside it."""
     from engine.checkpoints.combining.sides import refuse_unlike
 
     loaded = load_one(store, device, first)

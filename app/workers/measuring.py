@@ -42,9 +42,9 @@ FIELDS = {  # of a ScoreView, by name of the engine's measure
 class MeasuringWorker(JobWorker):
     """One measurement after the other."""
 
-    def __init__(self, workbench: OpenDevice, completing: CompletionWorker) -> None:
+    def __init__(self, open_device: OpenDevice, completing: CompletionWorker) -> None:
         super().__init__()
-        self._workbench, self._completing = workbench, completing
+        self._open_device, self._completing = open_device, completing
 
     # ---- jobs
 
@@ -60,7 +60,7 @@ class MeasuringWorker(JobWorker):
         """
         from engine.scorecard import differences, held_out_material
 
-        corpus, self._workbench.run_corpus = self._workbench.run_corpus, None
+        corpus, self._open_device.run_corpus = self._open_device.run_corpus, None
         with self._measuring():
             for cursors in sorted({0, min(QUICK_CURSORS, CURSORS), CURSORS}):
                 material = held_out_material(corpus, cursors, 0, CHARACTERS)
@@ -68,8 +68,8 @@ class MeasuringWorker(JobWorker):
                 cards = [self._score(material, id, name) for id, name in subjects]
                 scores = RunScores(score_view(cards[0]), score_view(cards[1], differences(*cards)))
                 self.report(scores)
-                memory = self._workbench.remembered
-                here = self._workbench.corpus is not None and self._workbench.corpus.root == corpus.root
+                memory = self._open_device.remembered
+                here = self._open_device.corpus is not None and self._open_device.corpus.root == corpus.root
                 if cursors and here and memory is not None:
                     cards = [self._score(material, id, name, memory) for id, name in subjects]
                     if None not in cards:
@@ -96,7 +96,7 @@ class MeasuringWorker(JobWorker):
 
         with self._measuring():
             result = self._blended(first, second, weight, repository)
-            store = self._workbench.store
+            store = self._open_device.store
             name = name or checkpoint_rows.merge_name(store, first, second)
             child = save_merge(store, first, second, result.parameters, name, result.child_loss)
             losses = (result.first_loss, result.second_loss, result.child_loss)
@@ -111,7 +111,7 @@ class MeasuringWorker(JobWorker):
         with (
             self._measuring(),
             self._held_out_loss(id, repository) as measure,
-            self._workbench.store.load_parameters(id) as parameters,
+            self._open_device.store.load_parameters(id) as parameters,
         ):
             for row in precision_table(parameters, parameters.config, evaluate=measure):
                 lines.append(checkpoint_rows.precision_line(row))
@@ -128,7 +128,7 @@ class MeasuringWorker(JobWorker):
             corpus = self._open_corpus()
             self.progress(0, 0, "Measuring")
             material = held_out_material(corpus, 0, 0, CHARACTERS)
-            losses = DecodeLosses(self._workbench.data_folder)
+            losses = DecodeLosses(self._open_device.data_folder)
             for precision in PRECISIONS:
                 card = self._score(material, model, model, precision=precision)
                 tokens = int(card.samples["loss"].wholes.sum())
@@ -139,20 +139,20 @@ class MeasuringWorker(JobWorker):
     # ---- inside
 
     def _open_corpus(self):
-        if self._workbench.corpus is None:
+        if self._open_device.corpus is None:
             raise CorpusError("No repository is open.", "Choose a folder first.")
-        return self._workbench.corpus
+        return self._open_device.corpus
 
     @contextmanager
     def _measuring(self) -> Iterator[None]:
-        if self._workbench.session is not None:
+        if self._open_device.session is not None:
             raise CodecoilError("Nothing can be measured during a run.", "Wait for it to finish, or stop it.")
-        self._workbench.tell("Measuring", 0.0)
+        self._open_device.show_activity("Measuring", 0.0)
         try:
             yield
         finally:
-            if self._workbench.session is None:
-                self._workbench.tell("Idle", 0.0)
+            if self._open_device.session is None:
+                self._open_device.show_activity("Idle", 0.0)
 
     def _between(self) -> bool:
         """Called often by whatever measures: answers the completions that wait, and says whether to end."""
@@ -164,7 +164,7 @@ class MeasuringWorker(JobWorker):
         from engine.scorecard.token_measures import ScoreCancelledError
 
         options = ScoreOptions(seed=material.seed)
-        with self._workbench.held(model) as loaded:
+        with self._open_device.held(model) as loaded:
             if memory is not None and memory.tokenizer.digest != loaded.tokenizer.digest:
                 return None
             subject = Subject(name, loaded.model, loaded.tokenizer, memory, precision)
@@ -185,7 +185,7 @@ class MeasuringWorker(JobWorker):
         from engine.checkpoints.combining.sides import side_of
 
         self.progress(0, 0, "Measuring")
-        store = self._workbench.store
+        store = self._open_device.store
         sides = side_of(store, first), side_of(store, second)
         merge(*sides, weight)  # refuse what cannot be merged before a folder is scanned
         with self._held_out_loss(first, repository) as measure:
@@ -197,7 +197,7 @@ class MeasuringWorker(JobWorker):
         from engine.corpus.reading.scan_progress import ScanCancelledError
         from engine.session.held_out_loss import HeldOutLoss
 
-        bench = self._workbench
+        bench = self._open_device
         bench.release_models()
         more = (bench.data_folder, bench.device, self.progress, self._between)
         try:

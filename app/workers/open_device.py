@@ -1,7 +1,7 @@
 """The open device with the models on it.  Belongs to the engine's thread; every worker there uses this one.
 
-Models are loaded when they are first asked for and stay until the memory is needed: what was used longest ago goes
-first, and a model in training never does.
+Models are loaded when they are first needed and stay until their memory is: the least recently used one goes first,
+a model in training never.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ MOST_MODELS = 5  # the two that are compared, their blend, and two points of a t
 
 
 class OpenDevice:
-    """What there is to compute with."""
+    """The device, the models on it, and what they need of the open repository."""
 
     def __init__(self, data_folder: Path) -> None:
         self.data_folder = data_folder
-        self.tell: Callable[[str, float], None] = lambda words, tokens_per_second: None  # what is being done now
-        self.session = None  # the run that is going on
-        self.corpus = None  # the repository that is open, as it was read last
+        self.show_activity: Callable[[str, float], None] = lambda words, tokens_per_second: (
+            None
+        )  # activity, tokens per second
+        self.session = None  # of the present run
+        self.corpus = None  # of the open repository, as last read
         self.remembered = None  # the engine's MemorySnapshot of that repository
-        self.run_corpus = None  # what the last run has learned, until its scorecard is measured
+        self.run_corpus = None  # of the last run, until its scorecard is measured
         self._wanted, self._ceiling = "auto", 3 << 30
         self._device = None
-        self._opened = ""  # the name that the device was opened by
+        self._opened = ""  # the name that the device was opened under
         self._models: OrderedDict[tuple[str, ...], LoadedModel] = OrderedDict()
         self._store = None
         self._trusted: set[str] = set()  # descriptions of devices that were checked
@@ -49,7 +51,7 @@ class OpenDevice:
         return self._store
 
     def choose(self, name: str, ceiling: int) -> None:
-        """Compute on this device from now on; during a run, from its end on."""
+        """Use this device from now on; during a run, once it is over."""
         self._wanted, self._ceiling = name, ceiling
         if self._device is None:
             return
@@ -74,14 +76,14 @@ class OpenDevice:
         return self._device is not None
 
     def memory(self) -> MemoryState:
-        """The ledger as it stands."""
+        """The ledger's present state."""
         if self._device is None:
             return MemoryState(ceiling=self._ceiling)
         use = self._device.ledger.snapshot()
         return MemoryState({str(kind): count for kind, count in use.by_kind.items()}, use.total, use.peak, use.ceiling)
 
     def require_right_numbers(self, look: Callable[[], None]) -> None:
-        """Check a device once before the first training on it; the CPU device is the measure itself.
+        """Check a device once before the first training on it; the CPU device is the reference itself.
 
         `look` is called after each kernel and may raise.
         """
@@ -96,7 +98,7 @@ class OpenDevice:
     # ---- models
 
     def model(self, id: str, second: str = "", blend: float = 0.0) -> LoadedModel:
-        """A model ready to be asked: STARTER, IN_TRAINING, a checkpoint's id, or the blend of two."""
+        """A model ready for use: STARTER, IN_TRAINING, a checkpoint's id, or the blend of two."""
         if id == IN_TRAINING:
             return self._in_training()
         blended = bool(second) and blend > 0 and second != id and second != IN_TRAINING
@@ -112,7 +114,7 @@ class OpenDevice:
 
     @contextlib.contextmanager
     def held(self, id: str) -> Iterator[LoadedModel]:
-        """A model that stays while it is used, whatever else is asked for meanwhile."""
+        """A model that stays loaded while it is in use, whatever else is needed meanwhile."""
         loaded = self.model(id)
         self._held.append(loaded)
         try:
@@ -121,7 +123,7 @@ class OpenDevice:
             self._held.remove(loaded)
 
     def remember(self, snapshot) -> None:
-        """The open repository's memory as it is now; with None, every model lets go of it."""
+        """Take the open repository's present memory; None makes every model release it."""
         self.remembered = snapshot
         if snapshot is None:
             for loaded in (*self._models.values(), *self._held, self._training_model):
@@ -129,11 +131,11 @@ class OpenDevice:
                     loaded.remember(None)
 
     def release_models(self) -> None:
-        """Give the memory of all models back but that of the one in training."""
+        """Release all models but the one in training."""
         self._make_room(0)
 
     def forget(self, id: str) -> None:
-        """A checkpoint was deleted or changed: do not keep it loaded."""
+        """Unload a checkpoint that was deleted or changed."""
         for key in [key for key in self._models if id in key]:
             self._models.pop(key).close()
 
@@ -141,7 +143,7 @@ class OpenDevice:
         self.session = session
 
     def training_ended(self) -> None:
-        """The run's model is closed by the run itself."""
+        """The run closes its model itself."""
         if self._training_model is not None:
             self._training_model.completer_gone()
             self._training_model = None
@@ -153,7 +155,7 @@ class OpenDevice:
             self._training_model.stale = True
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         self.release_models()
         device, self._device = self._device, None
         if device is not None:
@@ -169,7 +171,7 @@ class OpenDevice:
         return self._training_model
 
     def _loaded(self, key: tuple[str, ...]) -> LoadedModel:
-        """Load, making room as long as there is something to let go of."""
+        """Load, unloading others for as long as there is too little memory."""
         while True:
             try:
                 if len(key) == 2:
@@ -182,7 +184,7 @@ class OpenDevice:
                     raise
 
     def _resolve(self, id: str) -> str:
-        """The starter where there is none: the newest checkpoint takes its place."""
+        """STARTER where this build has none: the newest checkpoint takes its place."""
         from engine.model.starter import starter_folder
 
         if id != STARTER or starter_folder() is not None:

@@ -1,4 +1,4 @@
-"""The plan of a run before it is started: steps, memory by kind and minutes, for the chosen mode and the others."""
+"""The plan of a run before it starts: steps, memory by kind and minutes, in the chosen mode and the others."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from app.workers.speeds import FORWARD, RELATIVE, Speeds
 if TYPE_CHECKING:
     import numpy as np
 
-NEW_VOCABULARY = 8192  # of a model that is still to be made
+NEW_VOCABULARY = 8192  # of a model that does not exist yet
 
 
-def plan_run(workbench: OpenDevice, speeds: Speeds, request: RunRequest) -> tuple[PlanView, dict[str, PlanView]]:
+def plan_run(open_device: OpenDevice, speeds: Speeds, request: RunRequest) -> tuple[PlanView, dict[str, PlanView]]:
     """The plan of the chosen mode, and those of all modes by name."""
     from engine.errors import CodecoilError
     from engine.model.modes import MODES
@@ -22,25 +22,25 @@ def plan_run(workbench: OpenDevice, speeds: Speeds, request: RunRequest) -> tupl
     from engine.train.options import TrainingOptions
 
     options = TrainingOptions(**request.options)
-    config = base_config(workbench, request.base)
-    plans, speed = {}, _full_speed(workbench, speeds, config, options)
+    config = base_config(open_device, request.base)
+    plans, speed = {}, _full_speed(open_device, speeds, config, options)
     for mode in MODES:
         try:
-            plans[mode] = _plan(workbench, speed, config, options.changed(mode=mode))
+            plans[mode] = _plan(open_device, speed, config, options.changed(mode=mode))
         except CodecoilError as error:
             plans[mode] = PlanView(mode, problem=error.message, suits=suits(config, mode))
     return plans[options.mode], plans
 
 
-def base_config(workbench: OpenDevice, base: str):
-    """The configuration of what training would start from."""
+def base_config(open_device: OpenDevice, base: str):
+    """The configuration of the base."""
     from engine.model import files
     from engine.model.config import preset
     from engine.model.starter import starter_folder
     from engine.session.bases import NEW_MODEL_SIZE
 
     if base:
-        return workbench.store.config(base)
+        return open_device.store.config(base)
     folder = starter_folder()
     return files.read_config(folder) if folder is not None else preset(NEW_MODEL_SIZE, NEW_VOCABULARY)
 
@@ -62,26 +62,26 @@ def plan_view(event) -> PlanView:
     )
 
 
-def _full_speed(workbench: OpenDevice, speeds: Speeds, config, options) -> tuple[float, SpeedBasis]:
+def _full_speed(open_device: OpenDevice, speeds: Speeds, config, options) -> tuple[float, SpeedBasis]:
     """Tokens per second in mode `full`, measured in the chosen mode and converted: one trial serves all modes."""
     from engine.errors import CodecoilError
 
     try:
-        fit, _ = _fit(workbench, config, options)
+        fit, _ = _fit(open_device, config, options)
     except CodecoilError:  # this mode's plan says why
         return 0.0, SpeedBasis.UNKNOWN
-    speed, basis = speeds.now(config, workbench.device, options.mode, fit.micro_batch, options.sequence_length)
+    speed, basis = speeds.now(config, open_device.device, options.mode, fit.micro_batch, options.sequence_length)
     return speed / RELATIVE[options.mode], basis
 
 
-def _fit(workbench: OpenDevice, config, options) -> tuple[Any, dict[str, int]]:
+def _fit(open_device: OpenDevice, config, options) -> tuple[Any, dict[str, int]]:
     """How the batch would be split, and the bytes by kind that the run would hold."""
     from engine.model.blueprint import estimate_training
     from engine.session.batches import HELD_OUT_BATCH
     from engine.train.memory_fitting import fitting
 
-    device = workbench.device
-    token_ids = _token_ids(workbench.corpus, config.vocab_size) if options.mode == "vocabulary" else None
+    device = open_device.device
+    token_ids = _token_ids(open_device.corpus, config.vocab_size) if options.mode == "vocabulary" else None
 
     def estimate(fit) -> dict:
         shape = (fit.micro_batch, options.sequence_length, fit.micro_batches, options.rank)
@@ -92,12 +92,12 @@ def _fit(workbench: OpenDevice, config, options) -> tuple[Any, dict[str, int]]:
     return fit, {str(kind): count for kind, count in estimate(fit).items()}
 
 
-def _plan(workbench: OpenDevice, full_speed: tuple[float, SpeedBasis], config, options) -> PlanView:
+def _plan(open_device: OpenDevice, full_speed: tuple[float, SpeedBasis], config, options) -> PlanView:
     from engine.session.batches import HELD_OUT_WINDOWS
 
-    fit, memory = _fit(workbench, config, options)
-    ceiling = workbench.device.ledger.ceiling
-    steps = _steps(workbench.corpus, options)
+    fit, memory = _fit(open_device, config, options)
+    ceiling = open_device.device.ledger.ceiling
+    steps = _steps(open_device.corpus, options)
     tokens = options.batch_size * options.sequence_length
     speed = full_speed[0] * RELATIVE[options.mode]
     evaluations = 1 + (options.changed(steps=steps).evaluations_from(1) if steps else 0)
@@ -116,7 +116,7 @@ def _plan(workbench: OpenDevice, full_speed: tuple[float, SpeedBasis], config, o
         memory.get("gradients", 0) // 4,
         memory,
         ceiling,
-        workbench.device.description,
+        open_device.device.description,
         "" if total <= ceiling else f"It needs {total / 2**20:,.0f} MiB; the limit is {ceiling / 2**20:,.0f} MiB.",
         speed,
         full_speed[1],
@@ -124,7 +124,7 @@ def _plan(workbench: OpenDevice, full_speed: tuple[float, SpeedBasis], config, o
 
 
 def _steps(corpus, options) -> int:
-    """Steps of a run; those of its epochs, where these are fewer.  0: only the time limits it."""
+    """Steps of a run; those of its epochs, if fewer.  0: only the time limits it."""
     if not options.epochs or corpus is None or not corpus.learned_documents:
         return options.steps
     from engine.session.batches import steps_for_epochs
@@ -134,7 +134,7 @@ def _steps(corpus, options) -> int:
 
 
 def _token_ids(corpus, vocab_size: int) -> np.ndarray:
-    """The tokens whose rows mode "vocabulary" would train; all of them where the repository is not read yet."""
+    """The tokens whose rows mode "vocabulary" would train; all of them until the repository has been read."""
     if corpus is None or not corpus.has_tokens or corpus.tokenizer.vocab_size > vocab_size:
         import numpy
 

@@ -18,7 +18,7 @@ LEAST_STEPS, LEAST_SECONDS = 2, 1.0
 def race_one(name: str, look: Callable[[], None]) -> RaceLine:
     """Train on this device for about a second, after one step that is not counted; `look` raises Cancelled to stop.
 
-    Whatever else goes wrong is this device's own: the others still race.
+    Any other error belongs to this device: the others still race.
     """
     from engine.devices import choose_device, open_device
     from engine.errors import CodecoilError

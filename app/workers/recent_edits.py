@@ -1,7 +1,7 @@
-"""Files that were edited just now, as a completion may look at them.
+"""Recently edited files, for a completion to use.
 
-Only what is learned anyway: a file that the rules or the user leave out is not shown to the model here either, nor is
-one in which a secret was found.
+Only files that are learned anyway: one that the rules or the user exclude is not shown to the model here either, nor
+is one in which a secret was found.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MOST_FILES = 32
 
 
 def edited_files(corpus, paths: Iterable[str]) -> tuple[EditedFile, ...]:
-    """The files of `paths` (absolute), the latest last; without text where a file went or may not be looked at."""
+    """The files of `paths` (absolute), the latest last; without text if a file was deleted or is excluded."""
     secret = {finding.path for finding in corpus.secrets}
     found = []
     for path in paths:

@@ -2,9 +2,9 @@
 
     corpus ─▶ take_in ─▶ update (milliseconds after an edit) ─▶ remembered: the engine's thread
                  │                                           └▶ described: the window
-                 └▶ a quiet moment ─▶ merge (seconds), where much has changed
+                 └▶ a quiet moment ─▶ merge (seconds), if much has changed
 
-A build that was cancelled is begun again after a quiet moment; a folder that is left takes its memory with it.
+A cancelled build is repeated after a quiet moment; closing the folder releases its memory.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from app.values.memory import READING, READY, MemoryView
 from app.workers.cancellation import Flag
 
 QUIET = 3000  # milliseconds without a change before a merge
-DELETE_TRIES, DELETE_PAUSE = 20, 0.1  # Windows deletes a mapped file only once every thread has let go of it; seconds
+DELETE_TRIES, DELETE_PAUSE = 20, 0.1  # Windows deletes a mapped file only once every thread has closed it; seconds
 
 
 class Remembering(QObject):
-    """A child of the repository's worker, so it lives in that one's thread."""
+    """A child of the repository's worker, so it lives in the same thread."""
 
-    remembered = Signal(object)  # the engine's MemorySnapshot, for the engine's thread; None when the folder is left
+    remembered = Signal(object)  # the engine's MemorySnapshot, for the engine's thread; None when the folder is closed
     described = Signal(object)  # MemoryView of it, or None
     failed = Signal(object)  # Failure
 
@@ -35,20 +35,20 @@ class Remembering(QObject):
         super().__init__(parent)
         self._flag = flag
         self._memory = None  # the engine's RepositoryMemory
-        self._corpus = None  # as it was taken in last
+        self._corpus = None  # as of the last update
         self._folder: Path | None = None
         self._known = False  # whether there is a snapshot
-        self._rebuild = False  # nothing is on disk: merge even where little has changed
-        self._failure: Failure | None = None  # told last
+        self._rebuild = False  # nothing is on disk: merge even if little has changed
+        self._failure: Failure | None = None  # the last one reported
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)
         self._quiet.setInterval(QUIET)
         self._quiet.timeout.connect(self.on_quiet)
 
     def take_in(self, folder: Path, corpus, rebuild: bool = False) -> None:
-        """Remember `corpus`; `folder`: where what is kept about its repository lies.
+        """Update the memory to `corpus`; `folder`: the data about its repository.
 
-        `rebuild`: what no longer counts must not stay on disk, either, because the user chose to leave it out.
+        `rebuild`: the user has excluded something, which must not stay on disk either.
         """
         self._quiet.stop()
         if not corpus.has_tokens:
@@ -68,17 +68,17 @@ class Remembering(QObject):
 
     @Slot()
     def on_quiet(self) -> None:
-        """Nothing has changed for a moment: do what takes longer, or what was cancelled."""
+        """Nothing has changed for a moment: time for what takes longer, or was cancelled."""
         if self._memory is None:
             return
-        self._flag.arm()  # a cancel was meant for what was done before
+        self._flag.arm()  # an earlier cancel was meant for earlier work
         if not self._known:
             self.take_in(self._folder, self._corpus)
         elif self._build(self._memory.merge):
             self._rebuild = False
 
     def forget(self) -> None:
-        """The folder is left."""
+        """The folder is closed."""
         self._quiet.stop()
         self._memory = self._corpus = self._folder = self._failure = None
         self._known = self._rebuild = False
@@ -86,12 +86,12 @@ class Remembering(QObject):
         self.described.emit(None)
 
     def _build(self, how) -> bool:
-        """Tell what `how` gives of the corpus; False where it was cancelled or failed."""
+        """Send the snapshot that `how` makes of the corpus; False if it was cancelled or failed."""
         try:
             snapshot = how(self._corpus, self._flag.is_raised)
         except Exception as error:
             failure = failure_from(error)
-            if failure != self._failure:  # a full disk is told once, not with every edit
+            if failure != self._failure:  # a full disk is reported once, not with every edit
                 self.failed.emit(failure)
             self._failure = failure
             return False
@@ -106,7 +106,7 @@ class Remembering(QObject):
 
 
 def delete_kept(folder: Path) -> None:
-    """Delete what is kept about a repository: the list of its files, the choices, the split and the memory."""
+    """Delete the data about a repository: the list of its files, the user's choices, the split and the memory."""
     for left in reversed(range(DELETE_TRIES)):
         try:
             shutil.rmtree(folder)

@@ -1,6 +1,6 @@
 """The repository's worker: reads, tokenises and watches the folder, in a thread of its own.
 
-Why a thread: the first scan of a large folder takes seconds, and an edit must be taken in while the engine trains.  The
+Why a thread: the first scan of a large folder takes seconds, and edits must be processed while the engine trains.  The
 engine's `Repository` is built here and never leaves; a finished `Corpus` never changes and may be read anywhere.
 """
 
@@ -23,14 +23,14 @@ from app.workers.remembering import Remembering, delete_kept
 from app.workers.sample import place_sample, sample_folder
 from app.workers.watching import FolderWatch
 
-LOOK_EVERY = 10.0  # seconds between two looks where the system cannot watch, at least
-LOOK_SHARE = 20  # and so many times as long as a look takes
-PREPARING = "Preparing to count tokens (takes longer the first time)"  # after installing, code is compiled here
-THERE_EVERY = 2000  # milliseconds between two looks whether the folder is still there, or there again
+LOOK_EVERY = 10.0  # seconds between two checks where the system cannot watch, at least
+LOOK_SHARE = 20  # and this many times as long as a check takes
+PREPARING = "Preparing to count tokens (takes longer the first time)"  # the first time, code is compiled here
+THERE_EVERY = 2000  # milliseconds between two checks whether the folder exists
 
 
 class RepositoryWorker(JobWorker):
-    """Reads because it was asked to or because a file changed, so what it finds comes as signals."""
+    """Reads when asked to and when a file changes, so its results are signals."""
 
     corpus_read = Signal(object, bool)  # CorpusView, with its tokens
     progressed = Signal(int, int, str)
@@ -39,8 +39,8 @@ class RepositoryWorker(JobWorker):
     gone = Signal(str)  # root
     changes_counted = Signal(object)  # ChangesSince
     watcher_changed = Signal(str, str)  # state, words
-    edited = Signal(object)  # tuple[EditedFile]: files that were edited just now; None when the folder is left
-    corpus_ready = Signal(object)  # the engine's Corpus, for the engine's thread; None when the folder is left
+    edited = Signal(object)  # tuple[EditedFile]: recently edited files; None when the folder is closed
+    corpus_ready = Signal(object)  # the engine's Corpus, for the engine's thread; None when the folder is closed
 
     _noticed = Signal()  # from watchdog's thread
 
@@ -53,10 +53,10 @@ class RepositoryWorker(JobWorker):
         self._policy = "mask"
         self._watching = True
         self._watch: FolderWatch | None = None
-        self._looking = False  # in place of a watch
+        self._looking = False  # checking periodically, because the system cannot watch
         self._counter: ChangeCounter | None = None
-        self._in_use = ""  # the model that completes
-        self._left = frozenset()  # paths of an update that was stopped
+        self._in_use = ""  # the model used for completions
+        self._left = frozenset()  # paths of an update that was cancelled
         self._is_gone = False
         self.remembering = Remembering(flag, self)
         self.remembering.failed.connect(self.failed)
@@ -64,7 +64,7 @@ class RepositoryWorker(JobWorker):
         self._due = self._timer(self.on_due)
         self._look = self._timer(self.on_look)
         self._look.setInterval(int(1000 * LOOK_EVERY))
-        self._there = self._timer(self.on_there)  # a system does not tell that the folder itself was moved away
+        self._there = self._timer(self.on_there)  # moving the folder itself causes no event
 
     def _timer(self, slot) -> QTimer:
         timer = QTimer(self)
@@ -75,7 +75,7 @@ class RepositoryWorker(JobWorker):
     # ---- what the controller asks for
 
     def open(self, root: str) -> None:
-        """Leave the folder that is open and read this one."""
+        """Close the open folder and read this one."""
         self._leave()
         self._root = Path(root)
         self._is_gone = False
@@ -86,17 +86,16 @@ class RepositoryWorker(JobWorker):
         if not self._root.is_dir():
             self._went()
             return
-        self._start_watch()  # before anything is read: what is edited meanwhile is noticed, too
+        self._start_watch()  # before reading, so that edits during it are noticed
         self._read(self._first_reading)
 
     def close_repository(self) -> None:
-        """Have no folder open."""
         self._leave()
         self._there.stop()
         self._root = None
 
     def delete_kept(self, root: str) -> None:
-        """Close the folder and delete what is kept about it; checkpoints stay."""
+        """Close the folder and delete the data about it; checkpoints stay."""
         from engine.corpus.reading.overrides import repository_folder
 
         self.close_repository()
@@ -108,7 +107,7 @@ class RepositoryWorker(JobWorker):
             self.failed.emit(replace(failure_from(error), cause=cause, remedy="Delete that folder yourself."))
 
     def rescan(self) -> None:
-        """Look at every file again."""
+        """Check every file again."""
         self._read(self._scanned)
 
     def override(self, path: str, learn: bool | None) -> None:
@@ -122,7 +121,7 @@ class RepositoryWorker(JobWorker):
         self._choose(lambda overrides: overrides.with_not_secret(fingerprint, no_secret))
 
     def set_policy(self, policy: str) -> None:
-        """What is done about secrets; the folder is read again."""
+        """How to treat secrets; the folder is read again."""
         if policy != self._policy:
             self._policy = policy
             if self._root is not None:
@@ -136,21 +135,21 @@ class RepositoryWorker(JobWorker):
         if self._root is not None and not self._is_gone:
             self._start_watch()
             if on and self._corpus is not None:
-                self._read(self._scanned)  # what changed while nobody looked
+                self._read(self._scanned)  # what changed while nothing was watching
 
     def keep_lines(self, checkpoint: str) -> None:
-        """A checkpoint of this repository was made: changes are counted from here."""
+        """A checkpoint of this repository was made: count changes from here."""
         if self._counter is not None and self._corpus is not None:
             self._counter.keep(checkpoint, self._corpus)
             self.count_changes()
 
     def count_since(self, model: str) -> None:
-        """Another model is in use, or checkpoints came or went: count again."""
+        """Another model is in use, or checkpoints were added or deleted: count again."""
         self._in_use = model
         self.count_changes()
 
     def count_changes(self) -> None:
-        """Tell what changed since the checkpoint in use, or the newest of this repository."""
+        """Count what changed since the checkpoint in use, or the newest of this repository."""
         if self._counter is None or self._corpus is None or not self._corpus.has_tokens:
             return
         try:
@@ -167,7 +166,7 @@ class RepositoryWorker(JobWorker):
     # ---- reading
 
     def _placed_sample(self) -> bool:
-        """The sample project is copied before it is opened for the first time; tells where that fails."""
+        """Copy the sample project before it is opened for the first time; reports a failure."""
         self._flag.arm()
         try:
             place_sample(self._data_folder, self._step)
@@ -189,7 +188,7 @@ class RepositoryWorker(JobWorker):
             raise Cancelled
 
     def _first_reading(self):
-        """The list first, so that there is something to look at, then the tokens."""
+        """List the files first, so that there is something to show, then count their tokens."""
         from engine.corpus.reading.settings import ScanSettings, SecretPolicy
         from engine.corpus.repository import Repository
 
@@ -209,9 +208,9 @@ class RepositoryWorker(JobWorker):
         return self._repository.scan(self.progressed.emit, self._flag.is_raised)
 
     def _read(self, reading, chosen: bool = False) -> None:
-        """Do `reading` and tell what came of it; whatever goes wrong is told, too.
+        """Do `reading` and report its result or failure.
 
-        `chosen`: because the user chose something else to be learned.
+        `chosen`: because the user changed what is to be learned.
         """
         from engine.corpus.reading.scan_progress import ScanCancelledError
 
@@ -220,7 +219,7 @@ class RepositoryWorker(JobWorker):
         if not self._root.is_dir():
             self._went()
             return
-        self._flag.arm()  # a cancel was meant for what was read before
+        self._flag.arm()  # an earlier cancel was meant for an earlier reading
         began = time.monotonic()
         try:
             self._corpus = corpus = reading()
@@ -253,7 +252,7 @@ class RepositoryWorker(JobWorker):
             )
 
     def _tokenizer(self):
-        """The built-in model's, so that tokens counted here are those it learns; else one made of this repository."""
+        """The built-in model's, so that tokens are counted as it sees them; else one trained on this repository."""
         from engine.corpus.tokens.own_tokenizer import own_tokenizer
         from engine.corpus.tokens.tokenizer import Tokenizer
         from engine.model.starter import starter_folder
@@ -275,14 +274,14 @@ class RepositoryWorker(JobWorker):
             self.watcher_changed.emit("watching", "Watching for changes")
 
     def _look_instead(self, problem: str) -> None:
-        """Give the watch up: it would not see everything."""
+        """Stop watching, which would miss changes, and check periodically."""
         self._stop_watch()
         self._looking = True
         self._look_later()
         self.watcher_changed.emit("looking", f"Checking periodically: {problem}")
 
     def _look_later(self) -> None:
-        """Not before a reading came to its end: one that was stopped or failed is begun again by the user only."""
+        """Only after a complete reading: one that was cancelled or failed is repeated by the user only."""
         if self._looking and self._corpus is not None and not self._is_gone:
             self._look.start()
 
@@ -308,7 +307,7 @@ class RepositoryWorker(JobWorker):
 
     @Slot()
     def on_due(self) -> None:
-        """Take the changes in once it is quiet."""
+        """Process the changes once no more are coming in."""
         watch = self._watch
         wait = watch.gathering.due_in() if watch is not None else None
         if wait is None:
@@ -323,7 +322,7 @@ class RepositoryWorker(JobWorker):
         if not self._root.is_dir():
             self._went()
         elif self._corpus is None:
-            return  # the reading was stopped or failed: begun again by the user only
+            return  # the reading was cancelled or failed: the user repeats it
         elif changes.many or gap or not self._corpus.has_tokens:
             self._read(self._scanned)
         else:
@@ -340,12 +339,12 @@ class RepositoryWorker(JobWorker):
 
     @Slot()
     def on_look(self) -> None:
-        """Where nothing tells of changes: look at every file's time and size."""
+        """Without a watch: check every file's time and size."""
         self._read(self._scanned)
         self._look_later()
 
     def _went(self) -> None:
-        """The folder is not there: say so, and wait for it to come back."""
+        """The folder no longer exists: report it, and wait for it to come back."""
         self._stop_watch()
         self._repository = self._corpus = None
         self._is_gone = True
@@ -357,7 +356,7 @@ class RepositoryWorker(JobWorker):
 
     @Slot()
     def on_there(self) -> None:
-        """Notice that the folder went, and that it came back."""
+        """Notice that the folder was removed, or has come back."""
         if self._root is None:
             return
         self._there.start(THERE_EVERY)

@@ -1,4 +1,4 @@
-"""The sample project: a copy in the data folder, where a user may change it and see what the watcher says."""
+"""The sample project: a copy in the data folder, which the user may edit to see how changes are noticed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "sample_repository"
 
 
 def packaged_sample() -> Traversable:
-    """The project as it was delivered."""
+    """The original."""
     return importlib.resources.files("resources") / NAME
 
 
@@ -29,9 +29,9 @@ def sample_folder(data_folder: Path) -> Path:
 
 
 def place_sample(data_folder: Path, step: Callable[[int, int, str], None]) -> Path:
-    """The copy, made the first time; `step` is told the files that are done and may raise to end it.
+    """The copy, made the first time; `step` reports the files that are done and may raise to cancel.
 
-    Half a copy is never left: it is renamed into its place when it is whole.
+    Never half a copy: it is renamed into place when it is complete.
     """
     target = sample_folder(data_folder)
     if target.is_dir():

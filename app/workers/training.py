@@ -38,10 +38,10 @@ class TrainingWorker(JobWorker):
 
     _again = Signal()
 
-    def __init__(self, workbench: OpenDevice) -> None:
+    def __init__(self, open_device: OpenDevice) -> None:
         super().__init__()
-        self._workbench = workbench
-        self._speeds = Speeds(workbench.data_folder)
+        self._open_device = open_device
+        self._speeds = Speeds(open_device.data_folder)
         self._session = None
         self._start: Job | None = None  # the job that the run was started by
         self._paused = False
@@ -56,14 +56,14 @@ class TrainingWorker(JobWorker):
     @Slot(object)
     def keep_corpus(self, corpus) -> None:
         """The repository as it was read last: a run need not read it again."""
-        self._workbench.corpus = corpus
+        self._open_device.corpus = corpus
 
     def plan(self, request: RunRequest) -> tuple[PlanView, dict[str, PlanView]] | None:
         """What a run with these options would do, in its own mode and, by name, in all; None during a run."""
         if self._session is not None:
             return None
         try:
-            return plan_run(self._workbench, self._speeds, request)
+            return plan_run(self._open_device, self._speeds, request)
         except Exception as error:
             return PlanView(str(request.options.get("mode", "")), problem=failure_from(error).cause), {}
 
@@ -72,15 +72,15 @@ class TrainingWorker(JobWorker):
         if self._session is not None:
             return
         self._events, self._paused, self._start = [], False, self.job
-        self._plan_event = self._step_event = self._workbench.run_corpus = None
+        self._plan_event = self._step_event = self._open_device.run_corpus = None
         try:
-            self._workbench.tell("Preparing a run", 0.0)
-            self._workbench.release_models()
+            self._open_device.show_activity("Preparing a run", 0.0)
+            self._open_device.release_models()
             self._session = self._prepared(request)
             self.job.look()
             for events in replayed_history(self._session.history):
                 self.events_arrived.emit(events)  # the plots begin where the run did, not where it is resumed
-            self._workbench.training_began(self._session)
+            self._open_device.training_began(self._session)
         except Exception:
             self._end()
             self.job.look()  # whatever goes wrong in a preparation that was cancelled is of no interest
@@ -92,12 +92,12 @@ class TrainingWorker(JobWorker):
         from engine.session import Session, SessionPlan, resume_session
         from engine.train.options import TrainingOptions
 
-        device = self._workbench.device
+        device = self._open_device.device
         warm_up(device, lambda kernel, done, total: self.progress(done, total, "Preparing kernels"))
         self.progress(0, 0, "Checking the device")
-        self._workbench.require_right_numbers(self.job.look)
+        self._open_device.require_right_numbers(self.job.look)
         self.job.look()
-        data_folder = self._workbench.data_folder
+        data_folder = self._open_device.data_folder
         if request.resume:
             return resume_session(request.resume, data_folder, lambda: device, self.progress)
         plan = SessionPlan(
@@ -105,14 +105,14 @@ class TrainingWorker(JobWorker):
         )
         if request.changes is not None:
             plan = self._for_changes(plan, request.changes)
-        corpus = self._workbench.corpus
+        corpus = self._open_device.corpus
         if corpus is not None and str(corpus.root) != request.root:
             corpus = None
         return Session(plan, device, self.progress, corpus=corpus, cancelled=self.job.is_cancelled)
 
     def _for_changes(self, plan, changes: ChangesSince):
         """A short run that continues from the checkpoint, in its own mode."""
-        options = plan.options.for_changes(self._workbench.store.get(changes.checkpoint).mode)
+        options = plan.options.for_changes(self._open_device.store.get(changes.checkpoint).mode)
         return replace(plan, options=options, changed=changes.paths, changed_since=changes.checkpoint, timeline=0)
 
     # ---- during
@@ -128,7 +128,7 @@ class TrainingWorker(JobWorker):
         try:
             events = session.advance()
             if events:
-                self._workbench.weights_moved()
+                self._open_device.weights_moved()
             for event in events:
                 self._take(event)
             if session.finished:
@@ -157,7 +157,7 @@ class TrainingWorker(JobWorker):
             self._paused = True
             self._session.pause()
             self._send()
-            self._workbench.tell("Paused", 0.0)
+            self._open_device.show_activity("Paused", 0.0)
 
     def resume(self) -> None:
         if self._session is not None and self._paused:
@@ -171,7 +171,7 @@ class TrainingWorker(JobWorker):
         session = self._session
         if session is None:
             return
-        self._workbench.tell("Saving", 0.0)
+        self._open_device.show_activity("Saving", 0.0)
         try:
             session.resume()
             while not session.trainer.between_steps:  # a batch that did not fit is still to be learned
@@ -196,7 +196,7 @@ class TrainingWorker(JobWorker):
         """End with the best so far, also from a pause."""
         if self._session is not None:
             self._session.stop()
-            self._workbench.tell("Saving", 0.0)
+            self._open_device.show_activity("Saving", 0.0)
             if self._paused:
                 self._paused = False
                 self._session.resume()
@@ -241,10 +241,10 @@ class TrainingWorker(JobWorker):
     def _show_activity(self) -> None:
         step, plan = self._step_event, self._plan_event
         if step is None or plan is None:
-            self._workbench.tell("Measuring held-out loss", 0.0)  # before the first step
+            self._open_device.show_activity("Measuring held-out loss", 0.0)  # before the first step
             return
         of = f" of {plan.steps:,}" if plan.steps else ""
-        self._workbench.tell(f"Training step {step.step:,}{of}", step.tokens_per_second)
+        self._open_device.show_activity(f"Training step {step.step:,}{of}", step.tokens_per_second)
 
     def _finish(self) -> None:
         events = self._events
@@ -254,7 +254,7 @@ class TrainingWorker(JobWorker):
         step = self._step_event
         if step is not None and step.step >= SETTLED:
             parameters = self._session.model.config.parameter_count
-            device = self._workbench.device.description
+            device = self._open_device.device.description
             self._speeds.keep(Speed(device, self._plan_event.mode, parameters, step.tokens_per_second))
         view = FinishedView(
             self._session.run_id,
@@ -271,14 +271,14 @@ class TrainingWorker(JobWorker):
             finished.changed_before,
             finished.changed_after,
         )
-        self._workbench.run_corpus = self._session.corpus
+        self._open_device.run_corpus = self._session.corpus
         self._end()
         self.finished.emit(view)
 
     def _end(self) -> None:
         """Release the run's memory."""
         session, self._session = self._session, None
-        self._workbench.training_ended()
+        self._open_device.training_ended()
         if session is not None:
             session.close()
-        self._workbench.tell("Idle", 0.0)
+        self._open_device.show_activity("Idle", 0.0)

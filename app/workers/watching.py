@@ -1,12 +1,12 @@
-"""Noticing that files of a folder change.  No Qt: whoever watches is told by a call from a foreign thread.
+"""Noticing changed files in a folder.  No Qt: the watcher is notified by a call from another thread.
 
-    watchdog's thread ─▶ FolderWatch.notice ─▶ Gathering ─▶ (wake) whoever watches ─▶ take() when `due_in` says 0
+    watchdog's thread ─▶ FolderWatch.notice ─▶ Gathering ─▶ wake() ─▶ the watcher ─▶ take() when `due_in` is 0
 
-Changes are gathered until it is quiet, but never for long: an editor writes a file in several steps, a branch switch
-thousands of files within a second.  More than can sensibly be named are told as "many": then the folder is read again
-as a whole.  Where the system cannot watch (its watches are used up, a network drive), `start` says so and the caller
-looks from time to time instead.  watchdog passes over subfolders that it gets no watch for, so whether there are
-enough is found by asking for one more.
+Changes are gathered until no more come in, but not for long: an editor writes a file in several steps, switching a
+branch writes thousands within a second.  Too many to name are reported as "many", and the whole folder is read again.
+Where the system cannot watch (it is out of watches, or it is a network drive), `start` says so and the caller checks
+periodically instead.  watchdog silently skips subfolders that it gets no watch for, so whether there are enough is
+found by asking for one more.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-QUIET = 0.4  # seconds without a change after which they are told
-LONGEST = 3.0  # seconds after the first change after which they are told in any case
+QUIET = 0.4  # seconds without a change after which they are reported
+LONGEST = 3.0  # seconds after the first change after which they are reported in any case
 MOST_NAMED = 500  # paths; beyond that the whole folder is read again
-UNSEEN = frozenset({".git", ".hg", ".svn", ".jj"})  # what version control does inside is no edit
-ONE_MORE = "codecoil-watch-"  # how the folder begins that one more watch is asked for
+UNSEEN = frozenset({".git", ".hg", ".svn", ".jj"})  # changes by version control are not edits
+ONE_MORE = "codecoil-watch-"  # prefix of the folder that one more watch is asked for
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Paths that changed, absolute; `many`: more than are named, so that everything has to be looked at."""
+    """Paths that changed, absolute; `many`: too many to name, so everything has to be read."""
 
     paths: frozenset[str]
     many: bool = False
 
 
 class Gathering:
-    """Changes until it is quiet.  Any thread may add; the clock is handed in by tests."""
+    """Collects changes until no more come in.  Any thread may add; tests pass in the clock."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -65,7 +65,7 @@ class Gathering:
             return max(0.0, min(self._last + QUIET, self._first + LONGEST) - now)
 
     def take(self) -> Changes:
-        """All changes so far; they are forgotten here."""
+        """Remove and return all changes so far."""
         with self._lock:
             paths, self._paths = self._paths, set()
         many = len(paths) > MOST_NAMED
@@ -76,7 +76,7 @@ class FolderWatch:
     """Watches a folder with everything in it."""
 
     def __init__(self, root: Path, wake: Callable[[], None]) -> None:
-        """`wake` is called from a foreign thread when the first change of a while is noticed."""
+        """`wake` is called from another thread at the first change after a `take`."""
         self.root = str(root)
         self.gathering = Gathering()
         self._wake = wake
@@ -84,7 +84,7 @@ class FolderWatch:
         self._folders_came = False  # each takes a watch, and there may be none left
 
     def start(self) -> str:
-        """Begin; "" or, in words, why the system cannot watch this folder."""
+        """Start watching; returns why the system cannot, or ""."""
         from watchdog import events
         from watchdog.observers import Observer
 
@@ -102,13 +102,13 @@ class FolderWatch:
             _watch_one_more(observer)
         except OSError as error:
             if observer is not None:
-                observer.stop()  # gives the watches back that it got
+                observer.stop()  # releases the watches that it got
             return _cannot(error)
         self._observer = observer
         return ""
 
     def gap(self) -> str:
-        """Why new folders may go unwatched, in words; "" where none came or all are watched.  Asks at most once."""
+        """Why new folders may be unwatched; "" if there are none or all are watched.  Asks at most once."""
         if not self._folders_came or self._observer is None:
             return ""
         self._folders_came = False
@@ -119,7 +119,7 @@ class FolderWatch:
         return ""
 
     def stop(self) -> None:
-        """Watch no longer; waits for the watching thread."""
+        """Stop watching; waits for the watching thread."""
         observer, self._observer = self._observer, None
         if observer is not None:
             observer.stop()
@@ -142,7 +142,7 @@ class FolderWatch:
 
 
 def _watch_one_more(observer) -> None:
-    """Raise OSError where the system has no watch left; only Linux counts them."""
+    """Raise OSError if the system has no watch left; only Linux limits them."""
     if not sys.platform.startswith("linux"):
         return
     from watchdog.events import FileSystemEventHandler

@@ -1,17 +1,17 @@
-"""Changed lines: counted from prints, which tell nothing about the lines."""
+"""Changed lines: counted from hashes, which tell nothing about the lines."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from app.workers.line_hashes import KEPT, LinePrints, changed_lines, prints_of
+from app.workers.line_hashes import KEPT, LineHashes, changed_lines, hashes_of
 from app.workers.speeds import Speed, Speeds
 
 
-def prints(tmp_path, text: str) -> np.ndarray:
+def hashes(tmp_path, text: str) -> np.ndarray:
     (tmp_path / "f").write_text(text)
-    return prints_of(tmp_path / "f")
+    return hashes_of(tmp_path / "f")
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def prints(tmp_path, text: str) -> np.ndarray:
     ],
 )
 def test_counts(tmp_path, before, after, count):
-    assert changed_lines(prints(tmp_path, before), prints(tmp_path, after)) == count
+    assert changed_lines(hashes(tmp_path, before), hashes(tmp_path, after)) == count
 
 
 def test_they_are_kept_for_a_checkpoint(tmp_path):
@@ -36,9 +36,9 @@ def test_they_are_kept_for_a_checkpoint(tmp_path):
     root.mkdir()
     (root / "a.py").write_text("one\ntwo\n")
     (root / "b.py").write_text("three\n")
-    LinePrints(tmp_path / "kept").keep("c1", root, ["a.py", "b.py"])
+    LineHashes(tmp_path / "kept").keep("c1", root, ["a.py", "b.py"])
     (root / "a.py").write_text("one\ntwo\nmore\n")
-    again = LinePrints(tmp_path / "kept")
+    again = LineHashes(tmp_path / "kept")
     assert again.count("c1", root, ["a.py", "b.py"]) == 1
     assert again.count("unknown", root, ["a.py"]) == 3
     assert not list((tmp_path / "kept").glob(".*"))
@@ -47,11 +47,11 @@ def test_they_are_kept_for_a_checkpoint(tmp_path):
 def test_old_ones_are_let_go_and_damaged_ones_passed_over(tmp_path):
     (tmp_path / "a.py").write_text("one\n")
     for n in range(KEPT + 2):
-        LinePrints(tmp_path / "kept").keep(f"c{n}", tmp_path, ["a.py"])
+        LineHashes(tmp_path / "kept").keep(f"c{n}", tmp_path, ["a.py"])
     left = sorted(path.name for path in (tmp_path / "kept").iterdir())
     assert len(left) == KEPT
     (tmp_path / "kept" / left[-1]).write_bytes(b"PK\3\4 damaged")
-    assert LinePrints(tmp_path / "kept").count(left[-1][6:-4], tmp_path, ["a.py"]) == 1
+    assert LineHashes(tmp_path / "kept").count(left[-1][6:-4], tmp_path, ["a.py"]) == 1
 
 
 def test_a_speed_is_remembered_and_scaled(tmp_path):

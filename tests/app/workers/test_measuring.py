@@ -18,7 +18,7 @@ class Played(MeasuringWorker):
     """Its jobs look once whether they are to end, and note that they were done."""
 
     def __init__(self, session=None) -> None:
-        bench = SimpleNamespace(session=session, tell=lambda words, speed: None)
+        bench = SimpleNamespace(session=session, show_activity=lambda words, speed: None)
         super().__init__(bench, SimpleNamespace(serve=lambda: self.served.append(True)))
         self.done, self.served, self.answers, self.in_the_middle = [], [], [], lambda: None
         self.answered.connect(lambda job, answer: self.answers.append((job.name, answer)))

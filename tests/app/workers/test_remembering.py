@@ -34,8 +34,8 @@ def is_ready(one) -> bool:
     return view is not None and view.state == READY
 
 
-def workbench(one):
-    return one.state._completion_worker._workbench
+def open_device(one):
+    return one.state._completion_worker._open_device
 
 
 def text_of(snapshot) -> str:
@@ -73,11 +73,11 @@ def requests(one, monkeypatch) -> list:
 def test_the_repository_is_remembered_and_forgotten(one, folder):
     view = one.state.memory.view
     assert view.files == 10 and view.tokens > 1000 and view.bytes > 0
-    one.until(lambda: workbench(one).remembered is not None)
-    assert workbench(one).remembered.tokens == view.tokens
+    one.until(lambda: open_device(one).remembered is not None)
+    assert open_device(one).remembered.tokens == view.tokens
     assert list(folder.glob("repositories/*/memory/*/memory.json"))
     one.state.repository.close()
-    one.until(lambda: one.state.memory.view is None and workbench(one).remembered is None)
+    one.until(lambda: one.state.memory.view is None and open_device(one).remembered is None)
 
 
 def test_another_repository_has_another_memory(one, tmp_path):
@@ -86,15 +86,15 @@ def test_another_repository_has_another_memory(one, tmp_path):
     (other / "harbour.py").write_text(NEW * 20)
     one.open(other)
     one.until(lambda: is_ready(one) and one.state.memory.view.files == 1)
-    one.until(lambda: workbench(one).remembered is not None)
-    one.until(lambda: {entry.path for entry in workbench(one).remembered.entries} == {"harbour.py"})
+    one.until(lambda: open_device(one).remembered is not None)
+    one.until(lambda: {entry.path for entry in open_device(one).remembered.entries} == {"harbour.py"})
 
 
 def test_an_edit_is_known_at_once_and_named_as_source(one, repository):
     one.state.completion.set_stops("end_of_block", False)
     (repository / "harbour.py").write_text(NEW)
     one.until(lambda: one.state.memory.view.files == 11)
-    one.until(lambda: "quartermaster" in text_of(workbench(one).remembered))
+    one.until(lambda: "quartermaster" in text_of(open_device(one).remembered))
     prefix = "def unmistakable_harbour(tide_table):\n    return tide_"
     answer = ask(one, prefix, path="new.py", channel=MODEL_MEMORY)
     assert answer.text == "table.quartermaster_level()" and answer.from_memory and answer.chance is not None
@@ -106,8 +106,8 @@ def test_an_edit_is_known_at_once_and_named_as_source(one, repository):
 def test_a_masked_secret_is_in_no_memory(one, repository, folder):
     (repository / "keys.py").write_text(f'def harbour_keys():\n    return "{SECRET}"\n' + NEW)
     one.until(lambda: one.state.memory.view.files == 11)
-    one.until(lambda: "harbour_keys" in text_of(workbench(one).remembered))
-    assert SECRET not in text_of(workbench(one).remembered)
+    one.until(lambda: "harbour_keys" in text_of(open_device(one).remembered))
+    assert SECRET not in text_of(open_device(one).remembered)
     kept = b"".join(path.read_bytes() for path in folder.glob("repositories/*/memory/*/*.names"))
     assert kept and SECRET.encode() not in kept
 
@@ -132,7 +132,7 @@ def test_the_switch_and_sampling_go_with_the_request(one, monkeypatch):
     asked = requests(one, monkeypatch)
     ask(one, "def step_1_")
     request, memory = asked[-1]
-    assert request.memory and memory is workbench(one).remembered
+    assert request.memory and memory is open_device(one).remembered
     assert request.offer.least_chance == USUAL_LEAST_CHANCE and request.offer.alternatives == 3
     one.state.memory.switch(False)
     ask(one, "def step_1_")
@@ -156,9 +156,9 @@ def test_a_model_in_training_has_the_same_memory(one, monkeypatch):
     one.state.training.start()
     one.until(lambda: one.state.training.step > 1)
     asked = requests(one, monkeypatch)
-    known = workbench(one).remembered
+    known = open_device(one).remembered
     ask(one, "def step_1_", model=IN_TRAINING)
-    assert asked[-1][1] is known is workbench(one).remembered is not None
+    assert asked[-1][1] is known is open_device(one).remembered is not None
     one.state.training.stop()
     one.until(lambda: not one.state.training.active)
 
@@ -174,7 +174,7 @@ def test_a_model_with_another_tokenizer_goes_without(one, folder, tmp_path, monk
     ask(one, "def step_1_", model=other)
     assert asked[-1][1] is None
     ask(one, "def step_1_")
-    assert asked[-1][1] is workbench(one).remembered
+    assert asked[-1][1] is open_device(one).remembered
 
 
 def test_deleting_what_is_kept_takes_the_memory_with_it(one, repository, folder):
