@@ -6,7 +6,9 @@ git           asking git, without running what it configures  languages    what 
 kinds         code, prose, data, configuration or generated
 rules         the decision, cheapest question first           verdict      what it is, with its reason
 safe_opening  bytes: no link, no pipe, no endless growth      text         bytes to text: which encoding, or none
-secrets       places that look like secrets                   secret_patterns  what secrets look like
+secrets       places that look like secrets                   secret_formats   known by their shape
+secret_names  names that are given secrets                    secret_contexts  places where secrets stand
+secret_values whether a value is one
 near_duplicates  texts that are nearly the same               duplicate_candidates  whom a change may concern
 overrides     the user's own choices                          settings     what can be set about reading
 byte_passes   the passes over every byte, compiled            verdict_cache  what reading told, kept between scans

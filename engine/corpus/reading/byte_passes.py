@@ -17,7 +17,9 @@ BINS = 256
 SHINGLE = 5  # tokens
 FEWEST_SHINGLES = 32
 ADDRESS, NAME = 4, 8  # signs that count only where an "@", or something like a value, stands in the same line too
-FEWEST_VALUE = 8  # characters
+FEWEST_VALUE = 6  # characters
+CONTINUED_LINES = 4  # in which the value of a name may follow
+LONGEST_BARE_NAME = 80  # bytes of a line that ends with a name
 ROW = 64  # entries of the automaton for one state: a power of two above the number of classes
 
 u64 = np.uint64
@@ -106,7 +108,7 @@ def mark_lines(data, table, classes, signs, first, lines, shape):
             sign |= signs[state // ROW]
         elif ch == 10:
             if sign:
-                sign = _confirmed(data[begin:i], sign)
+                sign = _confirmed(data, begin, i, sign)
                 if sign:
                     if count < lines.shape[0]:
                         lines[count, 0], lines[count, 1], lines[count, 2], lines[count, 3] = number, begin, i, sign
@@ -120,32 +122,74 @@ def mark_lines(data, table, classes, signs, first, lines, shape):
 
 
 @compiled
-def _confirmed(line, sign):
-    """The signs without those that need something else in the line which is not there.
+def _confirmed(data, begin, end, sign):
+    """The signs of data[begin:end] without those that need something else there which is not there.
 
-    What may be a value: eight characters or more in a row, a digit or a sign among them, or capitals here and there.
+    An address needs an "@".  A name needs what may be a value, in its own line or in one of those that continue it.
     """
-    at = value = False
-    length = changes = 0
-    rich = upper = False
-    for ch in line:
-        at |= ch == 64
-        if ch <= 34 or ch == 39 or ch == 96 or ch == 58 or ch == 61 or ch == 44 or ch == 59 or ch == 92 or (
-            40 <= ch <= 41) or ch == 91 or ch == 93 or ch == 123 or ch == 125 or ch == 60 or ch == 62:  # fmt: skip
+    if sign & ADDRESS:
+        at = False
+        for i in range(begin, end):
+            at |= data[i] == 64
+        if not at:
+            sign &= ~np.int64(ADDRESS)
+    if sign & NAME and not _has_value(data, begin, end):
+        last = end - 1
+        while last > begin and data[last] <= 32:
+            last -= 1
+        found = False
+        if last > begin and (_goes_on(data[last]) or (last - begin < LONGEST_BARE_NAME and _in_word(data[last]))):
+            line = end
+            for _ in range(CONTINUED_LINES):
+                start = line + 1
+                line = start
+                while line < data.size and data[line] != 10:
+                    line += 1
+                if start < data.size and _has_value(data, start, line):
+                    found = True
+                    break
+        if not found:
+            sign &= ~np.int64(NAME)
+    return sign
+
+
+@compiled
+def _goes_on(ch):
+    """One of  ( = : + \\ | > , { [ - & " ' `  with which a line ends that the next one continues."""
+    return (ch == 40 or ch == 61 or ch == 58 or ch == 43 or ch == 92 or ch == 124 or ch == 62 or ch == 44 or ch == 123
+            or ch == 91 or ch == 45 or ch == 38 or ch == 34 or ch == 39 or ch == 96)  # fmt: skip
+
+
+@compiled
+def _has_value(data, begin, end):
+    """What may be a value: some characters in a row, a digit or a sign among them, or capitals here and there."""
+    length = changes = wide = signs = 0
+    rich = upper = digit = False
+    for i in range(begin, end):
+        ch = data[i]
+        if ch <= 32 or ch == 34 or ch == 39 or ch == 96 or ch == 58 or ch == 61:
+            wide = signs = length = changes = 0
+            rich = upper = digit = False
+            continue
+        wide += 1
+        if 48 <= ch <= 57:
+            digit = True
+        if ch == 33 or ch == 44 or ch == 59 or ch == 92 or (40 <= ch <= 41) or ch == 91 or ch == 93 or ch == 123 or (
+            ch == 125 or ch == 60 or ch == 62):  # fmt: skip
             length = changes = 0
             rich = upper = False
-            continue
-        length += 1
-        capital = 65 <= ch <= 90
-        changes += capital != upper
-        upper = capital
-        rich |= 48 <= ch <= 57 or 35 <= ch <= 38 or ch == 42 or ch == 43 or ch == 64 or ch == 94 or ch == 126
-        value |= length >= FEWEST_VALUE and (rich or changes >= 4)
-    if not at:
-        sign &= ~np.int64(ADDRESS)
-    if not value:
-        sign &= ~np.int64(NAME)
-    return sign
+            signs += 1
+        else:
+            length += 1
+            capital = 65 <= ch <= 90
+            changes += capital != upper
+            upper = capital
+            rich |= 48 <= ch <= 57 or 35 <= ch <= 38 or ch == 42 or ch == 43 or ch == 64 or ch == 94 or ch == 126
+            if length >= FEWEST_VALUE and (rich or (changes >= 4 and length >= 8)):
+                return True
+        if wide >= 7 and digit and signs:
+            return True
+    return False
 
 
 @compiled

@@ -35,7 +35,7 @@ __all__ = [
     "contents", "decide", "decide_by_path", "read", "read_all", "settle_duplicates", "size_words",
 ]  # fmt: skip
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Goes up when the same file may get another verdict: what is remembered under another number is worth nothing."""
 
 LARGEST_OVERRIDE = 64 << 20  # no choice makes a file larger than this one be read

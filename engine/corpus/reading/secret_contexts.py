@@ -1,0 +1,308 @@
+"""Where a secret stands when nothing about its shape gives it away: assignments, addresses, headers, commands, calls.
+
+Each context is an expression that finds a candidate in a line, or in a line with those that continue it; whether the
+candidate is a secret is for `secret_values` to judge.  Most functions yield (kind, begin, end): the candidate's
+place in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from engine.corpus.reading import secret_values as values
+from engine.corpus.reading.secret_names import named_kind, names_in, says_secret
+
+Candidate = tuple[str, int, int]
+
+# ── assignments ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+# After the name: the end of what quotes or indexes it, and what gives it its value.
+AFTER = r"(?:\\{0,3}[\"'`]|&quot;)?(?:\s*\[\w*\]|\s?\)|\])*\s*"
+GIVES = (
+    r"(?P<op>:\s*[\w.&'\[\]<>|?* ]{1,30}?\s*=(?![=>])|(?i:\bas)\s+[\w.]+\s*=|\{\s*get;\s*(?:\w+;\s*)*\}\s*=|:="
+    r"|\|\|=|\?\?=|\?=|\+=|=>|<-|->|[=!]==?|=|::|:|,(?!\s*\n)|\(|\{|\|\||\?\?|\bor\b|\bis\b:?|(?=\s*[bruLN@]{0,2}[\"'`]))"
+)
+WRAPPED = (
+    r"\s*(?:\\\r?\n\s*)?(?:[bruLNf@$]{1,2}(?=[\"'`])|new\s+[\w.]+\(\s*|[\w.:]{0,30}(?:[sS]tr|[sS]tring|bytes|from|of|Some|b64decode|atob"
+    r"|[sS]ecret\w*|[kK]ey|[pP]assword)\(\s*[bruf]?|\[\]byte\(\s*|[\[(]\s*[bruf]?)?"
+)
+VALUE = r"(?P<q>\\{0,3}(?:\"{3}|'{3}|[\"'`])|&quot;)(?P<value>(?:(?!(?P=q))(?:\\.|[^\n\\])){5,512}?)(?P=q)"
+QUOTED = re.compile(AFTER + GIVES + WRAPPED + VALUE)
+PLAIN = re.compile(
+    r"[\"'`]?(?:\s*(?P<op>:=|=>|[:=])[ \t]*(?:[|>][+-]?[ \t]*\r?\n\s*|\\\r?\n\s*)?|[ \t]+(?:is[ \t]+)?(?=\S*\d))"
+    r"`?(?P<value>[^\s\"'`,;<>(){}\[\]|]{6,512})(?=$|[\s\"'`,;&}|)<])",
+    re.MULTILINE,
+)
+TO_LINE_END = re.compile(
+    r"[ \t]*(?P<op>:=|[:=])[ \t]*(?P<value>[^\s\"'`\[{(|>&*!]\S{5,300})[ \t]*(?:[#;][^\n]*)?$", re.MULTILINE
+)
+IN_CONNECTION = re.compile(r"\s?=\s?(?P<value>[^\s;\"'`]{6,200}?)(?=;)")
+ELEMENT = re.compile(
+    r"[\w.]*[\"']?(?:\s[^<>\n]*)?>\s*(?:<!\[CDATA\[)?(?P<value>[^<>\s{][^<>\s]{4,300})(?:\]\]>)?\s*</"
+    r"|</key>\s*<string>(?P<value2>[^<>\s]{5,300})</string>"
+)
+PAIR = re.compile(
+    r"(?i)[\w.]*\\?[\"']?\s*[,;:=]?\s*[{(]?\s*(?:-\s+)?(?:\\?[\"']?(?:type|description|noecho|sensitive|secure)\b[^\n]*\n\s*){0,3}\\?[\"']?\b(?:value|val|default(?:Value)?|content|plaintext)\\?[\"']?"
+    r"\s*(?:=>|[:=]|\()\s*(?P<q>\\?[\"']?)(?P<value>[^\s\"'<>\\]{5,300})(?P=q)"
+)
+DEFAULT = re.compile(r'"\s*\{(?:[^{}]|\{[^{}]*\})*?\bdefault\s*=\s*"(?P<value>[^"\n]+)"')
+BESIDE = re.compile(r"\s*=\s*[\"'][^\"'\n]*[\"']\s*,\s*[\"'](?P<value>[^\"'\n]{5,200})[\"']\s*$", re.MULTILINE)
+CELL = re.compile(r"[\"'`*]*\s*\|\s*`?(?P<value>[^\s|`]{6,200})`?\s*\|")
+IDENTIFIER = re.compile(r"^[A-Za-z_][\w.]*$")
+# How sure the sign between a name and its value makes it that the value is a value and not, say, another argument.
+ASSIGNS = re.compile(r"=$|^:$|=>|:=|<-|^[=!]=|\?\?|\|\||\bis\b")
+
+
+def assigned(text: str, *, in_test: bool, plain: bool) -> Iterator[Candidate]:
+    """Values that are given to a name that says what they are.  `plain`: a file whose values stand without quotes."""
+    for begin, at, name in names_in(text):
+        quoted = _in_quotes(text, begin)
+        if (match := QUOTED.match(text, at)) and (match["op"] or name.lower() not in ("pass", "auth", "pw")):
+            sure = bool(ASSIGNS.search(match["op"]))
+            if kind := named_kind(name, match["value"], in_test=in_test, wordy=sure):
+                yield kind, *match.span("value")
+        if match := PLAIN.match(text, at):
+            free = plain or name.startswith("-")
+            value, given = match["value"], match["op"] is not None
+            if free or (given and (quoted or not IDENTIFIER.match(value) or _is_bare_token(value))):
+                wordy = plain and given
+                if kind := named_kind(name, value, in_test=in_test, wordy=wordy, quoted=False):
+                    yield kind, *match.span("value")
+        if (match := NEARBY.match(text, at)) and _is_unmistakable(match["value"], in_test):
+            yield "secret", *match.span("value")
+        for tail, applies in (
+            (TO_LINE_END, plain),
+            (IN_CONNECTION, (plain or quoted) and ";" in text),
+            (ELEMENT, ">" in text),
+            (PAIR, True),
+            (DEFAULT, "variable" in text),
+            (CELL, plain and "|" in text),
+            (BESIDE, "," in text[:begin]),
+        ):
+            if applies and (match := tail.match(text, at)):
+                group = "value" if match["value"] else "value2"
+                wordy = tail not in (CELL, IN_CONNECTION, BESIDE)
+                if kind := named_kind(name, match[group], in_test=in_test, wordy=wordy, quoted=tail is not TO_LINE_END):
+                    yield kind, *match.span(group)
+
+
+def _is_bare_token(value: str) -> bool:
+    """True for a token that could pass for a name in code, but for its digits: one in a comment, say."""
+    return value.isalnum() and sum(map(str.isdigit, value)) >= 3 and values.is_token(value, in_test=True)
+
+
+def _is_unmistakable(value: str, in_test: bool) -> bool:
+    """True for a long token of small and large letters and digits, with no word in it: more than a hash or a name."""
+    mixed = values.classes(value.replace("-", "").replace("_", "")) >= 3 and sum(map(str.isdigit, value)) >= 3
+    return mixed and not in_test and values.is_token(value, in_test=True) and not values.LONG_WORDS.search(value)
+
+
+NEARBY = re.compile(r"[^\n]{0,60}?(?<![\w/+-])[\"'`](?P<value>[A-Za-z0-9+/_.~=-]{20,200})[\"'`]")
+
+
+def _in_quotes(text: str, place: int) -> bool:
+    """True if a quotation is open here, as far as the line tells."""
+    begin = text.rfind("\n", 0, place) + 1
+    return any(text.count(mark, begin, place) % 2 for mark in "\"'`")
+
+
+# ── addresses ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+ADDRESS = re.compile(r"://(?P<user>[^\s/:'\"<>`]{0,80}):(?P<value>[^\s'\"<>`]{3,160}?)@(?P<host>[\w.\[\]{}$%-]+)")
+TOKEN_ADDRESS = re.compile(r"https?://(?P<value>[A-Za-z0-9_-]{20,})@(?P<host>[\w.-]+)")
+QUERY = re.compile(r"[?&](?:key|auth|sid)=(?P<value>[\w.~%+/-]{20,200})(?=$|[\s&\"'`<>)#])")
+DSN = re.compile(r"(?P<user>[\w.-]+):(?P<value>[^\s\"'`]{5,80})@(?:tcp|unix|udp)\(")
+
+
+def in_address(text: str) -> Iterator[Candidate]:
+    for match in ADDRESS.finditer(text):
+        if values.is_url_password(match["user"], match["value"], match["host"]):
+            yield "password in a URL", *match.span("value")
+    for match in TOKEN_ADDRESS.finditer(text):
+        if "sentry" not in match["host"] and values.is_token(match["value"]):
+            yield "password in a URL", *match.span("value")
+    for match in DSN.finditer(text):
+        if values.is_url_password(match["user"], match["value"], ""):
+            yield "password in a URL", *match.span("value")
+
+
+# ── headers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+HEADER_LITERALS = ("authorization", "basic ", "cookie", "?key=", "&key=", "?auth=", "&auth=", "?sid=", "&sid=")
+AUTHORIZATION = re.compile(
+    r"(?i)authorization(?!\w)\\?[\"']?\s*[\]:,=)]*\s*\\?[\"']?(?:(?P<scheme>[a-z-]{2,20})\s+)?(?P<value>[^\s\"'`,;<>\\]{12,})"
+)
+BASIC = re.compile(r"(?i)\bbasic (?P<value>[A-Za-z0-9+/_-]{12,}={0,2})")
+
+
+COOKIE = re.compile(
+    r"(?i)cookie\\?[\"']?\s*[\]:,=(]+\s*\\?[\"']?[^\n\"']*?\b[\w.-]*(?:sess\w*|sid|auth\w*|token|jwt)=(?P<value>[^\s;\"'\\]{16,})"
+)
+
+
+def in_header(text: str) -> Iterator[Candidate]:
+    for match in AUTHORIZATION.finditer(text):
+        value = match["value"]
+        if values.is_basic(value) or (len(value) >= 16 and values.is_token(value)):
+            yield "bearer token", *match.span("value")
+    for match in QUERY.finditer(text):
+        if values.is_token(match["value"]):
+            yield "key", *match.span("value")
+    for match in COOKIE.finditer(text):
+        if values.is_token(match["value"]):
+            yield "session cookie", *match.span("value")
+    for match in BASIC.finditer(text):
+        value = match["value"]
+        if values.is_basic(value) or (len(value) >= 20 and re.search(r"\d", value) and values.is_token(value)):
+            yield "password", *match.span("value")
+
+
+# ── commands ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+ARGUMENT = r"(?:\\?\"(?P<double>[^\"\n]{4,200}?)\\?\"|'(?P<single>[^'\n]{4,200})'|(?P<bare>(?!-)[^\s\"'`|&;<>]{4,200}))"
+REST = r"[^\n|;]*?\s"
+
+
+def _command(literals: str, expression: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
+    return tuple(literals.split(",")), re.compile(expression.replace("ARGUMENT", ARGUMENT).replace("REST", REST))
+
+
+COMMANDS = (
+    _command("mysql,mariadb", r"\bm(?:ysql|ariadb)\w*\bREST-p(?![\s=])ARGUMENT"),
+    _command("sshpass", r"\bsshpass\s+(?:-v\s+)?-p\s*ARGUMENT"),
+    _command(
+        " -p", r"\s(?:-u|-U|-l|--user(?:name)?|--login)[ =]?[\"']?[\w.@\\-]+[\"']?\s(?:REST)?-(?:pw?|P)[ =]?ARGUMENT"
+    ),
+    _command(" login,-pw ", r"\b(?:login\bREST-p|(?:plink|pscp|psftp)\bREST-pw)\s+ARGUMENT"),
+    _command(
+        "sqlcmd,osql,mosquitto,ipmitool,zip ", r"\b(?:sqlcmd|osql|mosquitto_\w+|ipmitool|(?:un)?zip)\bREST-P\s*ARGUMENT"
+    ),
+    _command("redis-cli", r"\bredis-cli\bREST(?:-a|--pass)[ =]ARGUMENT"),
+    _command("ldap", r"\bldap\w+\bREST-w\s*ARGUMENT"),
+    _command("htpasswd", r"\bhtpasswd\s+-\w*b\w*\s+(?:\S+\s+)?\S+\s+ARGUMENT"),
+    _command("pass:", r"\bpass:ARGUMENT"),
+    _command("chpasswd", r"echo\s+(?:-\w+\s+)?[\"']?[\w.-]+:(?P<bare>[^\s\"'|]{4,})[\"']?\s*\|\s*(?:sudo\s+)?chpasswd"),
+    _command("net us", r"(?i)\bnet\s+use\b[^\n]*/user:\S+\s+ARGUMENT"),
+    _command("net us", r"(?i)\bnet\s+user\s+\S+\s+ARGUMENT\s+/"),
+    _command("rabbitmqctl", r"\brabbitmqctl\b[^\n]*\b(?:add_user|change_password)\s+\S+\s+ARGUMENT"),
+    _command("sqlplus", r"\bsqlplus\b[^\n]*?\s[\"']?\w+/(?P<bare>[^\s@\"'/]{4,})@"),
+    _command("7z", r"\b7z\w?\bREST-p(?!\s)ARGUMENT"),
+    _command(" /p:, /pass:", r"\s/p(?:ass)?:ARGUMENT"),
+    _command("securestring", r"(?i)ConvertTo-SecureString\s+(?:-\w+\s+)*?ARGUMENT"),
+    _command(
+        "echo ", r"\becho\s+(?:-\w+\s+)?ARGUMENT\s*\|\s*(?:sudo\s+-\w*S|\S+\s[^\n]*--(?:password-stdin|with-token))"
+    ),
+    _command("<<<", r"\bsudo\s+-\w*S[^\n]*<<<\s*ARGUMENT"),
+    _command("smbclient,rpcclient", r"\b(?:smbclient|rpcclient)\bREST-U\s*[\"']?[^\s%\"']+%(?P<bare>[^\s\"']{4,})"),
+    _command("sp_addlogin", r"(?i)\bsp_addlogin\s+N?'[^'\n]*'\s*,\s*N?ARGUMENT"),
+    _command("lftp", r"\blftp\bREST-u\s*[\"']?[^\s,\"']+,(?P<bare>[^\s\"']{4,})"),
+    _command("identified", r"(?i)\bidentified\s+(?:with\s+\S+\s+)?by\s+(?!password\b)(?=[\"'])ARGUMENT"),
+    _command(
+        "identified", r"(?i)\b(?:user|grant|role)\b[^\n]*\bidentified\s+(?:with\s+\S+\s+)?by\s+(?!password\b)ARGUMENT"
+    ),
+)
+USER_AND_PASSWORD = re.compile(
+    rf"\b(?:curl|wget|https?|xh|aria2c)\b[^\n|;]*?\s(?:-u|-a|-U|--(?:proxy-)?user|--auth)(?:=|\s*){ARGUMENT}"
+)
+INSERT = re.compile(
+    r"(?is)\binsert\s+into\s+[\w.`\"\[\]]+\s*\((?P<columns>[^()]*)\)\s*values\s*\((?P<row>(?:'(?:[^']|'')*'|[^()'])*)\)"
+)
+FIELD = re.compile(r"\s*(?:N?'(?P<text>(?:[^']|'')*)'|[^,']*)\s*(?:,|$)")
+COMMAND_LITERALS = tuple(
+    {literal for literals, _ in COMMANDS for literal in literals}
+    | {"curl", "wget", " -u ", " -a ", "--user", "insert into"}
+)
+
+
+def in_command(text: str, *, in_test: bool) -> Iterator[Candidate]:
+    """Passwords as switches and arguments of commands, and in SQL."""
+    lowered = text.lower()
+    for literals, expression in COMMANDS:
+        if any(literal.lower() in lowered for literal in literals):
+            for match in expression.finditer(text):
+                group = _argument(match)
+                if values.is_password(match[group], in_test=in_test):
+                    yield "password", *match.span(group)
+    for match in USER_AND_PASSWORD.finditer(text):
+        group = _argument(match)
+        user, _, password = match[group].partition(":")
+        if values.is_url_password(user, password, ""):
+            yield "password", *match.span(group)
+    for match in INSERT.finditer(text):
+        columns = [column.strip(" \t\n`\"'[]") for column in match["columns"].split(",")]
+        for column, field in zip(columns, FIELD.finditer(match["row"]), strict=False):
+            if field["text"] and says_secret(column) and (kind := named_kind(column, field["text"], in_test=in_test)):
+                begin = match.start("row")
+                yield kind, begin + field.start("text"), begin + field.end("text")
+
+
+def _argument(match: re.Match[str]) -> str:
+    """The group that matched of those in ARGUMENT."""
+    return next(name for name in ("double", "single", "bare") if match.groupdict().get(name))
+
+
+# ── calls ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+CALL_LITERALS = (
+    "auth=(", "auth = (", "auth(", "login(", "signwith(", "credential(", "credentials(",
+    "passwordauthentication(", "authenticate(", "mysqli", "_connect(", "getconnection(", "pdo(", "connect(", "jwt.",
+    "createhmac(", "hmac.new(", "securitykey(", "signingkey(", "hmacsha", "cookieparser(", "fernet(", "keygrip(",
+    "tochararray(", "getbytes(", "secretkeyspec(", "b64encode(", "buffer.from(", "btoa(", "base64_encode(",
+)  # fmt: skip
+TEXT = r"[bruf@]{0,2}(?P<q>[\"'`])(?P<value>(?:(?!(?P=q))(?:\\.|[^\n\\])){5,300})(?P=q)"
+CALLS = (
+    re.compile(
+        r"(?i)(?:\bauth\s*=\s*\(|(?:\w*auth|login|credentials?|passwordauthentication|authenticate)\()\s*"
+        rf"(?:(?:[\"'][^\"'\n]{{0,80}}[\"']|[\w.]+)\s*,\s*){{1,3}}{TEXT}\s*\)"
+    ),
+    re.compile(
+        rf"(?i)(?:mysqli|_connect|getconnection|pdo|connect)\((?:[^,()\n]|\([^()]*\))+,\s*[\"'][\w.@-]+[\"']\s*,\s*{TEXT}"
+    ),
+    re.compile(rf"(?i)\bjwt\.(?:sign|encode|decode|verify)\(\s*(?:\{{[^{{}}]*\}}|[^,(){{}}]+)\s*,\s*{TEXT}"),
+    re.compile(
+        rf"(?i)(?:createhmac|hmac\.new|cookieparser|fernet|keygrip|securitykey|signingkey|hmacsha\w*|signwith)\(\s*"
+        rf"(?:[\w.]+\(\s*)?(?:[\"']?[\w.]+[\"']?\s*,\s*)?\[?\s*{TEXT}"
+    ),
+    re.compile(rf"{TEXT}\.toCharArray\("),
+    re.compile(rf"(?i)(?:\bkey\w*\s*=\s*|secretkeyspec\(\s*){TEXT}\.getbytes\("),
+)
+
+
+ENCODED_USER = re.compile(
+    r"(?i)(?:b64encode|buffer\.from|btoa|base64_encode)\(\s*b?(?P<q>[\"'`])(?P<user>[\w.@-]+):(?P<value>[^\n\"'`]{5,200})(?P=q)"
+)
+
+
+def in_call(text: str, *, in_test: bool) -> Iterator[Candidate]:
+    """Passwords and keys that are handed over without a name."""
+    for expression in CALLS:
+        for match in expression.finditer(text):
+            value = match["value"]
+            if values.is_token(value, in_test=in_test) or values.is_password(value, in_test=in_test, wordy=not in_test):
+                yield "password", *match.span("value")
+    for match in ENCODED_USER.finditer(text):
+        if values.is_password(match["value"], in_test=in_test):
+            yield "password", *match.span("value")
+
+
+# ── cluster secrets ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+CLUSTER_SECRET = re.compile(r"^[ \t]*[\"']?kind[\"']?:[ \t]*[\"']?Secret[\"']?[ \t]*,?$", re.MULTILINE)
+DATA = re.compile(r"^(?P<indent>[ \t]*)(?P<what>data|stringData):[ \t]*$")
+ENTRY = re.compile(r"^(?P<indent>[ \t]+)(?P<name>[\w.-]+):[ \t]+[\"']?(?P<value>[^\s\"'|>][^\s\"']*)[\"']?[ \t]*$")
+
+
+def cluster_secret_lines(lines: list[str]) -> Iterator[int]:
+    """The lines with values of a Kubernetes Secret: whatever they are called, somebody thought them worth one."""
+    what = ""
+    for at, line in enumerate(lines):
+        entry = ENTRY.match(line) if what else None
+        if heading := DATA.match(line):
+            what = heading["what"]
+        elif entry is None and line.strip() and not line.startswith((" ", "\t")):
+            what = ""
+        elif entry is not None:
+            value = entry["value"] if what == "stringData" else values.from_base64(entry["value"]) or ""
+            if "PRIVATE KEY" in value or '"auths"' in value or values.is_password(value) or values.is_token(value):
+                yield at
