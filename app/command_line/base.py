@@ -44,30 +44,40 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def show_list(as_json: bool) -> int:
+    """Each entry as soon as its memory is estimated, which takes about a second."""
+    import engine
     from app.network.base_model_fetching import agreement_for
+    from engine.session.inspection import batch_words
 
-    if as_json:
-        print(json.dumps([facts(model) for model in BASE_MODELS], indent=2))
-        return 0
-    for model in BASE_MODELS:
-        memory = ", ".join(f"{mode} {nbytes(amount)}" for mode, amount in model.memory_by_mode.items())
-        print(f"{model.name}  {model.words}")
-        print(f"    {'from':<9}{model.repository} on {' and '.join(agreement_for(model).hosts)}")
-        print(f"    {'size':<9}{nbytes(model.nbytes)}, {model.parameters / 1e6:.0f} M parameters")
-        print(f"    {'licence':<9}{model.licence}")
-        print(f"    {'memory':<9}{memory}\n")
-    print("`codecoil base get NAME` downloads one. Memory is for training with one sequence of 256 tokens.")
+    device = engine.open_device("cpu")
+    try:
+        if as_json:
+            print(json.dumps([facts(model, device) for model in BASE_MODELS], indent=2))
+            return 0
+        for model in BASE_MODELS:
+            amounts = model.memory_by_mode(device).items()
+            memory = ", ".join(f"{mode} {nbytes(amount)}" for mode, amount in amounts)
+            fim = ", fills in the middle" if model.has_fim else ""
+            print(f"{model.name}  {model.words}")
+            print(f"    {'from':<9}{model.repository} on {' and '.join(agreement_for(model).hosts)}")
+            print(f"    {'size':<9}{nbytes(model.nbytes)}, {model.parameters / 1e6:.0f} M parameters{fim}")
+            print(f"    {'licence':<9}{model.licence}")
+            print(f"    {'memory':<9}{memory}\n", flush=True)
+    finally:
+        device.close()
+    print(f"`codecoil base get NAME` downloads one. Memory is for training with {batch_words()}.")
     return 0
 
 
-def facts(model: BaseModel) -> dict:
+def facts(model: BaseModel, device) -> dict:
     return {
         "name": model.name,
         "repository": model.repository,
         "licence": model.licence,
         "bytes": model.nbytes,
         "parameters": model.parameters,
-        "memory": model.memory_by_mode,
+        "fill_in_the_middle": model.has_fim,
+        "memory": model.memory_by_mode(device),
     }
 
 

@@ -1,17 +1,13 @@
 """Larger models to start from: a short list, with what each costs to fetch, to keep and to train.
 
-Only weights that Codecoil can read (Mamba-1, Hugging Face format, safetensors) and whose licence lets everybody use
-them.  Nothing here connects: sizes and memory are known beforehand, so that the user can agree to them first.
+Only weights that Codecoil can read (Hugging Face format, safetensors) and whose licence lets everybody use them.
+Nothing here connects: sizes follow from the shapes below, so that the user can agree to them first.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-GIB = 2**30
-MODES = ("wsla", "lora", "vocabulary", "full")
-# What `memory` was estimated for, by engine.estimate_training on the CPU device; a test holds the two together.
-BATCH, LENGTH, VOCABULARY_TOKENS = 1, 256, 8000
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -20,55 +16,114 @@ class BaseModel:
 
     name: str  # what the user calls it, and what it is called in the store
     repository: str  # on the hub
-    hidden_size: int
-    layers: int
     parameters: int
     licence: str
     words: str
-    memory: tuple[float, float, float, float]  # GiB to train it, in the order of MODES
-    vocab_size: int = 50280
+    sizes: dict[str, Any]  # the keys of its config.json that give the shapes
+    has_fim: bool = False  # whether it was trained to fill in the middle
+    weight_bytes: int = 2  # of one weight, as it is fetched
 
     @property
     def nbytes(self) -> int:
-        """What is fetched, nearly: weights in float32; configuration and tokenizer are 3 MB more."""
-        return 4 * self.parameters
+        """What is fetched, nearly: the weights; configuration and tokenizer are 3 to 12 MB more."""
+        return self.weight_bytes * self.parameters
 
-    @property
-    def memory_by_mode(self) -> dict[str, int]:
-        """Bytes that training holds on the device, by mode."""
-        return {mode: round(gib * GIB) for mode, gib in zip(MODES, self.memory, strict=True)}
+    def memory_by_mode(self, device) -> dict[str, int]:
+        """Bytes that training would hold on `device`, by mode.  Takes about a second."""
+        from engine.model.files import config_from_keys
+        from engine.session.inspection import memory_by_mode
+
+        return memory_by_mode(config_from_keys(self.sizes, self.name), device)
+
+
+def _dense(kind: str, width: int, layers: int, heads: tuple[int, int], inner: int, tokens: int) -> dict[str, Any]:
+    """`heads`: of the queries, and of keys and values."""
+    return {
+        "model_type": kind,
+        "hidden_size": width,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads[0],
+        "num_key_value_heads": heads[1],
+        "shared_intermediate_size" if kind == "granitemoehybrid" else "intermediate_size": inner,
+        "vocab_size": tokens,
+        "tie_word_embeddings": True,
+    }
+
+
+def _mamba(width: int, layers: int) -> dict[str, Any]:
+    return {"model_type": "mamba", "hidden_size": width, "num_hidden_layers": layers, "vocab_size": 50280}
 
 
 BASE_MODELS = (
     BaseModel(
+        name="qwen2.5-coder-0.5b",
+        repository="Qwen/Qwen2.5-Coder-0.5B",
+        parameters=494_032_768,
+        licence="Apache-2.0",
+        words="Trained on code, and to fill in the middle: the best of its size.",
+        sizes=_dense("qwen2", 896, 24, (14, 2), 4864, 151_936),
+        has_fim=True,
+    ),
+    BaseModel(
+        name="qwen2.5-coder-1.5b",
+        repository="Qwen/Qwen2.5-Coder-1.5B",
+        parameters=1_543_714_304,
+        licence="Apache-2.0",
+        words="The same training, three times the size; slow on a processor.",
+        sizes=_dense("qwen2", 1536, 28, (12, 2), 8960, 151_936),
+        has_fim=True,
+    ),
+    BaseModel(
+        name="granite-4.0-350m",
+        repository="ibm-granite/granite-4.0-350m-base",
+        parameters=352_379_904,
+        licence="Apache-2.0",
+        words="Trained on text and code, and to fill in the middle.",
+        sizes=_dense("granitemoehybrid", 1024, 28, (16, 4), 2048, 100_352),
+        has_fim=True,
+    ),
+    BaseModel(
+        name="smollm2-135m",
+        repository="HuggingFaceTB/SmolLM2-135M",
+        parameters=134_515_008,
+        licence="Apache-2.0",
+        words="Fits most laptops in every mode. Trained on text with some code.",
+        sizes=_dense("llama", 576, 30, (9, 3), 1536, 49_152),
+    ),
+    BaseModel(
+        name="smollm2-360m",
+        repository="HuggingFaceTB/SmolLM2-360M",
+        parameters=361_821_120,
+        licence="Apache-2.0",
+        words="The same training, nearly three times the size.",
+        sizes=_dense("llama", 960, 32, (15, 5), 2560, 49_152),
+    ),
+    BaseModel(
         name="mamba-130m",
         repository="state-spaces/mamba-130m-hf",
-        hidden_size=768,
-        layers=24,
         parameters=129_135_360,
         licence="Apache-2.0",
-        words="Fits most laptops in every mode. Trained on text and code in many languages.",
-        memory=(0.72, 0.74, 0.81, 2.16),
+        words="A state-space model. Fits most laptops in every mode. Trained on text and code in many languages.",
+        sizes=_mamba(768, 24),
+        weight_bytes=4,
     ),
     BaseModel(
         name="mamba-370m",
         repository="state-spaces/mamba-370m-hf",
-        hidden_size=1024,
-        layers=48,
         parameters=371_516_416,
         licence="Apache-2.0",
-        words="The same training, three times the size: slower, and full training takes more than 6 GiB.",
-        memory=(1.99, 2.05, 2.14, 6.15),
+        words="The same training, three times the size, and slower.",
+        sizes=_mamba(1024, 48),
+        weight_bytes=4,
     ),
     BaseModel(
         name="mamba-790m",
         repository="state-spaces/mamba-790m-hf",
-        hidden_size=1536,
-        layers=48,
         parameters=793_204_224,
         licence="Apache-2.0",
-        words="For a graphics card with at least 6 GB; on a processor it is slow.",
-        memory=(3.86, 3.94, 4.08, 12.74),
+        words="For a graphics card; on a processor it is slow.",
+        sizes=_mamba(1536, 48),
+        weight_bytes=4,
     ),
 )
 

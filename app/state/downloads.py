@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QThread, Signal
 
+from app.network import base_models
 from app.values.events import Failure
 from app.workers.downloading import DownloadWorker
+from app.workers.files import FilesWorker
 from app.workers.jobs import Job, Jobs
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ class DownloadController(QObject):
     changed = Signal()  # `agreement`, `done`, `total`, `words`
     fetched = Signal(str, str)  # id and name of the checkpoint
     failed = Signal(object)  # Failure
+    memory_estimated = Signal(str)  # the name of a base model: `memory` has it now
 
     def __init__(self, data_folder: Path, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -29,6 +32,8 @@ class DownloadController(QObject):
         self._thread: QThread | None = None
         self.agreement: Agreement | None = None  # of the download that runs
         self.done, self.total, self.words = 0, 0, ""
+        self.memory: dict[str, tuple[dict[str, int], str]] = {}  # by name: bytes by mode, and for how large a batch
+        self._estimating: set[str] = set()
 
     @property
     def active(self) -> bool:
@@ -54,6 +59,18 @@ class DownloadController(QObject):
             progressed=self.on_progress,
         )
         self.changed.emit()
+
+    def estimate_memory(self) -> None:
+        """Estimate what training each model of the list takes; one job a model, so that others are not kept waiting."""
+        for model in base_models.BASE_MODELS:
+            if model.name not in self._estimating:
+                self._estimating.add(model.name)
+                self._jobs.ask(FilesWorker.base_memory, model.name, then=self.on_memory, failed=self.failed.emit)
+
+    def on_memory(self, answer: tuple[str, dict[str, int], str]) -> None:
+        name, *estimate = answer
+        self.memory[name] = tuple(estimate)
+        self.memory_estimated.emit(name)
 
     def cancel(self) -> None:
         """Stop at the next block, or when the connection has been silent for some seconds; what is there is kept."""

@@ -42,6 +42,20 @@ class FilesWorker(JobWorker):
 
         return CheckpointStore(self._data_folder / "checkpoints", self._disk)
 
+    # ---- base models
+
+    def base_memory(self, name: str) -> tuple[str, dict[str, int], str]:
+        """Bytes that training a base model of the list would hold, by mode, and for how large a batch."""
+        import engine
+        from app.network.base_models import base_model
+        from engine.session.inspection import batch_words
+
+        device = engine.open_device("cpu")
+        try:
+            return name, base_model(name).memory_by_mode(device), batch_words()
+        finally:
+            device.close()
+
     # ---- runs
 
     def find_runs(self) -> tuple[ResumableRun, ...]:

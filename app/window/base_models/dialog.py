@@ -14,9 +14,20 @@ from app.network.base_models import BaseModel
 from app.state.application import Application
 from app.values.events import Failure
 from app.window.base_models.model_card import ModelCard
-from app.window.parts import GAP, ErrorCard, FileDialog, InlineMessage, PageTitle, PlainButton, ProgressLine, label
+from app.window.parts import (
+    GAP,
+    ErrorCard,
+    FileDialog,
+    InlineMessage,
+    PageColumn,
+    PageTitle,
+    PlainButton,
+    ProgressLine,
+    label,
+)
 
 MIB = 2**20
+LIST_HEIGHT = 400  # pixels: a few cards; the others scroll
 WORDS = "A larger model knows more before it sees your code, but everything takes longer."
 
 
@@ -36,6 +47,7 @@ class BaseModelDialog(QDialog):
         self.notice = InlineMessage()
         self.cards = [ModelCard(model) for model in base_models.BASE_MODELS]
         self.import_button = PlainButton("Import a folder…", "A model in Hugging Face format on this machine")
+        self.import_file_button = PlainButton("Import a GGUF file…", "A model of llama.cpp, LM Studio or Ollama")
         self.close_button = PlainButton("Close")
         self._agreement: Agreement | None = None
         self.file_dialog: FileDialog | None = None
@@ -45,11 +57,13 @@ class BaseModelDialog(QDialog):
         self.agree_button.clicked.connect(self.on_agreed)
         self.decline_button.clicked.connect(self.on_declined)
         self.import_button.clicked.connect(self.on_import_wanted)
+        self.import_file_button.clicked.connect(self.on_import_file_wanted)
         self.close_button.clicked.connect(self.close)
         self.progress.cancelled.connect(self.on_cancel_wanted)
         self._downloads.changed.connect(self.on_changed)
         self._downloads.fetched.connect(self.on_fetched)
         self._downloads.failed.connect(self.on_failed)
+        self._downloads.memory_estimated.connect(self.on_memory_estimated)
         application.checkpoints.changed.connect(self.on_changed)
         application.settings.changed.connect(self.on_setting_changed)
         self.on_changed()
@@ -59,20 +73,27 @@ class BaseModelDialog(QDialog):
         column.setContentsMargins(20, 18, 20, 18)
         column.setSpacing(GAP)
         column.addWidget(PageTitle("Get a base model", WORDS))
-        for widget in (self.question, self.progress, self.error_card, self.notice, *self.cards):
+        for widget in (self.question, self.progress, self.error_card, self.notice):
             column.addWidget(widget)
+        cards = PageColumn()
+        cards.column.setContentsMargins(0, 0, cards.edge, 0)
+        for card in self.cards:
+            cards.column.addWidget(card)
+        cards.setMinimumHeight(LIST_HEIGHT)
+        column.addWidget(cards, 1)
         column.addWidget(
             label("Nothing is downloaded unless you ask for it. The footer lists every connection.", "label", wrap=True)
         )
         row = QHBoxLayout()
+        row.addWidget(self.import_file_button)
         row.addWidget(self.import_button)
         row.addStretch(1)
         row.addWidget(self.close_button)
         column.addLayout(row)
-        column.addStretch(1)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        self._downloads.estimate_memory()
         self._fit()
 
     def _fit(self) -> None:
@@ -112,12 +133,20 @@ class BaseModelDialog(QDialog):
     @Slot()
     def on_import_wanted(self) -> None:
         self.file_dialog = FileDialog(self, "Choose a folder in Hugging Face format", Path.home(), "Import")
-        self.file_dialog.fileSelected.connect(self.on_folder_chosen)
+        self.file_dialog.fileSelected.connect(self.on_path_chosen)
         self.file_dialog.ask_for_folder()
 
+    @Slot()
+    def on_import_file_wanted(self) -> None:
+        self.file_dialog = FileDialog(self, "Choose a GGUF file", Path.home(), "Import")
+        self.file_dialog.setFileMode(FileDialog.FileMode.ExistingFile)
+        self.file_dialog.setNameFilters(["GGUF files (*.gguf)", "All files (*)"])  # Ollama's have no suffix
+        self.file_dialog.fileSelected.connect(self.on_path_chosen)
+        self.file_dialog.open()
+
     @Slot(str)
-    def on_folder_chosen(self, folder: str) -> None:
-        self._application.checkpoints.import_(folder)
+    def on_path_chosen(self, path: str) -> None:
+        self._application.checkpoints.import_(path)
         self.notice.say("Importing; the Checkpoints page shows the progress.", kind="plain")
 
     # ---- updates
@@ -127,6 +156,8 @@ class BaseModelDialog(QDialog):
         downloads, names = self._downloads, {row.name for row in self._application.checkpoints.rows}
         for card in self.cards:
             ceiling = self._application.settings.memory_ceiling
+            if card.model.name in downloads.memory:
+                card.show_memory(*downloads.memory[card.model.name])
             card.show_for(ceiling, card.model.name in names, not downloads.active)
         if downloads.active:
             words = f"{downloads.words} (MiB)"
@@ -135,6 +166,10 @@ class BaseModelDialog(QDialog):
             self.progress.put_away()
         if self.isVisible():
             self._fit()
+
+    @Slot(str)
+    def on_memory_estimated(self, _name: str) -> None:
+        self.on_changed()
 
     @Slot(str)
     def on_setting_changed(self, name: str) -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
 
 from app.network.base_models import BaseModel
-from app.values.words import nbytes
+from app.values.words import mode_words, nbytes
 from app.window.parts import Card, PlainButton, label, set_tone, tip
-
-MODE_WORDS = {"wsla": "WSLA", "lora": "LoRA", "vocabulary": "Vocabulary", "full": "Full"}
 
 
 class ModelCard(Card):
@@ -20,22 +18,22 @@ class ModelCard(Card):
     def __init__(self, model: BaseModel) -> None:
         super().__init__(model.name)
         self.model = model
-        self.heading.say(f"{nbytes(model.nbytes)} · {model.parameters / 1e6:.0f} M parameters · {model.licence}")
+        facts = [nbytes(model.nbytes), f"{model.parameters / 1e6:.0f} M parameters", model.licence]
+        self.heading.say(" · ".join([*facts, "fills in the middle"] if model.has_fim else facts))
         row = QHBoxLayout()
         row.setSpacing(16)
         words = QVBoxLayout()
         words.setSpacing(6)
         words.addWidget(label(model.words, "text"))
-        modes = QHBoxLayout()
-        modes.setSpacing(6)
-        modes.addWidget(label("Memory to train:", "label"))
-        self.badges = {}
-        for mode, amount in model.memory_by_mode.items():
-            badge = label(f"{MODE_WORDS[mode]} {nbytes(amount)}", "badge")
-            self.badges[mode] = badge
-            modes.addWidget(badge)
-        modes.addStretch(1)
-        words.addLayout(modes)
+        self._modes = QHBoxLayout()
+        self._modes.setSpacing(6)
+        self.memory_label = label("Estimating the memory to train it…", "label")
+        self._modes.addWidget(self.memory_label)
+        self._modes.addStretch(1)
+        self.badges: dict[str, QLabel] = {}
+        self._memory: dict[str, int] = {}
+        self._batch = ""
+        words.addLayout(self._modes)
         self.button = PlainButton("Get…", f"Download {model.repository}; asks before connecting")
         self.button.setAccessibleName(f"Get {model.name}")
         self.button.clicked.connect(self.on_clicked)
@@ -43,12 +41,22 @@ class ModelCard(Card):
         row.addWidget(self.button)
         self.column.addLayout(row)
 
+    def show_memory(self, memory: dict[str, int], batch: str) -> None:
+        """Bytes by mode that training takes with `batch`."""
+        if self.badges:
+            return
+        self.memory_label.setText("Memory to train:")
+        self._memory, self._batch = memory, batch
+        for mode, amount in memory.items():
+            self.badges[mode] = label(f"{mode_words(mode)} {nbytes(amount)}", "badge")
+            self._modes.insertWidget(self._modes.count() - 1, self.badges[mode])
+
     def show_for(self, ceiling: int, is_here: bool, may_start: bool) -> None:
         """Which modes fit under the memory ceiling, and whether the model is in the store already."""
-        for mode, amount in self.model.memory_by_mode.items():
+        for mode, amount in self._memory.items():
             fits = amount <= ceiling
             set_tone(self.badges[mode], "" if fits else "warn")
-            words = "Estimated for one sequence of 256 tokens."
+            words = f"Estimated for {self._batch}; smaller batches take less."
             tip(
                 self.badges[mode],
                 words if fits else f"Above the memory ceiling of {nbytes(ceiling)}. {words}",

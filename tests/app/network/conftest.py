@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.network.base_models import BASE_MODELS
+from app.network.base_models import BASE_MODELS, base_model
 from engine.checkpoints.formats.exporting import export_checkpoint
 from engine.checkpoints.store.store import CheckpointStore
 from engine.corpus.tokens.tokenizer import Tokenizer
@@ -28,7 +28,9 @@ def folder(tmp_path):
 def tiny(monkeypatch, folder):
     """The list with one more entry: that model."""
     size = (folder / "model.safetensors").stat().st_size
-    model = replace(BASE_MODELS[0], name="tiny-1m", repository="somebody/tiny-1m-hf", parameters=-(-size // 4))
+    model = replace(
+        base_model("mamba-130m"), name="tiny-1m", repository="somebody/tiny-1m-hf", parameters=-(-size // 4)
+    )
     monkeypatch.setattr("app.network.base_models.BASE_MODELS", (*BASE_MODELS, model))
     return model
 

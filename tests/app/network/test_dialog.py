@@ -8,7 +8,7 @@ from app.network import base_model_fetching
 from app.network.base_models import BASE_MODELS
 from app.window.base_models.dialog import BaseModelDialog
 from engine.checkpoints.store.store import CheckpointStore
-from tests.app.played_jobs import record
+from tests.app.played_jobs import answer, record
 from tests.window.stage import application, one_theme, press, theme  # noqa: F401  (fixtures)
 
 
@@ -30,14 +30,42 @@ def ask(dialog, qtbot) -> None:
     press(qtbot, dialog.cards[-1].button)
 
 
+def card_of(dialog, name: str):
+    return next(card for card in dialog.cards if card.model.name == name)
+
+
 def test_the_list_shows_licence_size_and_memory(dialog, application):  # noqa: F811
     assert [card.model for card in dialog.cards] == list(BASE_MODELS)
-    card = dialog.cards[0]
-    assert card.heading.remark.words == "493 MiB · 129 M parameters · Apache-2.0"
-    assert card.badges["full"].text() == "Full 2.2 GiB"
+    card, coder = card_of(dialog, "mamba-130m"), card_of(dialog, "qwen2.5-coder-0.5b")
+    for words in ("493 MiB", "129 M", "Apache-2.0"):
+        assert words in card.heading.remark.words
+    assert "middle" in coder.heading.remark.words and "middle" not in card.heading.remark.words
+    assert not card.badges
+    for model in BASE_MODELS:
+        memory = {"full": 9 * 2**28, "wsla": 2**29} if model is card.model else {"full": 2**33}
+        answer(application.jobs, "base_memory", (model.name, memory, "4 sequences"))
+    assert card.badges["full"].text() == "Full 2.2 GiB" and "4 sequences" in card.badges["full"].toolTip()
+    assert list(card.badges) == ["full", "wsla"]
     assert card.badges["full"].property("tone") == ""
     application.settings.memory_ceiling = 2**30
     assert card.badges["full"].property("tone") == "warn" and "ceiling of 1 GiB" in card.badges["full"].toolTip()
+    assert card.badges["wsla"].property("tone") == ""
+
+
+def test_the_memory_is_estimated_once(dialog, application):  # noqa: F811
+    asked = record(application.jobs, "base_memory")
+    dialog.hide()
+    dialog.show()
+    assert asked == []
+
+
+def test_a_gguf_file_on_disk_is_imported(dialog, application, tmp_path, qtbot):  # noqa: F811
+    asked = record(application.jobs, "import_")
+    press(qtbot, dialog.import_file_button)
+    assert "*.gguf" in dialog.file_dialog.nameFilters()[0]
+    dialog.file_dialog.fileSelected.emit(str(tmp_path / "coder.gguf"))
+    dialog.file_dialog.reject()
+    assert asked == [("import_", str(tmp_path / "coder.gguf"))]
 
 
 def test_asking_is_not_fetching(hub, served, application, qtbot):  # noqa: F811
@@ -137,4 +165,4 @@ def test_what_is_here_is_not_offered_again(dialog, application):  # noqa: F811
 
     application.checkpoints.rows = (SimpleNamespace(name="mamba-130m"),)
     dialog.on_changed()
-    assert not dialog.cards[0].button.isEnabled()
+    assert not card_of(dialog, "mamba-130m").button.isEnabled() and dialog.cards[0].button.isEnabled()

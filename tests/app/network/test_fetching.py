@@ -11,7 +11,7 @@ import pytest
 from app.command_line import main
 from app.network import base_model_fetching, connections
 from app.network.base_model_fetching import FetchError, agreement_for, fetch
-from app.network.base_models import BASE_MODELS, BATCH, LENGTH, MODES, VOCABULARY_TOKENS, base_model
+from app.network.base_models import BASE_MODELS, base_model
 from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import ConfigError
 
@@ -180,33 +180,30 @@ def test_a_proxy_that_would_be_used_is_named_and_no_other(no_proxies, monkeypatc
     assert agreement_for(base_model("mamba-130m")).hosts == ("huggingface.co", "hf.co", *proxies)
 
 
-def test_the_list_states_true_sizes():
-    from engine.model.config import ModelConfig
+@pytest.mark.parametrize("model", BASE_MODELS, ids=lambda model: model.name)
+def test_the_list_states_true_sizes(model):
+    from engine.model.files import config_from_keys
 
-    for model in BASE_MODELS:
-        config = ModelConfig(hidden_size=model.hidden_size, num_hidden_layers=model.layers, vocab_size=model.vocab_size)
-        assert config.parameter_count == model.parameters
+    assert config_from_keys(model.sizes, model.name).parameter_count == model.parameters
 
 
-@pytest.mark.parametrize(
-    ("name", "modes"), [("mamba-130m", MODES), ("mamba-370m", ("full",)), ("mamba-790m", ("wsla",))]
-)
-def test_the_list_states_the_memory_that_the_engine_estimates(name, modes):
-    import numpy as np
-
+@pytest.mark.parametrize(("name", "few"), [("mamba-130m", "wsla"), ("qwen2.5-coder-0.5b", "qk")])
+def test_the_memory_is_what_the_engine_estimates(name, few):
     import engine
-    from engine.model.config import ModelConfig
+    from engine.model.files import config_from_keys
+    from engine.train.options import DEFAULT_PRESET, preset
 
-    model = base_model(name)
-    config = ModelConfig(hidden_size=model.hidden_size, num_hidden_layers=model.layers, vocab_size=model.vocab_size)
+    model, options = base_model(name), preset(DEFAULT_PRESET)
     device = engine.open_device("cpu")
     try:
-        for mode in modes:
-            ids = np.arange(VOCABULARY_TOKENS, dtype=np.int32) if mode == "vocabulary" else None
-            estimate = engine.estimate_training(config, device, mode, BATCH, LENGTH, token_ids=ids)
-            assert sum(estimate.values()) == pytest.approx(model.memory_by_mode[mode], rel=0.05), mode
+        memory = model.memory_by_mode(device)
+        config = config_from_keys(model.sizes, name)
+        shape = options.batch_size, options.sequence_length
+        assert memory[few] == sum(engine.estimate_training(config, device, few, *shape).values())
     finally:
         device.close()
+    assert set(memory) == {"full", "vocabulary", "lora", few}
+    assert memory["full"] > 4 * 4 * model.parameters > memory["lora"] > 4 * model.parameters
 
 
 # ---- the command
