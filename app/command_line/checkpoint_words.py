@@ -82,7 +82,7 @@ def comparison_lines(found) -> list[str]:
     lines += [_drift(f"layer {layer}", drift) for layer, drift in found.layers.items()]
     moved = [tensor for tensor in found.tensors if tensor.drift.changed]
     moved.sort(key=lambda tensor: -tensor.drift.relative_l2)
-    lines += [_drift(tensor.name.removeprefix("backbone."), tensor.drift) for tensor in moved[:MOST_TENSORS]]
+    lines += [_drift(_tensor(tensor), tensor.drift) for tensor in moved[:MOST_TENSORS]]
     if len(moved) > MOST_TENSORS:
         lines.append(f"and {len(moved) - MOST_TENSORS} more tensors that differ (--json lists them all)")
     for what, differences in (("option", found.options), ("metric", found.metrics)):
@@ -130,6 +130,10 @@ def precision_lines(rows: list[dict[str, Any]]) -> list[str]:
 
 def _loss(manifest) -> str:
     return f"{manifest.metrics[LOSS]:.4f}" if LOSS in manifest.metrics else ""
+
+
+def _tensor(tensor) -> str:
+    return tensor.name if tensor.layer is None else f"layer {tensor.layer} {tensor.kind}"
 
 
 def _drift(name: str, drift) -> str:

@@ -84,13 +84,18 @@ class CheckpointDetails:
 
 @dataclass(frozen=True, eq=False)
 class HeatMapView:
-    """One measure of drift by layer (rows) and kind of tensor (columns); NaN where a layer has no such tensor."""
+    """One measure of drift by layer (rows) and kind of tensor (columns); NaN where a layer has no such tensor.
+
+    `labels` and `short`: names for people, by kind and by name outside the layers.
+    """
 
     measure: str
     layers: tuple[int, ...]
     kinds: tuple[str, ...]
     values: np.ndarray
     outside: dict[str, float]
+    labels: dict[str, str] = field(default_factory=dict)
+    short: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -192,7 +192,7 @@ def comparison_of(store, first: str, second: str, report: Callable[[int, int], N
     maps = {}
     for measure in MEASURES:
         heat = found.heat_map(measure)
-        maps[measure] = HeatMapView(measure, heat.layers, heat.kinds, heat.values, dict(heat.outside))
+        maps[measure] = HeatMapView(**vars(heat))
     whole = found.whole
     return ComparisonView(
         row_of(store.get(first), names),

@@ -18,7 +18,6 @@ from app.theme.fonts import interface_font
 from app.theme.plots import AXIS_FONT, mixed
 from app.values.checkpoints import HeatMapView
 from app.values.words import percent
-from app.window.checkpoints.words import OUTSIDE, TENSOR_NAMES, TENSORS
 
 GUTTER, FOOT, BETWEEN = 52, 20, 8
 TALLEST, LEAST, WANTED = 24, 6, 230  # a cell's height, and the height of all layers
@@ -43,7 +42,6 @@ class DriftMap(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.heat: HeatMapView | None = None
-        self.kinds: list[int] = []  # columns of the values, in the order in which they are drawn
         self._missing: np.ndarray | None = None
         self._cell: tuple[int, int] | None = None  # row and column; row == number of layers: outside of them
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -55,9 +53,6 @@ class DriftMap(QWidget):
         """One measure of a comparison; `missing` marks layers without such a tensor, whose cells stay empty."""
         self.heat, self._cell, self._missing = heat, None, missing
         if heat is not None:
-            order = [*TENSORS]
-            places = range(len(heat.kinds))
-            self.kinds = sorted(places, key=lambda i: (_rank(order, heat.kinds[i]), heat.kinds[i]))
             self.setAccessibleName(f"Drift map, {MEASURES[heat.measure][0].lower()}: {self.summary()}")
         self.setFixedHeight(self.sizeHint().height())
         self.pointed.emit("")
@@ -77,7 +72,7 @@ class DriftMap(QWidget):
         """The value of a cell as it is drawn: 1 − cosine for directions."""
         heat = self.heat
         outside = row == len(heat.layers)
-        found = self.outside[column][1] if outside else float(heat.values[row, self.kinds[column]])
+        found = self.outside[column][1] if outside else float(heat.values[row, column])
         return 1.0 - found if heat.measure == "cosine" else found
 
     @property
@@ -103,21 +98,20 @@ class DriftMap(QWidget):
 
     def where(self, row: int, column: int) -> str:
         name = self.raw_name(row, column)
-        if row == len(self.heat.layers):
-            return OUTSIDE.get(name, name)
-        return f"layer {self.heat.layers[row]}, {TENSOR_NAMES.get(name, name)}"
+        words = self.heat.labels.get(name, name)
+        return words if row == len(self.heat.layers) else f"layer {self.heat.layers[row]}, {words}"
 
     def raw_name(self, row: int, column: int) -> str:
         """The tensor as files name it, without its layer: "in_proj.weight"."""
         outside = row == len(self.heat.layers)
-        return self.outside[column][0] if outside else self.heat.kinds[self.kinds[column]]
+        return self.outside[column][0] if outside else self.heat.kinds[column]
 
     # ---- geometry
 
     def cell(self, row: int, column: int) -> QRectF:
         """The rectangle of a cell, with a small gap between cells."""
         layers, height = len(self.heat.layers), self._height()
-        count = len(self.outside) if row == layers else len(self.kinds)
+        count = len(self.outside) if row == layers else len(self.heat.kinds)
         top = row * height + (FOOT + BETWEEN if row == layers else 0)
         width = (self.width() - GUTTER) / max(1, count)
         left, right = round(GUTTER + column * width), round(GUTTER + (column + 1) * width)
@@ -132,7 +126,7 @@ class DriftMap(QWidget):
         if self.heat is None:
             return []
         layers = len(self.heat.layers)
-        inside = [(row, column) for row in range(layers) for column in range(len(self.kinds))]
+        inside = [(row, column) for row in range(layers) for column in range(len(self.heat.kinds))]
         return inside + [(layers, column) for column in range(len(self.outside))]
 
     def _height(self) -> int:
@@ -160,7 +154,7 @@ class DriftMap(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         for row, column in self._cells():
             value, room = self.value(row, column), self.cell(row, column)
-            if row < layers and self._missing is not None and self._missing[row, self.kinds[column]]:
+            if row < layers and self._missing is not None and self._missing[row, column]:
                 continue
             painter.setBrush(self.colour(value, most, tokens))
             painter.drawRoundedRect(room, 2, 2)
@@ -184,10 +178,12 @@ class DriftMap(QWidget):
                 room = QRectF(0, row * height - 8 + height / 2 - 1, GUTTER - 8, 16)
                 words = f"layer {layer}" if height >= 15 else f"{layer}"
                 painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, words)
-        for column, place in enumerate(self.kinds):
-            self._paint_caption(painter, metrics, len(layers) - 1, column, _short(self.heat.kinds[place]))
+        short = self.heat.short
+        for column, kind in enumerate(self.heat.kinds):
+            words = short.get(kind, kind.removesuffix(".weight"))
+            self._paint_caption(painter, metrics, len(layers) - 1, column, words)
         for column, (name, _) in enumerate(self.outside):
-            self._paint_caption(painter, metrics, len(layers), column, OUTSIDE.get(name, name.split(".")[-1]))
+            self._paint_caption(painter, metrics, len(layers), column, short.get(name, name))
 
     def _paint_caption(self, painter: QPainter, metrics: QFontMetrics, row: int, column: int, words: str) -> None:
         cell = self.cell(row, column)
@@ -226,7 +222,7 @@ class DriftMap(QWidget):
             row, column = self._cell or (0, -1 if key == Qt.Key.Key_Right else 0)
             rows = len(self.heat.layers) + bool(self.outside)
             row = min(max(row + moves[key][0], 0), rows - 1)
-            count = len(self.outside) if row == len(self.heat.layers) else len(self.kinds)
+            count = len(self.outside) if row == len(self.heat.layers) else len(self.heat.kinds)
             self.point((row, min(max(column + moves[key][1], 0), count - 1)))
         else:
             event.ignore()
@@ -286,11 +282,3 @@ def value_words(measure: str, value: float) -> str:
     if measure == "changed_share":
         return percent(value)
     return "0" if value == 0 else f"{value:.3g}"
-
-
-def _short(kind: str) -> str:
-    return TENSORS.get(kind, kind.removesuffix(".weight"))
-
-
-def _rank(order: list[str], kind: str) -> int:
-    return order.index(kind) if kind in order else len(order)

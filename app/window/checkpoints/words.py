@@ -1,4 +1,4 @@
-"""Text about checkpoints: dates, losses, and short names for tensors.  No Qt."""
+"""Text about checkpoints: dates, losses, sizes.  No Qt."""
 
 from __future__ import annotations
 
@@ -11,34 +11,6 @@ from app.values.words import counted, nbytes
 
 NOTHING = "–"
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-TENSORS = {  # in the order in which a layer uses them, a bias after its weight
-    "norm.weight": "norm",
-    "in_proj.weight": "in",
-    "in_proj.bias": "bias",
-    "conv1d.weight": "conv",
-    "conv1d.bias": "bias",
-    "x_proj.weight": "x",
-    "dt_proj.weight": "dt",
-    "dt_proj.bias": "bias",
-    "A_log": "A",
-    "D": "D",
-    "out_proj.weight": "out",
-    "out_proj.bias": "bias",
-}
-TENSOR_NAMES = {  # the same, in full
-    "norm.weight": "norm",
-    "in_proj.weight": "input projection",
-    "in_proj.bias": "input bias",
-    "conv1d.weight": "convolution",
-    "conv1d.bias": "convolution bias",
-    "x_proj.weight": "B, C, delta projection",
-    "dt_proj.weight": "delta projection",
-    "dt_proj.bias": "delta bias",
-    "A_log": "decay A",
-    "D": "skip D",
-    "out_proj.weight": "output projection",
-    "out_proj.bias": "output bias",
-}
 FIELDS = {
     "held_out_loss": "held-out loss",
     "held_out_before": "held-out loss before",
@@ -46,11 +18,6 @@ FIELDS = {
     "root": "folder",
 }
 KINDS = {"whole": "full model", "delta": "delta, needs its base"}
-OUTSIDE = {
-    "backbone.embeddings.weight": "embedding",
-    "backbone.norm_f.weight": "final norm",
-    "lm_head.weight": "head",
-}
 
 
 def moment(created: str) -> datetime | None:

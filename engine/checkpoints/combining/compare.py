@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from engine.checkpoints.combining.sides import Side, refuse_unlike
 from engine.checkpoints.combining.spans import CORES
 from engine.errors import CheckpointError
+from engine.model.blocks.block import ParameterSpec
 from engine.tensor_file import as_float32
 
 Parameters = Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]]
@@ -104,22 +105,28 @@ class Difference:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """One measure by layer (rows) and kind of tensor (columns); NaN where a layer has no such tensor."""
+    """One measure by layer (rows) and kind of tensor (columns, as a layer uses them); NaN where a layer has none such.
+
+    `labels` and `short`: names for people, by kind and by name outside the layers.
+    """
 
     measure: str
     layers: tuple[int, ...]
     kinds: tuple[str, ...]
     values: np.ndarray
-    outside: dict[str, float]  # embedding, last norm and head, by name
+    outside: dict[str, float]  # embedding, final norm and head, by name
+    labels: dict[str, str]
+    short: dict[str, str]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was found; `options` and `metrics` list only those that differ."""
+    """What was found; `options` and `metrics` list only those that differ.  `specs`: the parameters, by name."""
 
     tensors: tuple[TensorDrift, ...]
     options: tuple[Difference, ...] = ()
     metrics: tuple[Difference, ...] = ()
+    specs: Mapping[str, ParameterSpec] = field(default_factory=dict, repr=False)
 
     @property
     def whole(self) -> Drift:
@@ -139,12 +146,16 @@ class Comparison:
             raise CheckpointError(f"There is no measure {measure!r}.", f"Choose one of: {', '.join(MEASURES)}.")
         inside = [tensor for tensor in self.tensors if tensor.layer is not None]
         layers = tuple(sorted({tensor.layer for tensor in inside}))
-        kinds = tuple(dict.fromkeys(tensor.kind for tensor in inside))
+        used = {name: spec.used for name, spec in self.specs.items()}
+        kinds = tuple(dict.fromkeys(t.kind for t in sorted(inside, key=lambda t: used.get(t.name, 0))))
         values = np.full((len(layers), len(kinds)), np.nan)
         for tensor in inside:
             values[layers.index(tensor.layer), kinds.index(tensor.kind)] = getattr(tensor.drift, measure)
         outside = {t.name: getattr(t.drift, measure) for t in self.tensors if t.layer is None}
-        return HeatMap(measure, layers, kinds, values, outside)
+        known = {tensor.kind: self.specs[tensor.name] for tensor in self.tensors if tensor.name in self.specs}
+        labels = {kind: spec.label or kind for kind, spec in known.items()}
+        short = {kind: spec.short or labels[kind] for kind, spec in known.items()}
+        return HeatMap(measure, layers, kinds, values, outside, labels, short)
 
 
 def compare(first: Side, second: Side) -> Comparison:
@@ -154,6 +165,7 @@ def compare(first: Side, second: Side) -> Comparison:
         compare_parameters(first.parameters, second.parameters),
         differences(first.options, second.options),
         differences(first.metrics, second.metrics),
+        first.config.specs,
     )
 
 

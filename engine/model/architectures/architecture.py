@@ -124,7 +124,7 @@ class Architecture:
         for _, prefix, block in self.layers():
             specs.update({prefix + spec.name: spec for spec in block.parameters()})
         specs[self.norm_name] = ParameterSpec(
-            self.norm_name, (m,), ones, decays=False, gguf="output_norm.weight", label="last norm"
+            self.norm_name, (m,), ones, decays=False, gguf="output_norm.weight", label="final norm"
         )
         if not self.tie_word_embeddings:
             specs[self.head_name] = ParameterSpec(self.head_name, **table, gguf="output.weight", label="head")

@@ -46,6 +46,7 @@ class ParameterSpec:
     `decays`: weight decay applies.  `packs`: may be stored in fewer bits.  `adapted`: gets a low-rank pair.
     `trained_by`: rows that a mode of few parameters trains, by mode.  `gguf`: its name behind "blk.N.", with
     `to_gguf` and `from_gguf` where the numbers differ.  `label`: for people, with a `short` one for narrow places.
+    `used`: where in its layer it is used, if that is not the order of the checkpoint.
     """
 
     name: str
@@ -60,6 +61,7 @@ class ParameterSpec:
     from_gguf: Callable[[np.ndarray], np.ndarray] | None = None
     label: str = ""
     short: str = ""
+    used: int = 0
 
 
 RECURRENT, CACHE, PREPARED = "recurrent", "cache", "prepared"

@@ -53,41 +53,45 @@ class Mamba1(Block):
         specs = (
             ParameterSpec("norm.weight", (m,), ones, decays=False, gguf="attn_norm.weight", label="norm"),
             ParameterSpec(
-                "mixer.A_log", (d, n), _log_of_counts, decays=False, gguf="ssm_a", label="decay A", short="A",
+                "mixer.A_log", (d, n), _log_of_counts, decays=False, gguf="ssm_a", label="decay A", short="A", used=5,
                 to_gguf=_decays, from_gguf=lambda A: np.log(-A),
             ),
-            ParameterSpec("mixer.D", (d,), ones, decays=False, gguf="ssm_d", label="skip D", short="D"),
+            ParameterSpec("mixer.D", (d,), ones, decays=False, gguf="ssm_d", label="skip D", short="D", used=6),
             ParameterSpec(
                 "mixer.conv1d.weight", (d, 1, k), by_taps, gguf="ssm_conv1d.weight", label="convolution", short="conv",
-                to_gguf=lambda w: w.reshape(d, k), from_gguf=lambda w: w.reshape(d, 1, k),
+                used=2, to_gguf=lambda w: w.reshape(d, k), from_gguf=lambda w: w.reshape(d, 1, k),
             ),
             ParameterSpec(
                 "mixer.conv1d.bias", (d,), by_taps, decays=False, gguf="ssm_conv1d.bias", label="convolution bias",
-                short="bias",
+                short="bias", used=2,
             ),
             ParameterSpec(
                 "mixer.in_proj.weight", (2 * d, m), by_in, packs=True, adapted=True, gguf="ssm_in.weight",
-                label="input projection", short="in",
+                label="input projection", short="in", used=1,
             ),
-            ParameterSpec("mixer.in_proj.bias", (2 * d,), by_in, decays=False, label="input bias", short="bias"),
+            ParameterSpec(
+                "mixer.in_proj.bias", (2 * d,), by_in, decays=False, label="input bias", short="bias", used=1
+            ),
             ParameterSpec(
                 "mixer.x_proj.weight", (r + 2 * n, d), by_inner, packs=True, gguf="ssm_x.weight",
                 trained_by={"wsla": (r, r + 2 * n)},  # rows of B and C; those of delta come first
-                label="B, C, delta projection", short="x",
+                label="B, C, delta projection", short="x", used=3,
             ),
             ParameterSpec(
                 "mixer.dt_proj.weight", (d, r), uniform(r**-0.5), packs=True, gguf="ssm_dt.weight",
-                label="delta projection", short="dt",
+                label="delta projection", short="dt", used=4,
             ),
             ParameterSpec(
                 "mixer.dt_proj.bias", (d,), self._draw_time_steps(), decays=False, gguf="ssm_dt.bias",
-                label="delta bias", short="bias",
+                label="delta bias", short="bias", used=4,
             ),
             ParameterSpec(
                 "mixer.out_proj.weight", (m, d), uniform(d**-0.5 / math.sqrt(self.depth)), packs=True, adapted=True,
-                gguf="ssm_out.weight", label="output projection", short="out",
+                gguf="ssm_out.weight", label="output projection", short="out", used=7,
             ),
-            ParameterSpec("mixer.out_proj.bias", (m,), by_inner, decays=False, label="output bias", short="bias"),
+            ParameterSpec(
+                "mixer.out_proj.bias", (m,), by_inner, decays=False, label="output bias", short="bias", used=7
+            ),
         )  # fmt: skip
         return tuple(spec for spec in specs if biases.get(spec.name, True))
 

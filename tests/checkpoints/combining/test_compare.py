@@ -80,7 +80,10 @@ def test_layers_and_the_heat_map():
     assert [tensor.name for tensor in found.tensors] == list(CONFIG.parameter_shapes())
     heat = found.heat_map("changed_share")
     assert heat.layers == (0, 1)
-    assert heat.kinds[:3] == ("norm.weight", "A_log", "D")
+    assert heat.kinds[:3] == ("norm.weight", "in_proj.weight", "conv1d.weight")  # as a layer uses them
+    assert heat.labels["in_proj.weight"] == "input projection" and heat.short["in_proj.weight"] == "in"
+    assert heat.labels["backbone.norm_f.weight"] == "final norm" and heat.short["norm.weight"] == "norm"
+    assert set(heat.labels) == {*heat.kinds, *heat.outside}
     assert heat.values.shape == (2, len(heat.kinds))
     assert np.count_nonzero(heat.values) == 1
     assert heat.values[0, heat.kinds.index("x_proj.weight")] == 32 / 34

@@ -119,6 +119,9 @@ def test_compared_and_merged(store, model):
     found = compare(side_of(store, "base"), side_of(store, "adapted"))
     moved = {tensor.name.split(".")[-2] for tensor in found.tensors if tensor.drift.changed}
     assert moved == {"q_proj", "k_proj"}
+    heat = found.heat_map()
+    assert heat.labels["self_attn.q_proj.weight"] == "queries" and heat.short["mlp.gate_proj.weight"] == "gate"
+    assert heat.labels["model.embed_tokens.weight"] == "embedding" and set(heat.labels) >= set(heat.kinds)
     half = merge(side_of(store, "base"), side_of(store, "adapted"), 0.5)
     name = "model.layers.0.self_attn.q_proj.weight"
     with store.load_parameters("base") as first, store.load_parameters("adapted") as second:

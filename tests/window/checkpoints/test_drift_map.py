@@ -12,21 +12,22 @@ from PySide6.QtGui import QColor
 from app.values.checkpoints import HeatMapView
 from app.window.checkpoints.drift_map import DriftMap, value_words
 
-KINDS = ("norm.weight", "A_log", "in_proj.weight", "something.new")
+KINDS = ("norm.weight", "in_proj.weight", "A_log", "something.new")
+LABELS = {"in_proj.weight": "input projection", "D": "skip D", "norm.weight": "norm", "table.weight": "embedding"}
 
 
 @pytest.fixture
 def drift(theme, qtbot):
-    values = np.array([[0.0, 0.1, 0.4, 0.0], [0.0, math.nan, 0.8, 0.2]])
+    values = np.array([[0.0, 0.4, 0.1, 0.0], [0.0, 0.8, math.nan, 0.2]])
     drift = DriftMap()
     qtbot.addWidget(drift)
     drift.resize(452, 300)
-    drift.show_map(HeatMapView("relative_l2", (0, 1), KINDS, values, {"backbone.embeddings.weight": 0.05}))
+    drift.show_map(HeatMapView("relative_l2", (0, 1), KINDS, values, {"table.weight": 0.05}, LABELS, {}))
     return drift
 
 
-def test_columns_are_in_the_order_of_a_layer_and_new_ones_last(drift):
-    assert [KINDS[place] for place in drift.kinds] == ["norm.weight", "in_proj.weight", "A_log", "something.new"]
+def test_cells_are_described_by_the_labels_of_the_comparison(drift):
+    assert drift.words(0, 3) == "layer 0, something.new: 0"
     assert drift.words(1, 1) == "layer 1, input projection: 0.8"
     assert drift.words(2, 0) == "embedding: 0.05"
     assert drift.summary() == "most in layer 1, input projection" and drift.most == 0.8
@@ -67,7 +68,7 @@ def test_the_pointer_and_the_keys_read_cells_out(drift, qtbot):
 
 
 def test_a_direction_is_how_far_it_turned(drift):
-    drift.show_map(HeatMapView("cosine", (0,), ("D",), np.array([[0.75]]), {}))
+    drift.show_map(HeatMapView("cosine", (0,), ("D",), np.array([[0.75]]), {}, LABELS))
     assert drift.words(0, 0) == "layer 0, skip D: 0.25"
 
 
