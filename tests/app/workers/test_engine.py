@@ -93,7 +93,7 @@ def test_the_newest_checkpoint_stands_in_for_a_starter_that_is_not_there(bench, 
 
 
 def test_no_model_in_training(bench):
-    with pytest.raises(CodecoilError, match="No model is in training"):
+    with pytest.raises(CodecoilError, match="being trained"):
         bench.model(IN_TRAINING)
 
 

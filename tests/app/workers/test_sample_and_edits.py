@@ -43,7 +43,7 @@ def test_a_sample_that_cannot_be_copied_is_told_in_words(program, packaged, fold
     one = program()
     one.state.repository.open_sample()
     one.until(lambda: one.state.repository.phase == "failed")
-    assert "could not be copied" in one.failures[0].cause and "Make room" in one.failures[0].remedy
+    assert str(folder) in one.failures[0].cause and one.failures[0].remedy
 
 
 def test_a_copy_that_is_ended_leaves_nothing(packaged, folder):
