@@ -3,8 +3,9 @@
     [<|file|> path newline chunk <|endoftext|> ...]  <|file|> path newline prefix
     [...]  <|file|> path newline <|fim_suffix|> suffix <|fim_prefix|> prefix <|fim_middle|>
 
-The last word before the cursor is written again (`healing`), so the prompt ends before it. The text after the cursor
-comes first, so that typing only appends and earlier states can be reused. `marks` are positions whose state is worth
+The last word before the cursor is written again (`healing`), so the prompt ends before it. Where the model knows that
+order (`framing`), the text after the cursor comes first, so that typing only appends and earlier states can be reused.
+`marks` are positions whose state is worth
 keeping. A long prefix is cut at its start, in large steps and at line ends, so that the start does not move with every
 keystroke.
 """
@@ -78,7 +79,9 @@ class PromptBuilder:
         fim_used = fill_in and self.tokenizer.has_fim
         prefix_ids = self.tokenizer.encode(prefix)
         if fim_used:
-            asked, after = self._framing.fill_in_prompt(path, prefix_ids, self.tokenizer.encode(suffix)), 1
+            suffix_ids = self.tokenizer.encode(suffix)
+            asked = self._framing.fill_in_prompt(path, prefix_ids, suffix_ids)
+            after = self._framing.after_prefix(suffix_ids)
         else:
             asked, after = np.concatenate([self._header(path), prefix_ids]), 0
         ids = np.concatenate([*self._documents(context), asked]).astype(np.int32)

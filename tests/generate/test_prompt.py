@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.corpus.batches.framing import Framing
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import ConfigError
 from engine.generate.context import ContextChunk
 from engine.generate.prompt import NO_FIM, PromptBuilder, PromptLimits, first_characters, last_characters
+from tests.corpus.tokens.samples import write_style
 from tests.generate.small import SOURCE, plain_tokenizer, tokenizer
 
 
@@ -44,6 +46,20 @@ def test_with_text_after_the_cursor_that_comes_first_as_in_training():
     assert prompt.ids[-1] == tokens.special.fim_middle
     unseen = build(prefix + middle[:14], suffix, "a.py", fill_in=False)
     assert unseen.ids.tolist() == build(prefix + middle[:14], path="a.py").ids.tolist() and not unseen.note
+
+
+def test_a_model_that_knows_the_prefix_first_gets_it_first(tmp_path):
+    names = ["<|endoftext|>", "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"]
+    tokens = Tokenizer.load(write_style(tmp_path, names))
+    prefix, suffix = "a = 1\nb = 2\nc", "\nd = 4\n"
+    prompt = build(prefix, suffix, tokens=tokens)
+    assert prompt.fim_used and prompt.ids[-1] == tokens.special.fim_middle
+    place = prompt.ids.tolist().index(tokens.special.fim_prefix) + 1
+    after = prompt.ids.tolist().index(tokens.special.fim_suffix)
+    assert tokens.decode(prompt.ids[place:after]).encode() + prompt.typed == prefix.encode()
+    assert tokens.decode(prompt.ids[after + 1 : -1]) == suffix
+    lines = [mark for mark in prompt.marks if mark < len(prompt.ids)]
+    assert lines and all(place <= mark <= after for mark in lines), "states are kept within the prefix"
 
 
 def test_without_tokens_for_filling_in_the_prefix_is_all_and_it_is_said():

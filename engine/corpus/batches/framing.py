@@ -1,6 +1,7 @@
 """A document as the model reads it: separator, path, newline, content, end of text; or with the middle at its end.
 
-The suffix comes first, so that while somebody types, the prompt only grows at its end. Training and completion both
+Where the tokenizer is our own the suffix comes first, so that while somebody types, the prompt only grows at its end;
+models that were trained elsewhere get the order they know (`SpecialTokens.suffix_first`). Training and completion both
 build their tokens here. A tokenizer that has no file separator leaves it out.
 """
 
@@ -43,7 +44,9 @@ class Framing:
         return np.concatenate([self.header(path), content, self._end])
 
     def fill_in(self, path: str, prefix: np.ndarray, middle: np.ndarray, suffix: np.ndarray) -> np.ndarray:
-        """`<|file|> path newline <|fim_suffix|> suffix <|fim_prefix|> prefix <|fim_middle|> middle <|endoftext|>`."""
+        """`<|file|> path newline <|fim_suffix|> suffix <|fim_prefix|> prefix <|fim_middle|> middle <|endoftext|>`, or
+        with the prefix and its token in front of the suffix and its own.
+        """
         return np.concatenate([self.fill_in_prompt(path, prefix, suffix), middle, self._end])
 
     def fill_in_prompt(self, path: str, prefix: np.ndarray, suffix: np.ndarray) -> np.ndarray:
@@ -52,7 +55,13 @@ class Framing:
             raise TokenizerError(
                 f"{self.tokenizer.name} has no tokens for filling in a middle.", "Complete at the end of the text only."
             )
-        return np.concatenate([self.header(path), self._suffix, suffix, self._prefix, prefix, self._middle])
+        before, after = (self._prefix, prefix), (self._suffix, suffix)
+        first, second = (after, before) if self.tokenizer.special.suffix_first else (before, after)
+        return np.concatenate([self.header(path), *first, *second, self._middle])
+
+    def after_prefix(self, suffix: np.ndarray) -> int:
+        """How many tokens follow the prefix in a `fill_in_prompt`."""
+        return len(self._middle) + (0 if self.tokenizer.special.suffix_first else len(self._suffix) + len(suffix))
 
     def _ids(self, number: int | None) -> np.ndarray:
         return np.array([] if number is None else [number], self.tokenizer.dtype)

@@ -12,13 +12,14 @@ from typing import Any
 
 from engine.errors import TokenizerError
 
-# In order of preference. The first of each is what a tokenizer trained here has.
+# In order of preference. The first of each is what a tokenizer trained here has; the last ones of the middle are
+# Falcon's and DeepSeek's (begin, hole, end).
 ROLE_NAMES = {
-    "end_of_text": ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>"),
+    "end_of_text": ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<｜end▁of▁sentence｜>"),
     "file": ("<|file|>", "<|file_sep|>", "<file_sep>", "<filename>"),
-    "fim_prefix": ("<|fim_prefix|>", "<fim_prefix>", "<fim-prefix>"),
-    "fim_suffix": ("<|fim_suffix|>", "<fim_suffix>", "<fim-suffix>"),
-    "fim_middle": ("<|fim_middle|>", "<fim_middle>", "<fim-middle>"),
+    "fim_prefix": ("<|fim_prefix|>", "<fim_prefix>", "<fim-prefix>", "<|prefix|>", "<｜fim▁begin｜>"),
+    "fim_suffix": ("<|fim_suffix|>", "<fim_suffix>", "<fim-suffix>", "<|suffix|>", "<｜fim▁hole｜>"),
+    "fim_middle": ("<|fim_middle|>", "<fim_middle>", "<fim-middle>", "<|middle|>", "<｜fim▁end｜>"),
     "pad": ("<|pad|>", "<|fim_pad|>", "<fim_pad>", "<|padding|>", "<pad>", "[PAD]"),
 }
 TRAINED_SPECIAL_TOKENS = tuple(names[0] for names in ROLE_NAMES.values())
@@ -26,7 +27,10 @@ TRAINED_SPECIAL_TOKENS = tuple(names[0] for names in ROLE_NAMES.values())
 
 @dataclass(frozen=True)
 class SpecialTokens:
-    """Ids by role; None where the tokenizer has no such token."""
+    """Ids by role; None where the tokenizer has no such token.
+
+    `suffix_first`: models with this tokenizer read the text after the cursor before the text in front of it.
+    """
 
     end_of_text: int
     file: int | None = None
@@ -34,6 +38,7 @@ class SpecialTokens:
     fim_suffix: int | None = None
     fim_middle: int | None = None
     pad: int | None = None
+    suffix_first: bool = False
 
 
 def special_ids(description: dict[str, Any]) -> dict[str, int]:
@@ -49,7 +54,7 @@ def special_ids(description: dict[str, Any]) -> dict[str, int]:
     return found
 
 
-def roles(special: Mapping[str, int], name: str) -> SpecialTokens:
+def roles(special: Mapping[str, int], description: dict[str, Any], name: str) -> SpecialTokens:
     """`special` by role; `name` is the file, for the message."""
     ids = {
         role: next((special[known] for known in names if known in special), None) for role, names in ROLE_NAMES.items()
@@ -59,7 +64,20 @@ def roles(special: Mapping[str, int], name: str) -> SpecialTokens:
             f"{name} has no token for the end of a text ({', '.join(ROLE_NAMES['end_of_text'])}).",
             "Put the tokenizer.json of the model beside it: that names the special tokens.",
         )
-    return SpecialTokens(**ids)
+    return SpecialTokens(**ids, suffix_first=_suffix_first(special, description))
+
+
+def _suffix_first(special: Mapping[str, int], description: dict[str, Any]) -> bool:
+    """The order that a model was trained in, which no file states.
+
+    Tokenizers trained here put the suffix first, so that a prompt grows at its end while somebody types; so does
+    Mellum's, which has StarCoder's names but, unlike StarCoder's, does not split digits.  All others (Qwen, Granite,
+    StarCoder, Falcon, DeepSeek) put the prefix first.
+    """
+    if special.keys() >= set(TRAINED_SPECIAL_TOKENS):
+        return True
+    step = description.get("pre_tokenizer") or {}
+    return "<fim_suffix>" in special and step.get("type") == "ByteLevel"
 
 
 def exact_description(description: dict[str, Any], special: Mapping[str, int]) -> dict[str, Any]:

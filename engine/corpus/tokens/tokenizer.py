@@ -55,7 +55,7 @@ class Tokenizer:
         check_description(description, name)
         self._description, self.name = description, name
         ids = special_ids(description)
-        self.special: SpecialTokens = roles(ids, name)
+        self.special: SpecialTokens = roles(ids, description, name)
         self.special_ids: frozenset[int] = frozenset(ids.values())
         exact = exact_description(description, ids)
         self._library = self._opened(exact)

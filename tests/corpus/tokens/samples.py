@@ -103,6 +103,17 @@ def write_qwen_style(folder: Path) -> Path:
     return folder
 
 
+def write_style(folder: Path, special: list[str], *, splits_digits: bool = True) -> Path:
+    """tokenizer.json with special tokens of these names."""
+    library = Library(models.BPE())
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    digits = pre_tokenizers.Digits(individual_digits=True)
+    library.pre_tokenizer = pre_tokenizers.Sequence([digits, byte_level]) if splits_digits else byte_level
+    library.train_from_iterator(source_texts()[:8], _trainer(500, special))
+    library.save(str(folder / "tokenizer.json"))
+    return folder
+
+
 def _trainer(vocab_size: int, special: list[str] | None = None) -> trainers.BpeTrainer:
     return trainers.BpeTrainer(
         vocab_size=vocab_size,

@@ -40,6 +40,31 @@ def test_the_middle_goes_to_the_end_and_the_prompt_is_its_beginning():
     assert ids.dtype == prompt.dtype == tokenizer.dtype
 
 
+STYLES = {  # end of text, and what prefix, suffix and middle follow on
+    "qwen": ("<|endoftext|>", "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
+    "starcoder": ("<|endoftext|>", "<fim_prefix>", "<fim_suffix>", "<fim_middle>"),
+    "falcon": ("<|end_of_text|>", "<|prefix|>", "<|suffix|>", "<|middle|>"),
+    "deepseek": ("<｜end▁of▁sentence｜>", "<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"),
+}
+
+
+@pytest.mark.parametrize("style", [*STYLES, "mellum"])
+def test_each_tokenizer_has_its_own_names_and_order(tmp_path, style):
+    names = STYLES.get(style, STYLES["starcoder"])
+    tokenizer = Tokenizer.load(samples.write_style(tmp_path, list(names), splits_digits=style != "mellum"))
+    assert tokenizer.has_fim and tokenizer.token(tokenizer.special.end_of_text) == names[0]
+    prefix, middle, suffix = (tokenizer.encode(text) for text in ("def f(", "x):\n", "    return x\n"))
+    framing = Framing(tokenizer)
+    ids = framing.fill_in("", prefix, middle, suffix)[len(framing.header("")) :]
+    shown = "".join(tokenizer.token(i) if i in tokenizer.special_ids else tokenizer.decode([i]) for i in ids.tolist())
+    end, before, after, last = names
+    first, second = f"{before}def f(", f"{after}    return x\n"
+    assert shown == (second + first if style == "mellum" else first + second) + f"{last}x):\n{end}"
+    prompt = framing.fill_in_prompt("", prefix, suffix)
+    place = len(prompt) - framing.after_prefix(suffix)
+    assert prompt[place - len(prefix) : place].tolist() == prefix.tolist()
+
+
 def test_a_path_that_is_not_text():
     tokenizer = samples.trained()
     assert tokenizer.decode(Framing(tokenizer).header("a\udcff<|endoftext|>.py")) == "a\udcff<|endoftext|>.py\n"
