@@ -1,4 +1,4 @@
-"""Errors that nobody caught, in any thread: written to the log, and shown as a card instead of a lost traceback."""
+"""Unhandled errors in any thread: written to the log, and shown as a card instead of being lost."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from PySide6.QtCore import QObject, QtMsgType, Signal, qInstallMessageHandler
 
 from app.values.failures import failure_of
 
-MOST_ALIKE = 5  # an error in the painting of a widget would come back with every painting
+MOST_ALIKE = 5  # an error in painting a widget would repeat with every repaint
 
 log = logging.getLogger(__name__)
 
 
 class Defects(QObject):
-    """`install` once the log is open; `met` reaches the window in its own thread, whichever thread it happened in."""
+    """`install` once the log is open; `met` arrives in the window's thread, whichever thread the error was in."""
 
     met = Signal(object)  # Failure
 
@@ -28,13 +28,13 @@ class Defects(QObject):
         self._before: tuple | None = None
 
     def install(self) -> None:
-        """Take the place of Python's hooks and of Qt's own messages."""
+        """Replace Python's hooks and Qt's message handler."""
         self._before = (sys.excepthook, threading.excepthook, qInstallMessageHandler(_on_qt_message))
         sys.excepthook = self.on_exception
         threading.excepthook = self.on_thread_exception
 
     def remove(self) -> None:
-        """Put back what was there."""
+        """Restore them."""
         if self._before is not None:
             sys.excepthook, threading.excepthook, messages = self._before
             qInstallMessageHandler(messages)
@@ -62,7 +62,7 @@ class Defects(QObject):
 
 
 def _on_qt_message(kind: QtMsgType, _context, words: str) -> None:
-    """Qt's own warnings; also to the console, where there is one."""
+    """Qt's own warnings; also to the console, if there is one."""
     if kind in (QtMsgType.QtWarningMsg, QtMsgType.QtCriticalMsg, QtMsgType.QtFatalMsg):
         logging.getLogger("app.qt").warning("%s", words)
         if sys.__stderr__ is not None:

@@ -54,7 +54,7 @@ class Desktop:
 
 
 def qt_application() -> QApplication:
-    """Qt's own application, made once; refused in words where the installed Qt would end the process."""
+    """Qt's application object, made once; refused if the installed Qt would abort the process."""
     from PySide6.QtWidgets import QApplication
 
     problem = binding_problem()
@@ -91,7 +91,7 @@ def open_desktop(folder: Path) -> Desktop:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Open the desktop and stay until it is closed."""
+    """Open the window and run until it is closed."""
     need_display()
     need_qt()
     folder = data_folder()
@@ -112,9 +112,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _after_move(folder: Path, instance: SingleInstance) -> tuple[Path, SingleInstance]:
-    """A data folder that was copied elsewhere is switched over now, while nobody uses the old one.
+    """Switch to a data folder that was copied elsewhere, while nothing uses the old one.
 
-    Where that cannot be (a full disk, one that is not plugged in), the old one stays in use; the settings say so.
+    If that is not possible (a full disk, or one that is not connected), the old one stays in use; the settings say so.
     """
     from app.data.data_folder import VARIABLE, usual_folder
     from app.data.data_move import finish_move
@@ -140,7 +140,7 @@ def _run_with_log(folder: Path, instance: SingleInstance) -> int:
     defects.install()
     try:
         desktop = open_desktop(folder)
-        gc.freeze()  # what is there now stays for good: a later collection need not look at it
+        gc.freeze()  # what exists now stays: later collections skip it
         journal = Journal(desktop.state)
         journal.begin()
         defects.met.connect(desktop.window.on_defect)
@@ -165,7 +165,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 class Leaving:
     """Ctrl-C and SIGTERM end the program, also while the window is still being built.
 
-    The handler only takes a note: it may run in the middle of anything.  A timer of the window reads it.
+    The handler only sets a number, since it may run in the middle of anything; a timer of the window reads it.
     """
 
     def __init__(self) -> None:
@@ -174,7 +174,7 @@ class Leaving:
             signal.signal(number, self._note)
 
     def watch(self, desktop: Desktop) -> None:
-        """From now on a note is read every now and then, which also lets Python see the signal."""
+        """Check periodically, which also lets Python see the signal."""
         from PySide6.QtCore import QTimer
 
         def look() -> None:

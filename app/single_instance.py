@@ -1,7 +1,7 @@
 """One window for each data folder: a second start raises the first one's window and ends.
 
-The first start listens on a local socket whose name follows from the user and the data folder; nothing is sent but a
-word.  A socket that a killed program left behind does not answer, and is removed.
+The first start listens on a local socket whose name follows from the user and the data folder; only one word is sent.
+A socket that a killed program left behind does not answer, and is removed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RAISE = b"raise\n"
 
 
 class SingleInstance(QObject):
-    """`claim` once at the start; `raise_wanted` tells that somebody started the program again."""
+    """`claim` once at the start; `raise_wanted`: the program was started again."""
 
     raise_wanted = Signal()
 
@@ -35,9 +35,9 @@ class SingleInstance(QObject):
         server = QLocalServer(self)
         server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         if not server.listen(self.name):
-            QLocalServer.removeServer(self.name)  # nobody answered: it is left over from a program that was killed
+            QLocalServer.removeServer(self.name)  # no answer: left over from a killed program
             if not server.listen(self.name):
-                return True  # without the socket nothing can be raised, but the program works
+                return True  # without the socket the window cannot be raised, but the program works
         server.newConnection.connect(self.on_connected)
         self._server = server
         return True

@@ -1,6 +1,6 @@
 """The log: what the program did and what went wrong, in two small files of the data folder, for a report.
 
-It may be sent to somebody, so it says nothing of the user's work: an error is written with its kind and the places in
+It may be sent to others, so it contains nothing of the user's work: an error is written with its kind and the places in
 our own code it went through, and of its words only those that name no file and quote nothing.  A repository is named,
 its files are not.
 """
@@ -27,7 +27,7 @@ _FILE = re.compile(r"\b[\w-]+\.[A-Za-z]\w{0,7}\b")
 
 
 class DiscreetFormatter(logging.Formatter):
-    """Tracebacks without the words that may hold a path or a line of somebody's code."""
+    """Tracebacks without text that may contain a path or a line of the user's code."""
 
     def formatException(self, ei) -> str:
         return "\n".join(_told(ei[1])) if ei[1] is not None else ""
@@ -42,7 +42,7 @@ def discreet(words: str) -> str:
 
 
 def open_log(folder: Path) -> logging.Handler | None:
-    """Log everything of ours from here on; None where the folder cannot be written: the program works without."""
+    """Start logging; None if the folder is not writable: the program works without."""
     try:
         handler = logging.handlers.RotatingFileHandler(
             folder / NAME, maxBytes=MOST_BYTES, backupCount=1, encoding="utf-8"
@@ -67,7 +67,7 @@ def close_log(handler: logging.Handler | None) -> None:
 
 
 class LogStream(io.TextIOBase):
-    """Takes the place of a console that is not there: whole lines become lines of the log."""
+    """Stands in for a missing console: whole lines become lines of the log."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class LogStream(io.TextIOBase):
 
 
 def need_console() -> None:
-    """A windowed build on Windows has neither stdout nor stderr: have printing go to the log."""
+    """A windowed build on Windows has neither stdout nor stderr: print to the log instead."""
     if sys.stderr is None:
         sys.stderr = sys.stdout = LogStream()
 

@@ -1,12 +1,12 @@
-"""Fetching a base model: the one connection that Codecoil makes, and only after the user agreed to host and size.
+"""Downloading a base model: the one connection that Codecoil makes, only after the user agreed to host and size.
 
-    list what the repository holds ─▶ fetch each file ─▶ compare every hash ─▶ take it into the store
+    list the repository ─▶ download each file ─▶ verify every checksum ─▶ import into the store
 
-The guard is open for the hosts of the hub, by name, and only inside `fetch`.  What is cut off is gone on with the next
-time; what does not have the hash that the hub states for it is thrown away.  No token of the user is sent.
+The guard is open for the named hosts of the hub, and only inside `fetch`.  An interrupted download is resumed the next
+time; a file that does not match the hub's checksum is deleted.  No token of the user is sent.
 
-A line that says nothing is left after `WAIT` and tried again: between two tries `report` is asked, so that cancelling
-never waits longer than that.
+A silent connection is dropped after `WAIT` and tried again; `report` is called between two tries, so that cancelling
+never takes longer than that.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from engine.errors import CodecoilError
 
 HUB = "https://huggingface.co"
 ENDPOINT_VARIABLE = "HF_ENDPOINT"  # the hub's own setting: a mirror inside a company, or a stand-in
-FILE_HOSTS = {"huggingface.co": ("hf.co",)}  # the hub passes large files on to hosts below these
+FILE_HOSTS = {"huggingface.co": ("hf.co",)}  # the hub redirects large files to hosts below these
 WANTED = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 WEIGHTS = ".safetensors"
 INDEX = ".safetensors.index.json"
@@ -47,12 +47,12 @@ Report = Callable[[int, int, str], None]  # bytes, of bytes, what is being done
 
 
 class FetchError(CodecoilError):
-    """A base model could not be fetched."""
+    """A base model could not be downloaded."""
 
 
 @dataclass(frozen=True)
 class HubFile:
-    """A file as the hub states it.  Large ones have a SHA-256; small ones the hash by which git knows them."""
+    """A file as the hub lists it.  Large ones have a SHA-256, small ones the hash that git uses."""
 
     name: str
     size: int
@@ -86,7 +86,7 @@ def endpoint() -> str:
 
 
 def agreement_for(model: BaseModel) -> Agreement:
-    """What fetching this model would mean.  Connects to nothing."""
+    """What downloading this model would involve.  Does not connect."""
     address = urlsplit(endpoint())
     host = address.hostname or ""
     hosts = [host, *FILE_HOSTS.get(host, ())]
@@ -95,7 +95,7 @@ def agreement_for(model: BaseModel) -> Agreement:
 
 
 def _proxy(scheme: str, hosts: list[str]) -> str:
-    """The host that would stand between us and one of these, or an empty string."""
+    """The proxy between us and one of these hosts, or an empty string."""
     from urllib.request import getproxies, proxy_bypass  # slow to load; the list of models does not need it
 
     proxies = getproxies()
@@ -106,14 +106,14 @@ def _proxy(scheme: str, hosts: list[str]) -> str:
 
 
 def downloads_folder(data_folder: Path) -> Path:
-    """Where files lie until they are whole and checked."""
+    """Where files are until they are complete and verified."""
     return data_folder / "downloads"
 
 
 def fetch(
     agreement: Agreement, data_folder: Path, report: Report, guard: connections.Guard | None = None, name: str = ""
 ) -> Any:
-    """Fetch, check and import; gives the checkpoint's manifest.  `report` may raise to cancel: what is there stays."""
+    """Download, verify and import; returns the manifest.  `report` may raise to cancel: partial files stay."""
     with _in_words(agreement):
         folder = downloads_folder(data_folder) / agreement.model.name
         _need_room(agreement, data_folder, folder)
@@ -133,32 +133,32 @@ def fetch(
 
 
 def _fetch_files(agreement: Agreement, folder: Path, report: Report) -> list[HubFile]:
-    """All that is not there yet; gives what the hub states of each."""
+    """Download what is missing; returns the hub's list of files."""
     asking = partial(report, 0, agreement.nbytes, f"Connecting to {agreement.hosts[0]}")
     try:
         commit, files = _with_tries(partial(_listing, agreement), asking)
         _drop_stale(files, folder, report)
         _download(agreement, commit, files, folder, report)
     finally:
-        _hub().close_session()  # an idle connection would outlive what was agreed to
+        _hub().close_session()  # an idle connection would outlive the agreement
     return files
 
 
 def _hub():
-    """The hub's library, loaded when it is needed, without the parts that the guard cannot see or nobody asked for."""
-    os.environ["HF_HUB_DISABLE_XET"] = "1"  # compiled: it would go around the guard
+    """The hub's library, loaded on demand, without telemetry and without the part that the guard cannot see."""
+    os.environ["HF_HUB_DISABLE_XET"] = "1"  # compiled: it would bypass the guard
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     os.environ["HF_HUB_DISABLE_IMPLICIT_TOKEN"] = "1"
     import huggingface_hub
     import huggingface_hub.constants as constants
 
-    constants.HF_HUB_DISABLE_XET = True  # in case that somebody loaded it before us
+    constants.HF_HUB_DISABLE_XET = True  # in case it was loaded before
     constants.HF_HUB_DISABLE_TELEMETRY = True
     return huggingface_hub
 
 
 def _listing(agreement: Agreement) -> tuple[str, list[HubFile]]:
-    """The commit, and the files of it that we want; refused if that is not what was agreed to."""
+    """The commit and its files that we need; refused if they are not what was agreed to."""
     hub, model = _hub(), agreement.model
     info = hub.HfApi(endpoint=endpoint(), token=False).model_info(model.repository, files_metadata=True, timeout=WAIT)
     files = [
@@ -181,7 +181,7 @@ def _listing(agreement: Agreement) -> tuple[str, list[HubFile]]:
 
 
 def _drop_stale(files: list[HubFile], folder: Path, report: Report) -> None:
-    """Throw away what an earlier try left and the hub does not state any more."""
+    """Delete what an earlier attempt left and the hub no longer lists."""
     wanted, parts = {file.name: file for file in files}, {_part(file, folder) for file in files}
     for path in sorted(folder.iterdir()):
         file = wanted.get(path.name)
@@ -190,7 +190,7 @@ def _drop_stale(files: list[HubFile], folder: Path, report: Report) -> None:
 
 
 def _download(agreement: Agreement, commit: str, files: list[HubFile], folder: Path, report: Report) -> None:
-    """Fetch what is not there yet; a line that breaks or stays silent is taken up again."""
+    """Download what is missing; a broken or silent connection is retried."""
     total, before = sum(file.size for file in files), 0
     for file in files:
         if not (folder / file.name).is_file():
@@ -212,7 +212,7 @@ def _report_from(report: Report, before: int, total: int, words: str, done: int)
 
 
 def _with_tries(do: Callable[[], T], look: Callable[[], None], so_far: Callable[[], int] = lambda: 0) -> T:
-    """What `do` gives.  What is of the network is tried again until `TRIES` in a row have brought nothing new."""
+    """The result of `do`.  Network errors are retried until `TRIES` in a row have brought nothing new."""
     tries, had = 0, so_far()
     while True:
         look()
@@ -230,7 +230,7 @@ def _with_tries(do: Callable[[], T], look: Callable[[], None], so_far: Callable[
 
 
 def _part(file: HubFile, folder: Path) -> Path:
-    """Where a file grows: of this very content, so another commit's does not go on with it."""
+    """The partial file, named by its content, so that another commit's is not appended to it."""
     return folder / f"{file.name}.{(file.sha256 or file.git_hash)[:16]}.part"
 
 
@@ -239,7 +239,7 @@ def _size(path: Path) -> int:
 
 
 def _fetch_file(agreement: Agreement, address: str, file: HubFile, folder: Path, report: Callable[[int], None]) -> None:
-    """One file, beginning where an earlier try ended.  The hub's own library would begin anew."""
+    """One file, starting where an earlier attempt ended.  The hub's own library would start over."""
     part = _part(file, folder)
     part.touch()
     have = _size(part)
@@ -251,7 +251,7 @@ def _fetch_file(agreement: Agreement, address: str, file: HubFile, folder: Path,
                 for block in response.iter_bytes(CHUNK):
                     have += len(block)
                     if have > file.size:
-                        break  # longer than stated: the hash will tell
+                        break  # longer than listed: the checksum will fail
                     out.write(block)
                     report(have)
     if have < file.size:
@@ -261,7 +261,7 @@ def _fetch_file(agreement: Agreement, address: str, file: HubFile, folder: Path,
 
 @contextlib.contextmanager
 def _answer(agreement: Agreement, address: str, headers: dict[str, str]) -> Iterator[Any]:
-    """The answer at an address, from whichever of the agreed hosts has it in the end."""
+    """The response at an address, following redirects to agreed hosts only."""
     from huggingface_hub.utils import get_session, hf_raise_for_status
 
     for _ in range(MOST_HOPS):
@@ -276,7 +276,7 @@ def _answer(agreement: Agreement, address: str, headers: dict[str, str]) -> Iter
 
 
 def _need_agreed(agreement: Agreement, host: str) -> None:
-    """A stand-in on this machine may pass on to another one there; the hub may not."""
+    """A test server on this machine may redirect to another one there; the hub may not."""
     own = connections.is_this_machine(agreement.hosts[0]) and connections.is_this_machine(host)
     if not own and not connections.Permission(agreement.hosts, "").covers(host):
         raise FetchError(
@@ -286,7 +286,7 @@ def _need_agreed(agreement: Agreement, host: str) -> None:
 
 
 def _check(files: list[HubFile], folder: Path, report: Report) -> None:
-    """Every file against its hash; one that differs is thrown away."""
+    """Verify every file's checksum; one that differs is deleted."""
     for file in files:
         path = folder / file.name
         if not _has_its_hash(path, file, _checking(report, files, file)):
@@ -298,7 +298,7 @@ def _check(files: list[HubFile], folder: Path, report: Report) -> None:
 
 
 def _checking(report: Report, files: list[HubFile], file: HubFile) -> Callable[[int], None]:
-    """What tells how far the check of one of the files is."""
+    """Reports how far the verification of one file is."""
     sizes = [each.size for each in files]
     return partial(_report_from, report, sum(sizes[: files.index(file)]), sum(sizes), f"Checking {file.name}")
 
@@ -315,7 +315,7 @@ def _has_its_hash(path: Path, file: HubFile, report: Callable[[int], None]) -> b
 
 
 def _need_room(agreement: Agreement, data_folder: Path, folder: Path) -> None:
-    """Once fetched, once in the store; what is fetched already is there."""
+    """Space for the download and for the store, less what is already downloaded."""
     data_folder.mkdir(parents=True, exist_ok=True)
     kept = sum(_size(path) for path in folder.glob("*"))
     needed, free = 2 * agreement.nbytes - kept, shutil.disk_usage(data_folder).free
@@ -328,7 +328,7 @@ def _need_room(agreement: Agreement, data_folder: Path, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _in_words(agreement: Agreement) -> Iterator[None]:
-    """Errors of the hub's library, of the network and of the disk as words for people."""
+    """Turn errors of the hub's library, the network and the disk into messages."""
     try:
         yield
     except CodecoilError:

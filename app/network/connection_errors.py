@@ -1,4 +1,4 @@
-"""What the guard raises.  Apart from it, so that a start that connects nowhere need not load the engine's errors."""
+"""What the guard raises.  A file of its own, so that starting the program need not load the engine's errors."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from engine.errors import CodecoilError
 
 
 class ConnectionNotAllowed(CodecoilError):
-    """Something in this process wanted to leave the machine without having been asked to by name."""
+    """Something in this process tried to connect beyond this machine without permission."""

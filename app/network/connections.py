@@ -1,18 +1,18 @@
 """The guard: what this process may connect to, and the list of what it tried.
 
-Nothing in Codecoil has a reason to leave this machine but one, a base model that the user asked for by name.  So
+Nothing in Codecoil has a reason to connect beyond this machine but one: a base model that the user asked for.  So
 the guard sits below every library, on the events that Python itself raises before it looks a name up, connects, sends
-or listens; such a hook cannot be taken out again while the process lives.  Loopback and local sockets pass.
-Everything else is refused with `ConnectionNotAllowed`, unless its host is named in an `allowing` block, and either
+or listens; such a hook cannot be removed while the process lives.  Loopback and local sockets pass.
+Everything else is blocked with `ConnectionNotAllowed`, unless its host is named in an `allowing` block, and either
 way it is listed: the footer shows that list.
 
 What it cannot see is code that calls the system without Python (drivers, Qt, a compiled download helper).  None of
 those that we load has a reason to, the one that could is switched off in `app.network.base_model_fetching`, and
-`tests/app/privacy` asks the kernel itself whether anything tried.  Nor can it see into another process: there is one
-that we start, git, and `engine.corpus.reading.git` takes every protocol and every program of the repository's settings
-from it.
+`tests/app/privacy` asks the kernel itself whether anything tried to connect.  Nor can it see into another process: we
+start one, git, for which `engine.corpus.reading.git` disables every protocol and every program of the repository's
+settings.
 
-Every start of the program loads this file first, so it imports next to nothing by itself.
+Every start of the program loads this file first, so it imports next to nothing.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ EVENTS = {
 
 @dataclass(frozen=True)
 class Attempt:
-    """One thing that was tried beyond this machine."""
+    """One attempt to reach beyond this machine."""
 
     when: float  # seconds since 1970
     action: str  # connect, send, listen or look up
     host: str
     port: int  # 0 where there is none
-    verdict: str  # refused or allowed
+    verdict: str  # REFUSED or ALLOWED
     purpose: str = ""  # of the permission it was allowed by
 
     @property
@@ -63,7 +63,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Permission:
-    """Hosts that the user agreed to, and what for.  A host stands for what is below it as well (cdn.example.org)."""
+    """Hosts that the user agreed to, and for what purpose.  A host includes its subdomains (cdn.example.org)."""
 
     hosts: tuple[str, ...]
     purpose: str
@@ -76,7 +76,7 @@ class Permission:
 class Guard:
     """Decides about each event and keeps the list.  Any thread may call it.
 
-    `record` lists without refusing: for a test that wants to see everything that a program would try.
+    `record` lists without blocking: for a test that wants to see everything a program would try.
     """
 
     def __init__(self, record: bool = False) -> None:
@@ -97,12 +97,12 @@ class Guard:
 
     @property
     def refused(self) -> int:
-        """How many were refused since the start."""
+        """How many were blocked since start-up."""
         return self._counts[REFUSED]
 
     @property
     def allowed(self) -> int:
-        """How many were allowed since the start."""
+        """How many were allowed since start-up."""
         return self._counts[ALLOWED]
 
     @property
@@ -187,7 +187,7 @@ _install_lock = threading.Lock()
 
 
 def install(record: bool = False) -> Guard:
-    """Put the guard on this process, once and for good; gives the one that is there if it is there already."""
+    """Install the guard in this process permanently; returns the one already installed, if any."""
     global _installed
     with _install_lock:
         if _installed is None:
@@ -197,7 +197,7 @@ def install(record: bool = False) -> Guard:
 
 
 def hook_of(guard: Guard) -> Callable[[str, tuple[Any, ...]], None]:
-    """What Python calls at every audited event; nearly all of them are no concern of ours, so it must be quick."""
+    """Python calls this at every audited event; nearly all are irrelevant, so it must be quick."""
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event in EVENTS:

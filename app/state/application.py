@@ -213,7 +213,7 @@ class Application(QObject):
 
     @Slot()
     def on_warm_up_due(self) -> None:
-        """Not while pages are made and a folder is read: two busy threads would make the window stutter."""
+        """Not while a folder is being read: two busy threads would make the window stutter."""
         if self.repository.phase == "reading":
             self._warm_timer.start()
         elif not self.training.active:
@@ -221,7 +221,7 @@ class Application(QObject):
 
     @Slot()
     def on_warmed_up(self) -> None:
-        """Load the model that completes before somebody asks it."""
+        """Load the model used for completions before the first request."""
         if not self.training.active:
             self.completion.prepare(self.completion.model)
 
@@ -251,12 +251,12 @@ class Application(QObject):
             self._count_changes()
 
     def _count_changes(self) -> None:
-        """Since the model in use; checkpoints may have come or gone."""
+        """Since the model in use; checkpoints may have been added or deleted."""
         self._counted_since = self.completion.model
         self.repository.count_changes(self._counted_since)
 
     def what_is_measured(self) -> str:
-        """What a measurement would have to wait for, in words; "" where nothing is being done."""
+        """What a measurement would have to wait for, in words; "" if nothing."""
         if self.training.scoring[1]:
             return "Waiting: the scorecard is being measured"
         if self.repository.scoring[1]:
@@ -285,7 +285,7 @@ class Application(QObject):
 
     @Slot(object)
     def on_run_finished(self, finished: FinishedView | None) -> None:
-        """Count changes from here on, and ask whether it helped."""
+        """Count changes from here on, and measure whether the run helped."""
         if finished is None or not finished.checkpoint:
             return
         self.repository.count_changes_from(finished.checkpoint)
@@ -299,7 +299,7 @@ class Application(QObject):
 
     @Slot()
     def on_back_wanted(self) -> None:
-        """Only from the result of the run: whoever has chosen another model meanwhile keeps that one."""
+        """Only if the run's result is still in use: a model chosen meanwhile stays."""
         before = self.training.model_before
         if self.completion.model == self.training.finished.checkpoint and self.completion.choice(before) is not None:
             self.completion.choose_model(before)

@@ -41,7 +41,7 @@ AT_ONCE = {  # over before anybody could cancel them, or not to be left half don
 
 
 class CheckpointController(QObject):
-    """Every method returns at once; what came of it arrives as a signal, and `rows` are read again by themselves."""
+    """Every method returns at once; its result arrives as a signal, and `rows` are updated automatically."""
 
     changed = Signal()  # rows, trash, lineage
     details_ready = Signal(object)  # CheckpointDetails
@@ -75,7 +75,7 @@ class CheckpointController(QObject):
         self.has_starter = False  # whether this program came with a model
         self.progress = (0, 0, "")
         self.disk_use = DiskUseView()
-        self._damaged: dict[str, str] = {}  # what was found when it was verified, by id
+        self._damaged: dict[str, str] = {}  # the finding of its verification, by id
         self.waits_for: Callable[[], str] = str  # what a measurement would have to wait for, in words
 
     # ---- reading
@@ -102,7 +102,7 @@ class CheckpointController(QObject):
         self._ask(FilesWorker.details, id, then=self._on_details)
 
     def histories(self, ids: list[str] | tuple[str, ...]) -> None:
-        """The curves of several, to be laid over each other: `histories_ready`."""
+        """The curves of several, to be overlaid: `histories_ready`."""
         self._ask(FilesWorker.histories, tuple(ids), then=self.histories_ready.emit)
 
     def compare(self, first: str, second: str) -> None:
@@ -114,7 +114,7 @@ class CheckpointController(QObject):
         self._ask(FilesWorker.verify, id, then=self._on_verified)
 
     def precisions(self, id: str, repository: str = "") -> None:
-        """What each precision would cost, with held-out loss where a repository is named: `precision_measured`."""
+        """What each precision would cost, with held-out loss if a repository is named: `precision_measured`."""
 
         def measured(line: PrecisionLine) -> None:
             self.precision_measured.emit(id, line)
@@ -172,11 +172,11 @@ class CheckpointController(QObject):
         self._ask(FilesWorker.pin, id, bool(pinned))
 
     def delete(self, id: str) -> None:
-        """Move to the trash: `deleted`; refused in words while others depend on it."""
+        """Move to the trash: `deleted`; fails while others depend on it."""
         self._ask(FilesWorker.delete, id, then=self.deleted.emit)
 
     def undo_delete(self, trashed: TrashRow) -> None:
-        """Bring back what was deleted, all of it."""
+        """Restore everything that was deleted together."""
         for key in (trashed.key, *trashed.snapshots):
             self.restore(key)
 
@@ -185,11 +185,11 @@ class CheckpointController(QObject):
         self._ask(FilesWorker.restore, key)
 
     def empty_trash(self) -> None:
-        """Delete for good what is in the trash; a base that others need stays."""
+        """Delete what is in the trash permanently; a base that others need stays."""
         self._ask(FilesWorker.empty_trash, then=self.on_disk_use)
 
     def delete_downloads(self) -> None:
-        """What was fetched of base models that are not whole: `disk_use_ready`."""
+        """Partial downloads of base models: `disk_use_ready`."""
         self._ask(FilesWorker.delete_downloads, then=self.on_disk_use)
 
     def duplicate(self, id: str, name: str) -> None:
@@ -218,7 +218,7 @@ class CheckpointController(QObject):
 
     @property
     def export_formats(self) -> dict[str, tuple[str, ...]]:
-        """Precisions by format, the default first; empty where it is written as it is."""
+        """Precisions by format, the default first; empty for a format that stores weights unchanged."""
         from app.workers.checkpoint_rows import export_formats
 
         return export_formats()

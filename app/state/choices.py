@@ -1,4 +1,4 @@
-"""Which models there are to choose from, made of the checkpoint rows."""
+"""The models to choose from, derived from the checkpoint rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def model_choices(rows: tuple[CheckpointRow, ...], has_starter: bool) -> tuple[M
 
 
 def _made_from(row: CheckpointRow) -> str:
-    """The id of what a checkpoint was adapted from; one that stands alone (mode full) still names it as its parent."""
+    """The id of what a checkpoint was adapted from; a full model still names it as its parent."""
     return row.base or next(iter(row.parents), "")
 
 

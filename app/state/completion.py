@@ -1,4 +1,4 @@
-"""Completion as the editor sees it: which model answers, how, and the answers as they come."""
+"""Completion as the editor sees it: which model answers, how, and the answers as they arrive."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from app.workers.completing import CompletionWorker
 from app.workers.jobs import Jobs
 from engine.generate.options import OPTIONS, SUGGESTION_STOPS, Sampling
 
-ALONE, REMEMBERING = (MODEL, SECOND), (MODEL_MEMORY, SECOND_MEMORY)  # channels, whatever the switch says
+ALONE, REMEMBERING = (MODEL, SECOND), (MODEL_MEMORY, SECOND_MEMORY)  # channels that ignore the memory switch
 
 
 class CompletionController(QObject):
-    """Requests by ticket; a newer request of a channel overtakes the one before."""
+    """Requests by ticket; a newer request of a channel supersedes the one before."""
 
     changed = Signal()  # model_choices, model, second, blend, sampling, stops
     piece = Signal(int, str)  # ticket, text to append
@@ -66,7 +66,7 @@ class CompletionController(QObject):
         """Let this one answer: STARTER, IN_TRAINING or a checkpoint's id."""
         if model != self.model:
             self.model = model
-            if model != IN_TRAINING:  # there only while it is trained: not what the next start begins with
+            if model != IN_TRAINING:  # exists only during training: not remembered for the next start
                 self._settings.model = model
             self.prepare(model)
             self.changed.emit()
@@ -93,15 +93,15 @@ class CompletionController(QObject):
             self.changed.emit()
 
     def set_sampling(self, name: str, value: Any) -> str:
-        """Change one sampling setting; "" or why that value cannot be."""
+        """Change one sampling option; returns why the value is not possible, or ""."""
         return self._set("sampling", name, value)
 
     def set_stops(self, name: str, value: Any) -> str:
-        """Change where suggestions end; "" or why that value cannot be."""
+        """Change where suggestions end; returns why the value is not possible, or ""."""
         return self._set("stops", name, value)
 
     def choice(self, model: str) -> ModelChoice | None:
-        """The choice of that id, if it is there."""
+        """The choice with that id, if there is one."""
         return next((each for each in self.model_choices if each.id == model), None)
 
     # ---- asking
@@ -115,11 +115,11 @@ class CompletionController(QObject):
         model: str = "",
         least_chance: float | None = None,
     ) -> int:
-        """Ask for a continuation at the cursor between `prefix` and `suffix`; gives the ticket of the answer.
+        """Ask for a continuation at the cursor between `prefix` and `suffix`; returns the ticket of the answer.
 
-        The ghost asks `model` (blended, where a blend is set) and shows what reaches the least chance of the settings;
+        The ghost text asks `model` (blended, if a blend is set) and shows what reaches the settings' least chance;
         `least_chance` replaces that.  The channels of side by side ask `model` or `second`, with or without the memory,
-        and show everything.  Another model (a point of the timeline, say) can be named.
+        and show everything.  Another model (a point of the timeline, for example) can be named.
         """
         if channel not in CHANNELS:
             raise ValueError(channel)
@@ -152,7 +152,7 @@ class CompletionController(QObject):
         return self._ticket
 
     def cancel(self, ticket: int) -> None:
-        """End a request after the token it is at; no answer follows."""
+        """End a request after the present token; no answer follows."""
         for channel, waiting in list(self._waiting.items()):
             if waiting == ticket:
                 del self._waiting[channel]
@@ -167,12 +167,12 @@ class CompletionController(QObject):
 
     @Slot(object)
     def on_choices(self, choices: tuple[ModelChoice, ...], listed: bool = True) -> None:
-        """What is in the store.  A model that is not there is given up for another once the store is `listed`."""
+        """What is in the store.  A model that is not in it is replaced by another once the store is `listed`."""
         self._stored, self._listed = choices, listed
         self._offer()
 
     def _offer(self) -> None:
-        """The one in training first: a store that is read again during a run does not know it, and it stays chosen.
+        """The model in training first: the store does not list it, and it must stay chosen.
 
         A list that was read just before the chosen model was saved does not have it: chosen again once it is listed.
         """

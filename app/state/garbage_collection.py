@@ -1,7 +1,7 @@
 """Python's cycle collector, in the GUI thread only.
 
-By itself it runs in whichever thread happens to allocate.  In a worker's it would destroy widgets that are garbage,
-and Qt then waits for ever or ends the process.  So it is switched off while the program runs, and a timer of the GUI
+Normally it runs in whichever thread happens to allocate.  In a worker's it would destroy widgets that are garbage, and
+Qt then deadlocks or aborts.  So it is switched off while the program runs, and a timer of the GUI
 thread does its work.
 """
 
@@ -15,7 +15,7 @@ INTERVAL = 1000  # milliseconds
 
 
 class Collecting(QObject):
-    """Between `start` and `stop` only the thread that this lives in collects."""
+    """Between `start` and `stop` only this object's thread collects."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -36,9 +36,9 @@ class Collecting(QObject):
             gc.enable()
 
     def settle(self) -> None:
-        """What is there now stays for good (the engine, the pages): a later collection need not look at it.
+        """Exclude everything there is now (the engine, the pages) from later collections.
 
-        All of it takes a tenth of a second to look through, which would be felt in the window.
+        Looking through all of it takes a tenth of a second, which would be noticeable in the window.
         """
         if self._timer.isActive():
             gc.freeze()

@@ -9,7 +9,7 @@ from app.values.memory import MemoryView
 
 
 class MemoryController(QObject):
-    """`view` is None until a repository has been read into a memory, and after it was closed."""
+    """`view` is None until a repository has been read, and after it was closed."""
 
     memory_changed = Signal(object)  # MemoryView | None: of `view`
     switched = Signal(bool)  # `is_on`
@@ -31,12 +31,11 @@ class MemoryController(QObject):
         return self._settings.memory_on
 
     def switch(self, on: bool) -> None:
-        """Use it, or not; kept."""
+        """Use it, or not; saved as a setting."""
         self._settings.memory_on = on
 
     @Slot(object)
     def on_memory(self, view: MemoryView | None) -> None:
-        """From whoever builds it."""
         if view != self.view:
             self.view = view
             self.memory_changed.emit(view)

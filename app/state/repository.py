@@ -1,4 +1,4 @@
-"""The repository that is open: its files with their verdicts, the user's choices, and what has changed."""
+"""The open repository: its files with their verdicts, the user's choices, and what has changed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RepositoryController(QObject):
         self.scoring = (0, 0)  # files scored, files to score; (0, 0) when nothing is scored
         self.watcher = "off"  # off, watching, looking ("every 20 s", where the system cannot watch), failed
         self.watcher_words = ""
-        self._cancelling = False  # by the user; a reading that another folder ends has nothing to tell
+        self._cancelling = False  # by the user, not by opening another folder
         self.failure: Failure | None = None  # why the phase is "failed" or "gone"
         self.score_failure: Failure | None = None  # why the files could not be scored
         settings.changed.connect(self.on_setting_changed)
@@ -56,7 +56,7 @@ class RepositoryController(QObject):
     # ---- what the panes ask for
 
     def open(self, folder: str | Path) -> None:
-        """Read this folder and watch it; what is being read now is given up."""
+        """Read this folder and watch it; a reading under way is cancelled."""
         self._cancelling = False
         self.cancel_wanted.emit()
         self.root = str(Path(folder).expanduser().absolute())
@@ -73,17 +73,16 @@ class RepositoryController(QObject):
         return sample_is_there()
 
     def open_sample(self) -> None:
-        """Read the sample project; it is copied into the data folder first, where that was not done yet."""
+        """Read the sample project; the first time, it is copied into the data folder."""
         self.open(sample_folder(self._settings.path.parent))
 
     def close(self) -> None:
-        """Have no repository open."""
         self.cancel_wanted.emit()
         self._jobs.ask(RepositoryWorker.close_repository)
         self._have_none()
 
     def delete_kept(self) -> None:
-        """Close the repository and delete what is kept about it; checkpoints, and the folder itself, stay."""
+        """Close the repository and delete the data about it; checkpoints, and the folder itself, stay."""
         if not self.root:
             return
         root = self.root
@@ -99,7 +98,7 @@ class RepositoryController(QObject):
         self.changes_counted.emit(self.changes)
 
     def rescan(self) -> None:
-        """Look at every file again."""
+        """Check every file again."""
         if self.root and self.phase != "reading":
             self._enter("reading")
             self._jobs.ask(RepositoryWorker.rescan)
@@ -111,25 +110,25 @@ class RepositoryController(QObject):
             self.cancel_wanted.emit()
 
     def override(self, path: str, learn: bool | None) -> None:
-        """Learn this file or folder ("a/b/"), leave it out, or (None) leave it to the rules again."""
+        """Learn this file or folder ("a/b/"), exclude it, or (None) let the rules decide again."""
         if self.root:
             self._enter("reading")
             self._jobs.ask(RepositoryWorker.override, path, learn)
 
     def choose_language(self, language: str, on: bool | None) -> None:
-        """Switch a language on or off, or (None) leave it to the rules."""
+        """Switch a language on or off, or (None) let the rules decide."""
         if self.root:
             self._enter("reading")
             self._jobs.ask(RepositoryWorker.choose_language, language, on)
 
     def set_not_secret(self, fingerprint: str, no_secret: bool = True) -> None:
-        """Say that a finding is no secret, or take that back."""
+        """Mark a finding as not a secret, or undo that."""
         if self.root:
             self._enter("reading")
             self._jobs.ask(RepositoryWorker.set_not_secret, fingerprint, no_secret)
 
     def set_secret_policy(self, policy: str) -> None:
-        """ "mask": empty the lines; "leave_out": leave the files out.  Kept as a setting."""
+        """ "mask": blank the lines; "leave_out": exclude the files.  Saved as a setting."""
         self._settings.secret_policy = policy
 
     @property
@@ -182,7 +181,7 @@ class RepositoryController(QObject):
             self._jobs.cancel(self._scoring)
 
     def forget_recent(self, folder: str) -> None:
-        """Take a folder off the list."""
+        """Remove a folder from the list of recent ones."""
         self._settings.recent_folders = [each for each in self._settings.recent_folders if each != folder]
         self.changed.emit()
 
@@ -208,7 +207,7 @@ class RepositoryController(QObject):
     def on_corpus(self, corpus: CorpusView, final: bool) -> None:
         """A new list; `final` once it has its tokens."""
         if corpus.root != self.root:
-            return  # of a folder that was left meanwhile
+            return  # of a folder that was closed meanwhile
         self.corpus, self.failure = corpus, None
         if final:
             self._cancelling = False
@@ -222,7 +221,7 @@ class RepositoryController(QObject):
 
     @Slot()
     def on_cancelled(self) -> None:
-        """A scan was ended: what was known before still holds."""
+        """What was known before the scan still holds."""
         if not self._cancelling:
             return
         self._cancelling = False
@@ -274,7 +273,7 @@ class RepositoryController(QObject):
             self.score_failed.emit(failure)
 
     def on_losses(self, scored: FileLosses) -> None:
-        """Losses of one model at a time, and of this folder: those of one that was left are dropped."""
+        """Losses of one model at a time, and of this folder only."""
         if scored.root == self.root:
             known = self.losses if scored.model == self.losses_of else {}
             self.losses, self.losses_of = {**known, **scored.losses}, scored.model

@@ -36,7 +36,7 @@ class Column:
 
     @property
     def values(self) -> np.ndarray:
-        """Not to be written to; a later append never changes what is in it."""
+        """Read-only; a later append never changes it."""
         view = self._made_room()[: self._count]
         view.flags.writeable = False
         return view
@@ -57,7 +57,7 @@ class LayerLine:
 
 @dataclass(frozen=True)
 class Note:
-    """Something that a person should know, in words."""
+    """Something the user should know."""
 
     step: int
     words: str
@@ -107,7 +107,7 @@ class RunHistory:
     # ---- filling
 
     def add(self, event: object) -> None:
-        """Take in one event of the trainer; kinds that no plot shows are passed over."""
+        """Add one event of the trainer; kinds that no plot shows are skipped."""
         add = getattr(self, f"_add_{getattr(event, 'event', '')}", None)
         if add is not None:
             add(event)

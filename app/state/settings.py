@@ -1,7 +1,7 @@
 """What the user has set and what the window remembers: one JSON file in the data folder, replaced as a whole.
 
-A value that is missing, damaged or out of its range is as if it had never been set; values that this version does not
-know are kept.  Lives in the GUI thread.
+A value that is missing, damaged or out of range counts as never set; values that this version does not know are kept.
+Lives in the GUI thread.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def _property(name: str) -> property:
 
 
 class Settings(QObject):
-    """Settings by name, as attributes (`settings.theme`); `set` says in words why a value cannot be.
+    """Settings by name, as attributes (`settings.theme`); `set` returns why a value is not possible.
 
-    Assigning a value that cannot be raises ConfigError.
+    Assigning an impossible value raises ConfigError.
     """
 
     changed = Signal(str)  # name
@@ -59,7 +59,7 @@ class Settings(QObject):
         return type(value)(value) if isinstance(value, list | dict) else value
 
     def set(self, name: str, value: Any) -> str:
-        """Change a setting; "" or, in words, why that value cannot be.  Applies at once."""
+        """Change a setting, effective at once; returns why the value is not possible, or ""."""
         if name not in FIELDS:
             return f"There is no setting {name!r}."
         problem = FIELDS[name].limit.problem(name, value) or self._conflict(name, value)
@@ -71,7 +71,7 @@ class Settings(QObject):
         return ""
 
     def reset(self, name: str) -> None:
-        """Back to what it is at first."""
+        """Back to the default."""
         self.set(name, FIELDS[name].default)
 
     # ---- windows and splitters
@@ -97,7 +97,7 @@ class Settings(QObject):
 
     @Slot()
     def on_save_due(self) -> None:
-        self._write(flush=False)  # waiting for the disk would be felt in the window
+        self._write(flush=False)  # waiting for the disk would be noticeable
 
     def save(self) -> None:
         """Write the file now, and wait for the disk."""
@@ -132,7 +132,7 @@ class Settings(QObject):
             self.problem = f"The settings cannot be saved in {self.path}: {error.strerror or error}."
 
     def _conflict(self, name: str, value: Any) -> str:
-        """Why a value does not go with the others, in words."""
+        """Why a value conflicts with the others."""
         least = value if name == "completion_delay_least" else self.value("completion_delay_least")
         most = value if name == "completion_delay_most" else self.value("completion_delay_most")
         if name.startswith("completion_delay") and least > most:

@@ -1,4 +1,4 @@
-"""Where the program keeps its things, as the settings see it: the folder, who decides about it, and moving it."""
+"""The data folder as the settings see it: where it is, what determines that, and moving it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.workers.moving import MovingWorker
 
 
 class StorageController(QObject):
-    """One move at a time.  It is a copy at first; the next start of the program switches over."""
+    """One move at a time: first a copy, then the next start of the program switches to it."""
 
     changed = Signal()  # phase, plan, move, old
     progressed = Signal()  # progress
@@ -32,16 +32,16 @@ class StorageController(QObject):
         self.phase = "idle"  # idle, planning, copying, undoing, deleting
         self.plan: MovePlan | None = None  # what was asked about
         self.move: Move | None = None
-        self.old = ""  # the folder that was left and is still there
+        self.old = ""  # the previous folder, if it still exists
         self.progress = (0, 0, "")
-        self.problem = ""  # why a copy that was made is still not used
+        self.problem = ""  # why a finished copy is not used yet
         self._read()
         if self.move is not None and self.move.state == COPIED:
             self.problem = f"{self.move.target} could not be used this time, so the old folder is still in use."
 
     @property
     def decided(self) -> str:
-        """Who says where the folder is, in words, where the user cannot say it here; "" where they can."""
+        """Why the folder cannot be chosen here; "" if it can."""
         if os.environ.get(VARIABLE):
             return f"{VARIABLE} (or --data-dir) sets the data folder. Change it there to move the folder."
         here = self.move.folder if self.move is not None else self._usual
@@ -53,7 +53,7 @@ class StorageController(QObject):
 
     @property
     def waiting(self) -> bool:
-        """Whether a copy is there that the next start will use."""
+        """Whether there is a copy that the next start will use."""
         return self.move is not None and self.move.state == COPIED
 
     # ---- what the pane asks for
@@ -65,23 +65,22 @@ class StorageController(QObject):
             self._ask("planning", MovingWorker.plan, str(self.folder), chosen, then=self.on_planned)
 
     def decline(self) -> None:
-        """Put the plan away."""
         self.plan = None
         self.changed.emit()
 
     def copy(self) -> None:
-        """Do what was planned."""
+        """Carry out the plan."""
         if self.plan is not None and not self.busy:
             plan, self.plan = self.plan, None
             self._ask("copying", MovingWorker.copy, str(self._usual), plan)
 
     def undo(self) -> None:
-        """Stay with the old folder, and take the copy away again."""
+        """Keep the old folder, and delete the copy."""
         if self.waiting and not self.busy:
             self._ask("undoing", MovingWorker.undo, str(self._usual))
 
     def delete_old(self) -> None:
-        """Delete the folder that was left."""
+        """Delete the previous folder."""
         if self.old and not self.busy:
             self._ask("deleting", MovingWorker.delete, str(self._usual))
 
@@ -120,7 +119,7 @@ class StorageController(QObject):
         self._enter("idle")
 
     def _read(self) -> None:
-        """The note, where it is about the folder in use."""
+        """Read the note, if it is about the folder in use."""
         if os.environ.get(VARIABLE):
             return
         move = read_move(self._usual)

@@ -1,4 +1,4 @@
-"""The actions of the program: the menu with its keys.  Keys work whether the menu is open or not."""
+"""The actions of the program: the menu with its shortcuts, which work whether the menu is open or not."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NO_FOLDER = "choose a folder"
 
 
 class ChoosingChip(Chip):
-    """A chip whose menu is filled at the moment it opens, so that it never shows what is no longer so."""
+    """A chip whose menu is filled when it opens, so that it is never out of date."""
 
     page_wanted = Signal(str)
 
@@ -47,7 +47,7 @@ class ChoosingChip(Chip):
 
     @abstractmethod
     def pick(self, key: str) -> None:
-        """Take the entry of that key."""
+        """Choose the entry with that key."""
 
     @Slot(QAction)
     def on_picked(self, action: QAction) -> None:
@@ -64,7 +64,7 @@ class ChoosingChip(Chip):
 
 
 class RepositoryChip(ChoosingChip):
-    """The folder that is open, and the ones that were."""
+    """The open folder, and recent ones."""
 
     def __init__(self, application: Application, folder_action: QAction) -> None:
         super().__init__("Repository", NO_FOLDER, 200)
@@ -98,7 +98,7 @@ class RepositoryChip(ChoosingChip):
 
 
 class ModelChip(ChoosingChip):
-    """The model that completes."""
+    """The model used for completions."""
 
     def __init__(self, application: Application) -> None:
         super().__init__("Model", "loading…", 180)

@@ -74,7 +74,7 @@ class ClosingBar(QFrame):
         self.hide()
 
     def _give_focus_back(self) -> None:
-        """To the page, not to whatever comes next."""
+        """To the page, not to the next control."""
         if self.isAncestorOf(QApplication.focusWidget() or self.window()):
             self.window().setFocus()
 

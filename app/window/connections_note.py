@@ -1,6 +1,6 @@
-"""The footer's first statement: whether this process reaches out, with the guard's own list behind it.
+"""The footer's first statement: whether this process connects anywhere, with the guard's own list behind it.
 
-The statement is never made without the guard: showing the note installs it.
+The statement is never made without the guard: showing it installs the guard.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PROMISE = (
 
 
 class ConnectionsNote(QWidget):
-    """A dot, "Offline: no connections", and, when it is pressed, what was refused and what was allowed."""
+    """A dot and "Offline: no connections"; a click lists what was blocked and what was allowed."""
 
     def __init__(self, guard: Guard | None = None) -> None:
         super().__init__()
@@ -49,7 +49,6 @@ class ConnectionsNote(QWidget):
 
     @Slot()
     def on_look_due(self) -> None:
-        """Say what is so now."""
         guard = self.guard
         seen = guard.refused, guard.allowed, guard.open_permissions
         if seen == self._seen:
@@ -81,7 +80,7 @@ class ConnectionsNote(QWidget):
 
 
 class ConnectionsList(QFrame):
-    """What was tried since the start, the newest first."""
+    """Attempts since start-up, the newest first."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
@@ -100,7 +99,7 @@ class ConnectionsList(QFrame):
         self._table: QWidget | None = None
 
     def fill(self, guard: Guard) -> None:
-        """Take the guard's list as it is now."""
+        """Show the guard's present list."""
         refused, allowed = guard.refused, guard.allowed
         if not refused and not allowed:
             self.summary.setText("No connection has been attempted since Codecoil was started.")

@@ -1,4 +1,4 @@
-"""The header: the mark, three chips, the one primary action, and the menu."""
+"""The header: the logo, three chips, the one primary action, and the menu."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Header(QFrame):
         self.on_changed()
 
     def show_for(self, page: str) -> None:
-        """What a page offers itself is not offered here a second time."""
+        """Hide the action on a page that offers it itself."""
         self._page = page
         self.on_changed()
 
@@ -74,7 +74,7 @@ class Header(QFrame):
 
     @Slot()
     def on_changed(self) -> None:
-        """Adapt, or adapt to what changed; nothing while a run goes on."""
+        """Adapt, or adapt to changes; nothing during a run."""
         changes = self._repository.offered_changes
         self.adapt_button.setVisible(not self._training.active and self._page != ADAPT)
         self.adapt_button.setEnabled(bool(self._repository.root) and self._repository.phase in ("ready", "reading"))

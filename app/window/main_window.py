@@ -1,4 +1,4 @@
-"""The main window: puts header, rail, pages and footer together, shows pages, and asks before a run is left."""
+"""The main window: puts header, rail, pages and footer together, shows pages, and asks before quitting during a run."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class MainWindow(QMainWindow):
             self.resize(FIRST)
         self.show_page(self._settings.page if self._settings.page in self._entries else REPOSITORY)
         self.on_changes_counted(application.repository.changes)
-        self.pages.setFocus()  # nobody has pressed Tab yet: no ring
+        self.pages.setFocus()  # no focus ring before the first Tab
 
     def _build(self) -> None:
         body = QWidget()
@@ -152,7 +152,7 @@ class MainWindow(QMainWindow):
         self._theme.dress(page)
         self.pages.setCurrentWidget(page)
         if focused is not None and left is not page and left.isAncestorOf(focused):
-            page.setFocus()  # and not whatever comes next: a ring where nobody tabbed to is noise
+            page.setFocus()  # not the next control: a focus ring that nobody tabbed to is noise
         self.rail.mark(title)
         self.header.show_for(title)
         for action in self.actions_.pages.actions():
@@ -163,7 +163,7 @@ class MainWindow(QMainWindow):
         page.on_shown()
 
     def page(self, title: str) -> Page:
-        """The page of that title, made if it has to be."""
+        """The page of that title, made if necessary."""
         if title not in self.made:
             page = self._entries[title].make(self.application)
             page.page_wanted.connect(self.show_page)
@@ -177,13 +177,13 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def on_engine_failed(self, failure: Failure) -> None:
-        """What fails on a device is said where the devices are; from every other page there is a way to it."""
+        """Device failures are shown with the devices; every other page shows a link to them."""
         if self._front != SETTINGS:
             self.trouble.say(failure.cause, kind="error")
 
     @Slot(object)
     def on_defect(self, failure: Failure) -> None:
-        """An error that nobody caught: over whatever page is in front, and the first one stays."""
+        """An unhandled error: above the page in front; the first one stays."""
         if self.defect_card.failure is None:
             self.defect_card.show_failure(failure)
 
@@ -210,7 +210,7 @@ class MainWindow(QMainWindow):
         self.preloading.begin()
 
     @Slot()
-    def on_page_due(self) -> None:  # nobody is at work just now: one more page ahead of its first showing
+    def on_page_due(self) -> None:  # a quiet moment: make one more page before it is first shown
         missing = [title for title in self._entries if title not in self.made]
         if missing:
             self.page(missing[0])
@@ -222,7 +222,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def on_folder_wanted(self) -> None:
-        root = self.application.repository.root  # another folder lies beside it, not in it
+        root = self.application.repository.root  # another folder is more likely beside it than in it
         start = Path(root).parent if root else Path.home()
         self.folder_dialog = FileDialog(self, "Choose a folder of source code", start, "Open")
         self.folder_dialog.fileSelected.connect(self.open_folder)
@@ -236,7 +236,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def on_adapt_wanted(self) -> None:
-        """To the page with the plan; where that is in front already, start."""
+        """Show the page with the plan; if it is in front already, start."""
         if self._front == ADAPT:
             self.application.training.start()
         else:
@@ -276,14 +276,14 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def on_base_model_wanted(self) -> None:
-        """Loaded when somebody wants it, like the help."""
+        """Loaded on demand, like the help."""
         if self.base_model_dialog is None:
             from app.window.base_models.dialog import BaseModelDialog
 
             self.base_model_dialog = BaseModelDialog(self.application, self)
         self._theme.dress(self.base_model_dialog)
         self.base_model_dialog.show()
-        self.base_model_dialog.setFocus()  # and not its first button: a ring where nobody tabbed to is noise
+        self.base_model_dialog.setFocus()  # not its first button: a focus ring that nobody tabbed to is noise
         self.base_model_dialog.raise_()
 
     @Slot()
@@ -322,7 +322,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def on_training_changed(self) -> None:
-        """Runs that wait to be resumed are counted; a window that waits for its run to be saved goes once it is."""
+        """Count the runs that can be resumed; close a window that was waiting for its run to be saved."""
         training = self.application.training
         if ADAPT in self.rail.buttons:
             waiting = 0 if training.active else len(training.resumable)
@@ -336,7 +336,7 @@ class MainWindow(QMainWindow):
                 self.shut()
 
     def _stay(self) -> None:
-        """The run could not be saved: whoever wanted to leave is told why."""
+        """The run could not be saved: stay, and show why."""
         self._leaving = False
         self.on_window_wanted()
         self.show_page(ADAPT)
@@ -373,16 +373,16 @@ class MainWindow(QMainWindow):
             self.shut()
 
     def shut(self) -> None:
-        """Close without asking: the run is over, or whoever calls has ended it."""
+        """Close without asking: the run is over, or the caller has ended it."""
         self._leaving = True
         was_hidden = not self.isVisible()
         self.tray.hide()
         self.close()
-        if was_hidden:  # the last window was closed long ago; Qt does not notice it again
+        if was_hidden:  # the window was hidden: Qt would not notice that the last one is closed
             QTimer.singleShot(0, QApplication.instance().quit)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember the place.  During a run, or while something is unsaved, ask instead."""
+        """Remember the layout.  During a run, or with unsaved edits, ask instead."""
         if self.application.training.active and not self._leaving:
             event.ignore()
             self.closing_bar.ask()

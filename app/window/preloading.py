@@ -1,9 +1,9 @@
-"""Loading ahead: what the pages import, in a thread beside the window, and the pages themselves while nobody works.
+"""Preloading: what the pages import, in a thread beside the window, and the pages themselves while the user is idle.
 
 A first import of pyqtgraph, of Pygments' rules or of the checkpoint formats takes from a third of a second to a whole
-one; that is paid by a plain Python thread, where the window only shares the interpreter with it.  Widgets can be made
-in the window's own thread only and take up to a tenth of a second a page; so one is made ahead only when nothing is
-read, trained or checked and no key was pressed for a while.  Whoever asks for a page earlier gets it at once.
+one; a plain Python thread does that, and the window only shares the interpreter with it.  Widgets can be made in the
+window's own thread only and take up to a tenth of a second a page; so one is made ahead only when nothing is being
+read, trained or checked and no key was pressed for a while.  A page that is needed earlier is made at once.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.state.application import Application
 
-LOOK_EVERY = 600  # milliseconds between two looks whether there is time for one more page
-QUIET = 1.5  # seconds without a key or the mouse
+LOOK_EVERY = 600  # milliseconds between two checks whether there is time for one more page
+QUIET = 1.5  # seconds without keyboard or pointer input
 
 log = logging.getLogger(__name__)
 
 
 class Preloading(QObject):
-    """`begin` once the engine is there; asks for one page after the other by `page_due`; `end` before leaving."""
+    """`begin` once the engine is loaded; `page_due` asks for one page after the other; `end` before quitting."""
 
     page_due = Signal()  # there is time to make one more page
 
@@ -53,12 +53,12 @@ class Preloading(QObject):
             self._timer.start()
 
     def rest(self) -> None:
-        """Every page is there."""
+        """Every page has been made."""
         self._timer.stop()
         log.info("Every page is loaded")  # packaging/checks.py waits for this line
 
     def end(self) -> None:
-        """Wait for the import that is going on; the others are left."""
+        """Wait for the present import; skip the others."""
         self._timer.stop()
         self._ended.set()
         if self._thread is not None:
@@ -66,7 +66,7 @@ class Preloading(QObject):
             self._thread = None
 
     def reason_to_wait(self) -> str:
-        """Why nothing is loaded now, in words; "" if it may be."""
+        """Why nothing is preloaded now; "" if it may be."""
         application = self._application
         if application.repository.phase == "reading":
             return "A folder is being read."
@@ -78,7 +78,7 @@ class Preloading(QObject):
 
     @Slot()
     def on_look(self) -> None:
-        """Import first; then a page a look."""
+        """Import first; then one page at each check."""
         if self.reason_to_wait():
             return
         if self._thread is None and not self._is_loaded:
@@ -97,7 +97,7 @@ class Preloading(QObject):
             self._thread = None
 
     def _load(self) -> None:
-        """In the thread.  What cannot be loaded is told where it is really needed, in words."""
+        """In the thread.  What cannot be imported is reported when it is really needed."""
         for name in self._modules:
             if self._ended.is_set():
                 return
@@ -109,9 +109,9 @@ class Preloading(QObject):
 
 
 def when_loaded(module: str, owner: QObject, call: Callable[[], None]) -> QTimer:
-    """Call once a module was loaded by the thread above: what stands on it can be made then without holding anybody up.
+    """Call once the thread above has imported a module: what depends on it can then be made without a delay.
 
-    Whoever needs it earlier loads it there and then; this never does.
+    Never imports it itself.
     """
     timer = QTimer(owner)
     timer.setInterval(LOOK_EVERY)

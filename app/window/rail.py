@@ -1,4 +1,4 @@
-"""The rail: one word for each page, and a count where something waits."""
+"""The rail: one word for each page, and a count of what needs attention there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ICON = 18
 
 
 class RailButton(LayoutButton):
-    """One page: its icon, its word, and how many things wait there."""
+    """One page: its icon, its word, and a count."""
 
     def __init__(self, entry: PageEntry, keys: str) -> None:
         super().__init__("rail")
@@ -45,7 +45,7 @@ class RailButton(LayoutButton):
         self.on_restyled(theme.tokens)
 
     def say(self, count: int, words: str) -> None:
-        """A count, with what it counts for those who hear it; 0 takes it away."""
+        """Show a count, with words for screen readers; 0 hides it."""
         self.count.setText(f"{count:,}" if count < 1000 else "999+")
         self.count.setVisible(count > 0)
         self.setAccessibleName(f"Page {self.title}" + (f", {words}" if count else ""))

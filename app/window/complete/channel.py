@@ -15,7 +15,7 @@ NONE, ASKING, DONE, FAILED = "none", "asking", "done", "failed"
 
 @dataclass(frozen=True)
 class CursorText:
-    """A place to continue: what stands before and after it."""
+    """A place to continue: the text before and after it."""
 
     prefix: str
     suffix: str
@@ -42,7 +42,7 @@ class Channel(QObject):
         self.here: CursorText | None = None
         self.text = ""
         self.state = NONE
-        self.is_stale = False  # the text belongs to a cursor that was left
+        self.is_stale = False  # the text belongs to an earlier cursor
         self.view: CompletionView | None = None
         self.failure: Failure | None = None
         completion.piece.connect(self.on_piece)
@@ -60,7 +60,7 @@ class Channel(QObject):
         self.changed.emit()
 
     def show(self, here: CursorText, text: str, done: bool) -> None:
-        """Take a text that is known already."""
+        """Show a text that is already known."""
         self._drop()
         self.here, self.text, self.view, self.failure = here, text, None, None
         self.state, self.is_stale = DONE if done else ASKING, False

@@ -1,6 +1,6 @@
 """Between the editor and the completion controller: when to ask, what comes back, what the user does with it.
 
-key ─▶ pause (pace) ─▶ request ─▶ pieces ─▶ ghost ─▶ taken, typed along, dismissed, or overtaken by the next key
+key ─▶ pause (pace) ─▶ request ─▶ pieces ─▶ ghost ─▶ accepted, typed along, dismissed, or superseded by the next key
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from app.window.complete.ghost import Ghost
 from app.window.complete.keys import ALL
 from app.window.complete.pace import Pace, delay
 
-THINKING = 300  # milliseconds without a word before it is said that the model is at work
-LIVE = 90  # milliseconds: a slider that is dragged asks once it rests
+THINKING = 300  # milliseconds without text before the status says that the model is working
+LIVE = 90  # milliseconds: a slider asks once it stops moving
 
 IDLE, WAITING, ASKING, WRITING, SHOWN, NOTHING, DISMISSED, FAILED = (
     *("idle", "waiting", "asking", "writing", "shown"),
@@ -29,14 +29,14 @@ IDLE, WAITING, ASKING, WRITING, SHOWN, NOTHING, DISMISSED, FAILED = (
 
 
 class Suggester(QObject):
-    """Keeps the ghost of one editor."""
+    """Manages the ghost text of one editor."""
 
     state_changed = Signal(str)  # idle, waiting, asking, writing, shown, nothing, dismissed or failed
     thinking_changed = Signal(bool)
-    suggestion_changed = Signal(str)  # all of it that came so far, also what is typed along already
+    suggestion_changed = Signal(str)  # all of it so far, including what was already typed along
     answered = Signal(object)  # CompletionView
     failed = Signal(object)  # Failure
-    left = Signal()  # the cursor or the text is another: what was said about it no longer holds
+    left = Signal()  # the cursor moved or the text changed
     settled = Signal(object)  # CursorText: the ghost is complete, others may be asked now
 
     def __init__(self, editor: CodeEditor, completion: CompletionController, settings: Settings) -> None:
@@ -44,10 +44,10 @@ class Suggester(QObject):
         self._editor, self._completion, self._settings = editor, completion, settings
         self.path = ""
         self.state = IDLE
-        self.here: CursorText | None = None  # where the ghost belongs
+        self.here: CursorText | None = None  # where the ghost text belongs
         self.thinking = False
-        self.answer: CompletionView | None = None  # that the ghost is from; None until it is whole
-        self.place = 0  # of the text that is shown: 0 is the answer's own, then its alternatives
+        self.answer: CompletionView | None = None  # of the ghost text; None until it is complete
+        self.place = 0  # of the text shown: 0 is the answer itself, then its alternatives
         self._channel = Channel(completion, GHOST, self)
         self._pace = Pace()
         self._last_key = 0.0
@@ -69,7 +69,7 @@ class Suggester(QObject):
 
     @property
     def enabled(self) -> bool:
-        """Whether suggestions come by themselves."""
+        """Whether suggestions appear automatically."""
         return self._settings.completion_enabled
 
     @property
@@ -92,13 +92,13 @@ class Suggester(QObject):
 
     @Slot()
     def on_ask_wanted(self) -> None:
-        """The user wants to see something: also what is not likely to be right."""
+        """The user has asked: also show what is less likely to be right."""
         self._leave()
         self._request(least_chance=0.0)
 
     @Slot()
     def ask_again(self) -> None:
-        """The same cursor, another model or another way to choose: soon, and only where there was something to ask."""
+        """After a change of model or sampling: ask again at the same cursor, soon, if something was asked there."""
         if self.here is not None or self.state in (SHOWN, FAILED):
             self._leave()
             self._due.start(LIVE)
@@ -132,7 +132,7 @@ class Suggester(QObject):
         self._channel.ask(here, least_chance=least_chance)
 
     def _cursor_text(self) -> CursorText | None:
-        """Where the cursor is; None where there is nothing to go on from."""
+        """The text around the cursor; None if there is none to continue."""
         prefix, suffix = self._editor.around_cursor()
         return CursorText(prefix, suffix, self.path) if prefix.strip() or suffix.strip() else None
 
@@ -172,7 +172,7 @@ class Suggester(QObject):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The answer and its alternatives, as far as they go on from what was taken or typed along."""
+        """The answer and those alternatives that continue what was accepted or typed along."""
         ghost = self._editor.ghost
         if self.answer is None or ghost is None:
             return ()
@@ -182,7 +182,7 @@ class Suggester(QObject):
 
     @Slot(int)
     def on_other_wanted(self, step: int) -> None:
-        """Show the next one, or the one before; round and round."""
+        """Show the next or previous one; wraps around."""
         ghost, texts = self._editor.ghost, self.texts
         if len(texts) < 2:
             return
@@ -208,7 +208,7 @@ class Suggester(QObject):
 
     @Slot()
     def on_moved(self) -> None:
-        """A cursor that only goes by is no question: it has to rest."""
+        """Ask only when the cursor has stopped moving."""
         self._leave()
         self._wait(self._settings.completion_delay_most)
 
@@ -249,7 +249,7 @@ class Suggester(QObject):
     # ---- inside
 
     def _next(self) -> None:
-        """All of the ghost is in the text: ask how it goes on."""
+        """All of the ghost text was used: ask for what follows."""
         self._leave()
         self._wait(self.wait())
 
@@ -258,7 +258,7 @@ class Suggester(QObject):
         self._due.start(milliseconds)
 
     def _leave(self) -> None:
-        """This place is over."""
+        """Leave this place."""
         self._due.stop()
         self._cancel()
         self._editor.set_ghost(None)
