@@ -59,6 +59,8 @@ def kind_of(path: str, language: str, text: str = "") -> Kind:
     """The kind of a file; without its text, as far as the path tells."""
     if languages.is_lock_file(path) or languages.generated_name(path) or languages.generated_text(text):
         return Kind.GENERATED
+    if not language:
+        return Kind.DATA  # never text: an image, an archive
     name = path.rpartition("/")[2]
     if language not in languages.PROSE and _is_code(language):
         return Kind.DATA if _is_table(text) else Kind.CODE

@@ -123,7 +123,12 @@ _INTERPRETERS = {name: _one(tags) for name, tags in interpreters.INTERPRETERS.it
 
 
 def language_of(path: str, first_bytes: bytes = b"") -> str:
-    """The language by file name, extension, or the interpreter that a script's first line names; "text" if unknown."""
+    """The language by file name, extension, or the interpreter in a script's first line.
+
+    "text" if nothing says more, "" for a format that is never text: an image has no language.
+    """
+    if is_binary_name(path):
+        return ""
     name = path.rpartition("/")[2].lower()
     return _by_name(name) or (_by_shebang(first_bytes) if first_bytes[:2] == b"#!" else "") or UNKNOWN
 
@@ -191,7 +196,7 @@ def generated_name(path: str) -> str | None:
     """Why the path says that a program wrote this file; None if it does not."""
     if folder := _folder_among(path, GENERATED_FOLDERS):
         return f"in {folder}"
-    return "by its name" if GENERATED_NAME.search(path.rpartition("/")[2]) else None
+    return "by file name" if GENERATED_NAME.search(path.rpartition("/")[2]) else None
 
 
 def generated_text(text: str) -> str | None:
@@ -204,7 +209,7 @@ def generated_text(text: str) -> str | None:
     found = GENERATED_WORDS.search(comments) or GENERATED_OPENING.search(_opening_comment(top))
     if not found:
         return None
-    return f"line {top.count(chr(10), 0, max(top.find(found[0].split(chr(10))[0]), 0)) + 1} says so"
+    return f"see line {top.count(chr(10), 0, max(top.find(found[0].split(chr(10))[0]), 0)) + 1}"
 
 
 def _opening_comment(top: str) -> str:

@@ -97,11 +97,11 @@ def _by_path(entry: Entry, settings: ScanSettings, overrides: Overrides) -> tupl
     if entry.error:
         return left(Reason.UNREADABLE, entry.error), False
     if entry.outside:
-        return left(Reason.OUTSIDE, "a link out of the folder is not followed"), False
+        return left(Reason.OUTSIDE, "never followed"), False
     if entry.is_folder:
         if entry.ignored:
             return left(Reason.IGNORED, entry.ignored), False
-        return left(Reason.LINK, f"leads to {entry.link}"), False
+        return left(Reason.LINK, f"points to {entry.link}"), False
     if entry.size == 0:
         return left(Reason.EMPTY), False
     will = _will(path, overrides)
@@ -135,17 +135,17 @@ def _path_reasons(
     if languages.is_lock_file(path):
         yield Reason.LOCK_FILE, ""
     if kind := secrets.secret_file_name(path):
-        yield Reason.SECRET, f"{kind}, by its name"
+        yield Reason.SECRET, f"{kind}, by file name"
     if languages.is_binary_name(path):
-        yield Reason.BINARY, "by its name"
+        yield Reason.BINARY, "by file extension"
     if why := languages.generated_name(path):
         yield Reason.GENERATED, why
     if languages.minified_name(path):
-        yield Reason.MINIFIED, "by its name"
+        yield Reason.MINIFIED, "by file name"
     if _is_off(language, settings, overrides):
         yield Reason.LANGUAGE_OFF, language
     if entry.size > settings.max_bytes:
-        yield Reason.TOO_LARGE, f"{size_words(entry.size)}, the limit is {size_words(settings.max_bytes)}"
+        yield Reason.TOO_LARGE, f"{size_words(entry.size)}; the limit is {size_words(settings.max_bytes)}"
 
 
 def _is_off(language: str, settings: ScanSettings, overrides: Overrides) -> bool:
@@ -178,14 +178,16 @@ def decide(
 
     decoded = decode(data)
     if isinstance(decoded, Reason):
+        language = "" if language == languages.UNKNOWN else language
         return left(decoded)
+    language = language or languages.UNKNOWN  # text under the name of something else
     text, code = decoded.text, None
     if text.isspace():
-        return left(Reason.EMPTY, "nothing but white space")
+        return left(Reason.EMPTY, "only white space")
     if language == "jupyter":
         text = code = notebook_code(decoded.text)
         if code is None:
-            return left(Reason.NOT_TEXT, "not a notebook")
+            return left(Reason.NOT_TEXT, "not a valid notebook")
         if not code:
             return left(Reason.EMPTY, "no code cells")
     as_it_is = code is None and decoded.encoding == "utf-8"
@@ -225,7 +227,7 @@ def _text_reasons(
     if len(text) >= FEWEST_CHARACTERS and language not in languages.PROSE:
         average = len(text) / swept.lines
         if average > LONG_AVERAGE_BY_LANGUAGE.get(language, LONG_AVERAGE):
-            yield Reason.MINIFIED, f"{average:,.0f} characters a line"
+            yield Reason.MINIFIED, f"{average:,.0f} characters per line"
         elif swept.longest > LONG_LINE:
             yield Reason.MINIFIED, f"a line of {swept.longest:,} characters"
 
@@ -241,7 +243,7 @@ def _findings(
         findings.append(SecretFinding(path, line, secret.kind, masked, secret.fingerprint))
         if masked:
             lines.extend(range(secret.line, secret.last + 1))
-            words.append(f"{secret.kind} in line {line}")
+            words.append(f"{secret.kind} on line {line}")
     more = f" and {len(words) - 3} more" if len(words) > 3 else ""
     return tuple(findings), tuple(lines), ", ".join(words[:3]) + more
 
@@ -288,7 +290,7 @@ def settle_duplicates(readings: Sequence[Reading], settings: ScanSettings, overr
     for i in order:
         kept = first.setdefault(verdicts[i].digest, i)
         if kept != i:
-            settle(i, kept, Reason.DUPLICATE, 1.0, f"the same as {verdicts[kept].path}")
+            settle(i, kept, Reason.DUPLICATE, 1.0, f"identical to {verdicts[kept].path}")
         else:
             single.append(i)
     near = near_duplicates([readings[i].signature for i in single], settings.near_duplicate_threshold)

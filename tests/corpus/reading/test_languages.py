@@ -76,7 +76,7 @@ def test_not_generated_by_name(path):
     ],
 )
 def test_generated_by_its_own_words(text):
-    assert languages.generated_text(text) == f"line {1 + (' * @gen' in text) + 3 * ('PyQt6' in text)} says so"
+    assert languages.generated_text(text).endswith(f"line {1 + (' * @gen' in text) + 3 * ('PyQt6' in text)}")
 
 
 @pytest.mark.parametrize(

@@ -93,9 +93,9 @@ def test_every_reason(repository):
         ".env": Reason.SECRET, "bad.ipynb": Reason.NOT_TEXT,
     }  # fmt: skip
     assert found["debug.log"][1] == ".gitignore line 1: *.log"
-    assert found["huge.py"][1] == "1.2 MB, the limit is 1.0 MB"
-    assert found["node_modules/x/index.js"][1] == "in node_modules"
-    assert found["key.py"][1] == "masked: AWS access key in line 2"
+    assert "1.2 MB" in found["huge.py"][1] and "1.0 MB" in found["huge.py"][1]
+    assert "node_modules" in found["node_modules/x/index.js"][1]
+    assert "AWS access key" in found["key.py"][1] and "line 2" in found["key.py"][1]
 
 
 def test_what_is_learned(repository):
@@ -117,6 +117,8 @@ def test_digests_name_the_bytes_and_what_is_learned(repository):
     for path in ("key.py", "note.ipynb", "latin.c"):
         assert readings[path].digest != readings[path].learned_digest != ""
     assert readings["logo.png"].digest == "" and readings["blob.xyz"].digest != ""
+    assert readings["logo.png"].language == readings["blob.xyz"].language == ""  # no language: shown as none, not Text
+    assert readings["logo.png"].kind is readings["blob.xyz"].kind is Kind.DATA
 
 
 def test_a_secret_can_leave_the_whole_file_out(repository):
@@ -288,7 +290,7 @@ def test_links_are_judged(tmp_path):
     (root / "code").symlink_to("src")
     found = verdicts(root)
     assert found["out.py"].reason is Reason.OUTSIDE
-    assert found["code/"].reason is Reason.LINK and found["code/"].detail == "leads to src"
+    assert found["code/"].reason is Reason.LINK and found["code/"].detail.endswith("src")
 
 
 def test_reading_all_is_reading_each(repository):
@@ -327,7 +329,7 @@ def test_a_generated_manual_page_is_left_out_until_the_user_wants_it(tmp_path):
     put(tmp_path, "main.py", CODE)
     put(tmp_path, "x.lock/uv.lock", "version = 1\n")
     found = verdicts(tmp_path)
-    assert found["tool.1"].reason is Reason.GENERATED and found["tool.1"].detail == "line 1 says so"
+    assert found["tool.1"].reason is Reason.GENERATED and found["tool.1"].detail.endswith("line 1")
     kinds = {path: verdict.kind for path, verdict in found.items()}
     assert kinds == {
         "tool.1": Kind.GENERATED, "notes.md": Kind.PROSE, "main.py": Kind.CODE, "x.lock/uv.lock": Kind.GENERATED,
