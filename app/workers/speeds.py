@@ -21,7 +21,8 @@ FILE_NAME = "speeds.json"
 MOST = 200  # entries
 REPLAY = 2  # tokens read for each changed one: half of a batch is older code
 OVERHEAD = 8.0  # seconds to read, to load and to measure
-RELATIVE = {"full": 1.0, "lora": 1.3, "vocabulary": 1.1, "wsla": 1.4, "qk": 1.4}  # measured on the CPU
+# Measured on the CPU with the starter; qk with a llama model of that size, roughly, on a busy machine
+RELATIVE = {"full": 1.0, "lora": 1.3, "vocabulary": 1.1, "wsla": 1.4, "qk": 1.4}
 FORWARD = 3.0  # tokens measured in the time of one that is learned
 LARGEST_TRIAL = 50_000_000  # weights of a model that a plan trains for a moment
 TRIAL_TOKENS, TRIAL_SECONDS, TRIAL_LASTS = 2048, 0.2, 300.0  # in a step, at least, and until it is measured again

@@ -7,6 +7,7 @@ import pytest
 from app.values.training import SpeedBasis
 from app.workers.speeds import LARGEST_TRIAL, Speed, Speeds
 from engine.devices import open_device
+from engine.model.architectures.reading import config_from
 from engine.model.config import ModelConfig
 from engine.train.trial import trial_speed
 
@@ -56,6 +57,16 @@ def test_a_large_model_goes_by_earlier_runs_or_by_a_small_one(tmp_path, trials):
     assert basis is SpeedBasis.SMALLER_MODEL and 0.0 < speed < 100.0
     speeds.keep(Speed(DEVICE.description, "full", large.parameter_count, 7.0))
     assert speeds.now(large, DEVICE, "full", 4, 256) == (7.0, SpeedBasis.EARLIER_RUNS)
+
+
+def test_the_small_one_is_of_the_same_kind_so_that_every_mode_can_be_tried(tmp_path):
+    keys = {"hidden_size": 2048, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 5504}
+    large = config_from({**keys, "model_type": "llama", "vocab_size": 500})
+    assert large.parameter_count > LARGEST_TRIAL > large.small().parameter_count
+    device = open_device("cpu")
+    speed, basis = Speeds(tmp_path).now(large, device, "qk", 1, 16)
+    device.close()
+    assert basis is SpeedBasis.SMALLER_MODEL and speed > 0.0
 
 
 @pytest.mark.parametrize("mode", ["full", "wsla", "lora", "vocabulary"])
