@@ -159,9 +159,9 @@ def test_a_pane_adds_its_own_keys_and_those_of_the_settings(main_window, applica
 
 
 def test_searching_lists_pages_and_shows_the_first(help_window, qtbot):
-    qtbot.keyClicks(help_window.find, "gguf")
+    qtbot.keyClicks(help_window.find, "peft")
     assert help_window.list.count() == 1 and help_window.key == "checkpoints"
-    assert help_window.text.textCursor().selectedText().lower() == "gguf"
+    assert help_window.text.textCursor().selectedText().lower() == "peft"
     qtbot.keyClicks(help_window.find, "zzz")
     assert help_window.list.count() == 0 and help_window.nothing.isVisible()
     help_window.find.clear()
