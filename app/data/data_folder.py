@@ -1,7 +1,7 @@
 """Where Codecoil keeps its state.  Never inside the user's repository, never anywhere else.
 
 CODECOIL_DATA (which `--data-dir` sets) decides; otherwise where the user has moved it (`app.data.data_move`), otherwise
-the platform's own place.
+the platform's default.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ VARIABLE = "CODECOIL_DATA"
 
 
 def usual_folder() -> Path:
-    """The platform's own place, whether it is used or not."""
+    """The platform's default, whether it is used or not."""
     from platformdirs import user_data_path
 
     return user_data_path("Codecoil", appauthor=False)
 
 
 def data_folder() -> Path:
-    """The folder that is used.  Made if it is not there, unless it was moved to a disk that is missing now."""
+    """The folder in use.  Created if necessary, unless it was moved to a disk that is missing now."""
     given = os.environ.get(VARIABLE)
     folder = Path(given).expanduser().absolute() if given else _moved_or_usual()
     try:

@@ -1,12 +1,12 @@
-"""Moving the data folder: copied whole and verified first, switched over at the next start, the old one kept.
+"""Moving the data folder: copied and verified first, switched over at the next start, the old one kept.
 
     the usual place ── moved.json   from, to, and how far it is:
-        copied   a verified copy lies there, and the old folder is still in use; the next start of the window brings
-                 over what has changed since, and only then
+        copied   there is a verified copy, and the old folder is still in use; the next start of the window copies
+                 what has changed since, and only then switches
         moved    the new folder is used.  The old one stays until the user deletes it.
 
 At any instant a kill leaves the old folder whole and in use, or the new one.  The note is the only truth: it is
-replaced at once, after everything it says is on the disk.  No Qt, no engine.
+replaced atomically, after everything it says is on the disk.  No Qt, no engine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOTE, LIST = "moved.json", "moved_files.json"
 COPIED, MOVED = "copied", "moved"
 CHUNK = 1 << 20
 SPARE = 64 << 20  # bytes that stay free on the new disk
-PARTIAL = ".codecoil-moving"  # at the end of the name of a copy that is being made
+PARTIAL = ".codecoil-moving"  # suffix of a copy in progress
 MOST_BYTES = 64 << 20  # of a note
 
 Report = Callable[[int, int], None]  # bytes done, bytes in all; may raise to end it
@@ -43,13 +43,13 @@ class Move:
 
     @property
     def folder(self) -> Path:
-        """The one that is used."""
+        """The one in use."""
         return Path(self.target if self.state == MOVED else self.source)
 
 
 @dataclass(frozen=True)
 class MovePlan:
-    """What a move would copy, and how much room there is."""
+    """What a move would copy, and how much space there is."""
 
     source: str
     target: str
@@ -62,7 +62,7 @@ class MovePlan:
 
 
 def read_move(usual: Path) -> Move | None:
-    """What was noted in the usual place; None where nothing was moved, or the note cannot be made sense of."""
+    """The note in the usual place; None if nothing was moved, or the note is unreadable."""
     try:
         with open(usual / NOTE, "rb") as file:
             content = json.loads(file.read(MOST_BYTES))
@@ -79,7 +79,7 @@ def write_move(usual: Path, move: Move) -> None:
 
 
 def forget_move(usual: Path) -> None:
-    """As if nothing had been moved."""
+    """Delete the note."""
     for name in (NOTE, LIST):
         (usual / name).unlink(missing_ok=True)
 
@@ -88,7 +88,7 @@ def forget_move(usual: Path) -> None:
 
 
 def plan_move(source: Path, chosen: Path) -> MovePlan:
-    """What moving to `chosen` would do; a folder that holds something gets one of our own in it.  Refused in words."""
+    """What moving to `chosen` would do; a folder that is not empty gets a subfolder for it.  Raises ConfigError."""
     target = chosen if not _holds_something(chosen) else chosen / "Codecoil"
     if _is_inside(target, source):
         raise ConfigError(f"{target} is inside the current data folder.", "Choose a folder outside it.")
@@ -105,7 +105,7 @@ def plan_move(source: Path, chosen: Path) -> MovePlan:
 
 
 def files_of(folder: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of every file by its path in the folder; without notes of moving, and what is half written."""
+    """Size and time of every file by its path in the folder, without notes of moving and temporary files."""
     found = {}
     for place, _, names in os.walk(folder):
         for name in names:
@@ -113,7 +113,7 @@ def files_of(folder: Path) -> dict[str, tuple[int, int]]:
             relative = path.relative_to(folder).as_posix()
             if relative in (NOTE, LIST) or path.is_symlink() or is_temporary(name):
                 continue
-            with contextlib.suppress(FileNotFoundError):  # a temporary file that is gone again
+            with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
                 state = path.stat()
                 found[relative] = (state.st_size, state.st_mtime_ns)
     return found
@@ -123,10 +123,10 @@ def files_of(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def copy_all(usual: Path, plan: MovePlan, report: Report) -> Move:
-    """Copy, read everything again and compare, and note it.  Whatever ends it before that leaves nothing behind."""
+    """Copy, verify, and write the note.  If it ends before that, nothing is left behind."""
     source, target = Path(plan.source), Path(plan.target)
     partial = target.with_name(target.name + PARTIAL)
-    shutil.rmtree(partial, ignore_errors=True)  # of an earlier try that was killed
+    shutil.rmtree(partial, ignore_errors=True)  # of an earlier attempt that was killed
     files = files_of(source)
     total, done = 2 * sum(size for size, _ in files.values()), 0  # written once, read once
 
@@ -142,7 +142,7 @@ def copy_all(usual: Path, plan: MovePlan, report: Report) -> Move:
             if found and _hash(partial / name, count) != found:
                 raise ConfigError(f"{name} in {target} differs from what was written.", "Try another disk.")
         if target.is_dir():
-            target.rmdir()  # empty, as the plan has seen
+            target.rmdir()  # empty, as the plan has checked
         os.replace(partial, target)
         _flush_folder(target.parent)
     except BaseException:
@@ -155,7 +155,7 @@ def copy_all(usual: Path, plan: MovePlan, report: Report) -> Move:
 
 
 def undo_copy(usual: Path) -> None:
-    """Stay with the old folder, and take the copy away again."""
+    """Keep the old folder, and delete the copy."""
     move = read_move(usual)
     if move is not None and move.state == COPIED:
         forget_move(usual)
@@ -166,10 +166,10 @@ def undo_copy(usual: Path) -> None:
 
 
 def finish_move(usual: Path) -> Move | None:
-    """Bring over what has changed since the copy and use the new folder from here on.
+    """Copy what has changed since, and use the new folder from here on.
 
-    Only where nobody else uses the old folder.  Where it cannot be done (a disk that is not plugged in), the old one
-    stays in use and nothing is lost.
+    Only while nothing uses the old folder.  If it cannot be done (a disk that is not connected), the old one stays in
+    use and nothing is lost.
     """
     move = read_move(usual)
     if move is None or move.state != COPIED:
@@ -181,7 +181,7 @@ def finish_move(usual: Path) -> Move | None:
     for name, state in now.items():
         if before.get(name) != state:
             _copy(source / name, target / name, lambda _count: None)
-    for name in set(_copied(usual)) - now.keys():  # deleted since; what somebody else put there stays
+    for name in set(_copied(usual)) - now.keys():  # deleted since; files of others stay
         (target / name).unlink(missing_ok=True)
     _flush_folder(target)
     move = replace(move, state=MOVED)
@@ -190,14 +190,14 @@ def finish_move(usual: Path) -> Move | None:
 
 
 def old_folder(usual: Path) -> Path | None:
-    """The folder that was left and is still there; None where there is none."""
+    """The previous folder, if it still exists."""
     move = read_move(usual)
     source = Path(move.source) if move is not None and move.state == MOVED and move.source else None
     return source if source is not None and source.is_dir() and files_of(source) else None
 
 
 def delete_old(usual: Path, report: Report) -> None:
-    """Delete the folder that was left.  What another program has still put there since is brought over first."""
+    """Delete the previous folder.  What another program has put there since is copied first."""
     move, source = read_move(usual), old_folder(usual)
     if move is None or source is None:
         return
@@ -261,7 +261,7 @@ def _write_json(path: Path, content: object) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Have names that were changed in a folder on the disk; systems without that need no such call."""
+    """Flush changed names in a folder to the disk, where the system supports it."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -282,7 +282,7 @@ def _is_inside(path: Path, folder: Path) -> bool:
 
 
 def _free(folder: Path) -> int:
-    """On the disk of a folder that may not be there yet; refused in words where nothing could be written."""
+    """Free bytes on the disk of a folder that may not exist yet; ConfigError if it is not writable."""
     place = folder
     while not place.exists() and place.parent != place:
         place = place.parent

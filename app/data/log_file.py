@@ -30,7 +30,7 @@ class DiscreetFormatter(logging.Formatter):
     """Tracebacks without text that may contain a path or a line of the user's code."""
 
     def formatException(self, ei) -> str:
-        return "\n".join(_told(ei[1])) if ei[1] is not None else ""
+        return "\n".join(_lines_of(ei[1])) if ei[1] is not None else ""
 
 
 def discreet(words: str) -> str:
@@ -89,7 +89,7 @@ def need_console() -> None:
         sys.stderr = sys.stdout = LogStream()
 
 
-def _told(error: BaseException | None) -> list[str]:
+def _lines_of(error: BaseException | None) -> list[str]:
     """An error and what caused it, the first cause first; of each the frames and the discreet words."""
     lines: list[str] = []
     seen: set[int] = set()

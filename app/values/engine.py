@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class MemoryState:
-    """Bytes that the engine holds on the device, by kind, against the ceiling."""
+    """Bytes that the engine holds on the device, by kind, and their limit."""
 
     by_kind: dict[str, int] = field(default_factory=dict)
     total: int = 0
@@ -16,7 +16,7 @@ class MemoryState:
 
     @property
     def share(self) -> float:
-        """Of the ceiling, 0 to 1."""
+        """Of the limit, 0 to 1."""
         return self.total / self.ceiling if self.ceiling else 0.0
 
 
@@ -40,5 +40,5 @@ class RaceEnded:
 
     @property
     def fastest(self) -> str:
-        """The name of the winner; empty where nothing could run."""
+        """The name of the winner; empty if nothing could run."""
         return next((line.device for line in self.lines if not line.problem), "")

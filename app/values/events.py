@@ -27,7 +27,7 @@ class EngineFound:
     kernels: tuple[KernelLine, ...]
 
     def device(self, name: str) -> DeviceInfo | None:
-        """The device of that name, if it is there."""
+        """The device of that name, if there is one."""
         return next((info for info in self.devices if info.name == name), None)
 
 
@@ -61,5 +61,5 @@ class Failure:
     cause: str
     remedy: str
     details: str = ""
-    device: str = ""  # the device it happened on, if it did on one
-    job: str = ""  # the job of the checkpoint store that failed, if it was one
+    device: str = ""  # the device it happened on, if any
+    job: str = ""  # the name of the job that failed, if any

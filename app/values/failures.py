@@ -9,7 +9,7 @@ import traceback
 from app.values.events import Failure
 
 AGAIN = "Try again. If that does not help, copy the details into a report."
-SYSTEM = {  # what to do, by the number of the system's error
+SYSTEM = {  # what to do, by error number
     errno.ENOSPC: "Free some disk space, or move the data folder in Settings; then try again.",
     errno.EACCES: "Give Codecoil permission to read and write there, or choose another folder.",
     errno.EPERM: "Give Codecoil permission to read and write there, or choose another folder.",
@@ -22,17 +22,17 @@ log = logging.getLogger(__name__)
 
 
 class Cancelled(Exception):
-    """Raised out of a report of progress to end a job early."""
+    """Raised to end a job early."""
 
 
 def failure_from(error: BaseException, device: str = "") -> Failure:
-    """What a worker has caught: written to the log, and given to whoever shows it."""
+    """An exception that a worker has caught, written to the log as well."""
     log.error("A job failed", exc_info=error)
     return failure_of(error, device)
 
 
 def failure_of(error: BaseException, device: str = "") -> Failure:
-    """The engine's own errors keep their words, and so do the system's; anything else is a defect and says so."""
+    """The engine's errors and the system's keep their messages; anything else is reported as a bug."""
     from engine.errors import CodecoilError
 
     details = "".join(traceback.format_exception(error))

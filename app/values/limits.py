@@ -1,4 +1,4 @@
-"""What a setting may be, and the words for a value that it may not.  No Qt."""
+"""What a setting may be, and the message for a value that it may not.  No Qt."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """One file, or one folder that is left out as a whole (then `path` ends with "/")."""
+    """One file, or one folder that is excluded as a whole (then `path` ends with "/")."""
 
     path: str
     language: str
@@ -19,7 +19,7 @@ class FileRow:
     detail: str = ""  # "94 % like routes/passes.py"; never a secret itself
     held_out: bool = False
     overridden: bool = False  # by the user
-    masked_lines: int = 0  # lines emptied because they hold a secret
+    masked_lines: int = 0  # lines blanked because they contain a secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class LanguageShare:
 
 @dataclass(frozen=True, slots=True)
 class ReasonCount:
-    """How many files are left out for one reason."""
+    """How many files are excluded for one reason."""
 
     reason: str
     words: str
@@ -62,7 +62,7 @@ class SecretRow:
 
 @dataclass(frozen=True)
 class CorpusTotals:
-    """The repository in numbers; `learned` has the held-out files in it, as `held_out` says apart."""
+    """The repository in numbers; `learned` includes the held-out files, which `held_out` counts separately."""
 
     all: Amount = Amount()
     learned: Amount = Amount()
@@ -95,7 +95,7 @@ class ChangesSince:
     files: int = 0
     lines: int = 0  # added or changed, at least
     paths: tuple[str, ...] = ()
-    seconds: float = 0.0  # that adapting to them would take, about; 0: not known
+    seconds: float = 0.0  # that adapting to them would take, about; 0: unknown
 
     @property
     def any(self) -> bool:

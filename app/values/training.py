@@ -1,4 +1,4 @@
-"""A run as the Adapt page shows it: the plan before it and what came of it.  In between there is `RunHistory`."""
+"""A run as the Adapt page shows it: its plan and its result.  `RunHistory` has what is in between."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class SpeedBasis(Enum):
 
 @dataclass(frozen=True)
 class PlanView:
-    """What a run with the present options would do.  `problem`: why it cannot be run, or cannot be told.
+    """What a run with the present options would do.  `problem`: why it cannot be run, or not be planned.
 
     `suits`: whether the model has anything that the mode trains; with other options it would not change.
     """
 
     mode: str
     steps: int = 0
-    minutes: float = 0.0  # about; 0: the speed is not known yet
+    minutes: float = 0.0  # about; 0: unknown yet
     tokens_per_step: int = 0
     micro_batch: int = 0
     micro_batches: int = 1
@@ -55,7 +55,7 @@ class BaseChoice:
 
 @dataclass(frozen=True)
 class ScoreView:
-    """The scorecard of one model on code that only scores; None where it was not measured."""
+    """The scorecard of one model on code used for nothing else; None where not measured."""
 
     name: str
     loss: float
@@ -63,10 +63,10 @@ class ScoreView:
     next_line_exact: float | None = None  # share, 0 to 1
     keystrokes_saved: float | None = None  # share, 0 to 1
     ranges: dict[str, tuple[float, float]] = field(default_factory=dict)  # by field: 95 %, in the value's unit
-    undecided: frozenset[str] = frozenset()  # fields in which this model and the one before it may be alike
-    notes: tuple[str, ...] = ()  # what a person should know about it, in whole sentences
-    shown: float | None = None  # share of the cursors at which something is sure enough to be shown
-    taken: float | None = None  # share of what is shown that can be taken as it is
+    undecided: frozenset[str] = frozenset()  # fields whose difference from the model before may be chance
+    notes: tuple[str, ...] = ()  # for the user, in whole sentences
+    shown: float | None = None  # share of the cursors at which a suggestion is confident enough to be shown
+    taken: float | None = None  # share of what is shown that is exactly right
     with_memory: ScoreView | None = None  # the same model with the memory of the repository
 
 
@@ -80,7 +80,7 @@ class RunScores:
 
 @dataclass(frozen=True)
 class FinishedView:
-    """A run that is over.  `rolled_back`: nothing was better than the start, and the starting weights are back."""
+    """A finished run.  `rolled_back`: nothing improved on the start, and the starting weights are back."""
 
     run: str
     reason: str
@@ -90,7 +90,7 @@ class FinishedView:
     held_out_after: float
     rolled_back: bool
     seconds: float
-    checkpoint: str = ""  # id of what was saved; empty where nothing was
+    checkpoint: str = ""  # id of what was saved; empty if nothing was
     checkpoint_name: str = ""
     base: str = ""  # id of what it started from
     changed_before: float | None = None  # loss on the changed files, for an adaptation to changes
@@ -99,7 +99,7 @@ class FinishedView:
 
 @dataclass(frozen=True)
 class ResumableRun:
-    """A run that was interrupted and can go on."""
+    """An interrupted run that can be resumed."""
 
     id: str
     root: str
@@ -108,7 +108,7 @@ class ResumableRun:
     step: int
     steps: int
     saved: float  # seconds since 1970
-    problem: str = ""  # why it cannot go on: "The folder is not there."
+    problem: str = ""  # why it cannot be resumed
 
 
 @dataclass(frozen=True)

@@ -19,14 +19,14 @@ def kind_words(kind: str) -> str:
 
 
 def small_number(value: float) -> str:
-    """An error or a limit: 0, 1.2e-07, or none where a kernel gave no number."""
+    """An error or a limit: 0, 1.2e-07, or "none" for NaN."""
     if math.isnan(value):
         return "none"
     return "0" if value == 0 else f"{value:.1e}"
 
 
 def share(error: float, limit: float) -> float:
-    """How much of its limit an error uses up: 1.0 is all of it.  A limit of 0 wants equality."""
+    """How much of its limit an error uses up: 1.0 is all of it.  A limit of 0 demands equality."""
     if limit > 0 and not math.isnan(error):
         return error / limit
     return 0.0 if error == 0 else math.inf
@@ -76,7 +76,7 @@ def limit_words(name: str, value: int) -> str:
 
 
 def about(seconds: float) -> str:
-    """An estimate, no finer than anybody can know it: 40 s, 3 min, 1 h 20 min."""
+    """An estimate, no more precise than it can be: 40 s, 3 min, 1 h 20 min."""
     if seconds < 55:
         return f"{max(5, round(seconds / 5) * 5)} s"
     minutes = max(1, round(seconds / 60))
@@ -143,7 +143,7 @@ ABBREVIATIONS |= {"sql", "svg", "toml", "tsv", "tsx", "vhdl", "wgsl", "xml", "ya
 
 
 def language_words(language: str) -> str:
-    """A language's name as people write it; the engine has it in small letters."""
+    """A language's name as people write it; the engine has it in lower case."""
     if language in ABBREVIATIONS:
         return language.upper()
     return LANGUAGES.get(language) or (language[:1].upper() + language[1:] if language else "no language")

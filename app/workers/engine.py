@@ -27,7 +27,7 @@ class EngineWorker(JobWorker):
 
     engine_failed = Signal(object)  # Failure of something that nobody asked for
     memory_changed = Signal(object)  # MemoryState
-    activity_changed = Signal(str, float)  # words, tokens a second
+    activity_changed = Signal(str, float)  # activity, tokens per second
     warmed_up = Signal()
 
     def __init__(self, open_device: OpenDevice) -> None:
@@ -89,7 +89,7 @@ class EngineWorker(JobWorker):
         return RaceEnded(tuple(lines), cancelled)
 
     def use_device(self, name: str, ceiling: int) -> None:
-        """Compute on this one from now on."""
+        """Use this one from now on."""
         self.open_device.choose(name, ceiling)
         self.on_memory_due()
 

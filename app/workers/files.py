@@ -277,7 +277,7 @@ class FilesWorker(JobWorker):
 
 
 def resumable_run(info) -> ResumableRun:
-    """What the engine keeps of an interrupted run, as the Adapt page shows it."""
+    """An interrupted run of the engine as the Adapt page shows it."""
     missing = bool(info.root) and not Path(info.root).is_dir()
     problem = info.problem or (f"The folder {info.root} no longer exists." if missing else "")
     return ResumableRun(info.run, info.root, info.base, info.mode, info.step, info.steps, info.saved, problem)
@@ -301,7 +301,7 @@ def stopping_disk(look: Callable[[], None]):
 
 
 def size_of_model(path: Path) -> int:
-    """About how many bytes of a file or folder are taken in: its weights."""
+    """About how many bytes an import reads: the weights."""
     if path.is_dir():
         return sum(file.stat().st_size for file in path.glob("*.safetensors"))
     return path.stat().st_size if path.is_file() else 0

@@ -1,6 +1,6 @@
 """The measuring worker: scorecards and held-out losses, in the engine's thread.
 
-Such a job may take half a minute; between two batches it answers the completions that wait, and looks whether it was
+Such a job may take half a minute; between two batches it answers waiting completions, and checks whether it was
 cancelled.  Nothing is measured during a run: the device belongs to the run, which cancels what is being measured.
 """
 
@@ -54,7 +54,7 @@ class MeasuringWorker(JobWorker):
             return self._file_losses(self._open_corpus(), model, FILE_CHARACTERS)
 
     def score_run(self, before: str, after: str) -> None:
-        """The scorecards of a run's base and result, on what the run was trained on; reports them as they get better.
+        """The scorecards of a run's base and result, on its repository; reports them as they become more precise.
 
         First what is quick (and FileLosses of the result), then with a few lines completed, finally with all.
         """
@@ -155,7 +155,7 @@ class MeasuringWorker(JobWorker):
                 self._open_device.show_activity("Idle", 0.0)
 
     def _between(self) -> bool:
-        """Called often by whatever measures: answers the completions that wait, and says whether to end."""
+        """Called often by whatever measures: answers waiting completions, and says whether to end."""
         self._completing.serve()
         return self.job.is_cancelled()
 

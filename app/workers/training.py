@@ -32,7 +32,7 @@ class TrainingWorker(JobWorker):
 
     began = Signal(str, object)  # run, PlanView
     events_arrived = Signal(object)  # tuple of the trainer's events
-    finished = Signal(object)  # FinishedView; None where the run was cancelled before its first step, or suspended
+    finished = Signal(object)  # FinishedView; None if the run was cancelled before its first step, or suspended
     failed = Signal(object)  # Failure
     checkpoint_saved = Signal(str)  # id
 
@@ -55,7 +55,7 @@ class TrainingWorker(JobWorker):
 
     @Slot(object)
     def keep_corpus(self, corpus) -> None:
-        """The repository as it was read last: a run need not read it again."""
+        """The repository as last read: a run need not read it again."""
         self._open_device.corpus = corpus
 
     def plan(self, request: RunRequest) -> tuple[PlanView, dict[str, PlanView]] | None:
@@ -83,7 +83,7 @@ class TrainingWorker(JobWorker):
             self._open_device.training_began(self._session)
         except Exception:
             self._end()
-            self.job.look()  # whatever goes wrong in a preparation that was cancelled is of no interest
+            self.job.look()  # an error after a cancel is irrelevant
             raise
         self._again.emit()
 
@@ -167,7 +167,7 @@ class TrainingWorker(JobWorker):
             self._again.emit()
 
     def suspend(self) -> None:
-        """Save where the run is and leave it there: it can be resumed later, by another process as well."""
+        """Save the run's progress and end it: it can be resumed later, also by another process."""
         session = self._session
         if session is None:
             return
@@ -188,7 +188,7 @@ class TrainingWorker(JobWorker):
         self.finished.emit(None)
 
     def set_duty_cycle(self, share: float) -> None:
-        """How much of the time the run may work, from the next step on."""
+        """The share of the time that the run may compute, from the next step on."""
         if self._session is not None:
             self._session.set_duty_cycle(share)
 
