@@ -25,7 +25,7 @@ DATA = (".json", ".toml", ".yaml", ".yml")
 
 REPEATS = "The line is already there."
 BRACKETS = "The brackets would not match."
-SYNTAX = "The file would not parse any more."
+SYNTAX = "The file would no longer parse."
 SAME_KEY = "The key already exists."
 CODE_IN_TEXT = "It is code, but the cursor is in a docstring."
 NOT_BETWEEN = "It does not fit before the rest of the line."

@@ -133,7 +133,7 @@ STOPS: dict[str, OptionInfo] = dict(
 OPTIONS = SAMPLING | STOPS
 
 SUGGESTION_STOPS = Stops(max_tokens=48, milliseconds=2000, end_of_block=True)
-"""When somebody is typing and waits for it."""
+"""For someone who is typing and waiting."""
 
 AUTO = "auto"
 PRECISIONS = ("float32", "float16", "int8")

@@ -35,7 +35,7 @@ class MovePart(QWidget):
         self.progress = ProgressLine("Moving the data folder")
         self.note = InlineMessage(closable=False)
         self.undo_button = self.note.add_button("Undo", help_words="Keep using the current folder and delete the copy")
-        self.delete_button = self.note.add_button("Delete the old folder", help_words="For good")
+        self.delete_button = self.note.add_button("Delete the old folder", help_words="Permanently")
         self.error_card = ErrorCard()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

@@ -82,9 +82,9 @@ class StoragePane(PageColumn):
         row = QHBoxLayout()
         row.setSpacing(10)
         self.trash_words = label("", "label")
-        self.empty_button = PlainButton("Empty trash", "Deletes everything in it for good; asks first")
+        self.empty_button = PlainButton("Empty trash", "Deletes everything in it permanently; asks first")
         self.empty_button.clicked.connect(self.on_empty_clicked)
-        self.sure_button = PlainButton("Delete for good")
+        self.sure_button = PlainButton("Delete permanently")
         self.sure_button.clicked.connect(self.on_sure_clicked)
         self.keep_button = PlainButton("Cancel")
         self.keep_button.clicked.connect(self.on_keep_clicked)
@@ -160,7 +160,7 @@ class StoragePane(PageColumn):
     @Slot()
     def on_empty_clicked(self) -> None:
         count = len(self._checkpoints.trash)
-        self.trash_words.setText(f"Delete {counted(count, 'checkpoint')} for good?")
+        self.trash_words.setText(f"Delete {counted(count, 'checkpoint')} permanently?")
         self._ask(True)
 
     @Slot()

@@ -208,7 +208,7 @@ class GgufParameters(TensorSource):
     def _check_names(self) -> None:
         wanted = {stored for names in self._stored.values() for stored in names}
         missing, extra = sorted(wanted - self._file.tensors.keys()), sorted(self._file.tensors.keys() - wanted)
-        for what, names in (("lacks", missing), ("has besides what is computed", extra)):
+        for what, names in (("lacks", missing), ("has tensors that are not supported", extra)):
             if names:
                 more = f" and {len(names) - 5} more" if len(names) > 5 else ""
                 raise CheckpointError(f"{self._file.path.name} {what}: {', '.join(names[:5])}{more}.", ELSEWHERE)
