@@ -58,7 +58,7 @@ def inspect_model(path: Path) -> ModelFacts:
         config,
         stored,
         imported.precision,
-        packed_bytes(config.parameter_shapes(), imported.precision) + len(content or b""),
+        packed_bytes(config, imported.precision) + len(content or b""),
         content is not None and Tokenizer(json.loads(content), str(path)).has_fim,
         content is not None,
     )
