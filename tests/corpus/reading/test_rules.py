@@ -123,7 +123,8 @@ def test_digests_name_the_bytes_and_what_is_learned(repository):
 
 def test_a_secret_can_leave_the_whole_file_out(repository):
     verdict = verdicts(repository, secret_policy=SecretPolicy.LEAVE_OUT)["key.py"]
-    assert (verdict.learn, verdict.reason, verdict.detail) == (False, Reason.SECRET, "AWS access key in line 2")
+    assert (verdict.learn, verdict.reason) == (False, Reason.SECRET)
+    assert "AWS access key" in verdict.detail and "line 2" in verdict.detail
 
 
 def test_a_finding_can_be_dismissed(repository):
