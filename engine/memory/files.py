@@ -22,7 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.corpus.reading.disk import is_read_only, locked, refused, write_whole
+from engine.atomic_file import replace_file
+from engine.corpus.reading.disk import is_read_only, locked, refused
 from engine.memory.names import Names
 from engine.memory.segment import Entry, Segment
 
@@ -49,7 +50,7 @@ def save_segment(folder: Path, segment: Segment, names: Mapping[bytes, int]) -> 
             entries = [[entry.path, entry.digest, entry.start, entry.count] for entry in segment.entries]
             manifest = {"version": VERSION, "segment": name, "files": sums, "entries": entries}
             manifest["checksum"] = _checksum(manifest)
-            write_whole(folder / MANIFEST, json.dumps(manifest).encode("utf-8", "surrogatepass"))
+            replace_file(folder / MANIFEST, json.dumps(manifest), durable=False)
             _sweep(folder, name)
     except OSError as error:
         if not is_read_only(error):

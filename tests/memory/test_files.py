@@ -62,11 +62,11 @@ def test_a_document_moved_in_the_manifest_is_noticed(tmp_path):
 def test_a_kill_before_the_manifest_leaves_the_old_one(tmp_path, monkeypatch):
     save_segment(tmp_path, segment_of([[1]], 300), NAMES)
 
-    def killed(*_):
+    def killed(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "write_whole", killed)
+        patch.setattr(module, "replace_file", killed)
         with pytest.raises(KeyboardInterrupt):
             save_segment(tmp_path, segment_of([[2]], 300), {})
     assert kept(tmp_path) == [65535, 1, 65535]
@@ -86,18 +86,18 @@ def test_of_two_writers_the_last_counts_and_what_the_other_has_open_stays(tmp_pa
 
 @pytest.mark.parametrize("number", [errno.EROFS, errno.EACCES])
 def test_a_folder_that_cannot_be_written_gives_a_note(tmp_path, monkeypatch, number):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(module, "write_whole", refuse)
+    monkeypatch.setattr(module, "replace_file", refuse)
     assert "cannot be written" in save_segment(tmp_path, segment_of([[1]], 300), {})
     assert open_segment(tmp_path) is None
 
 
 def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise OSError(errno.ENOSPC, "full")
 
-    monkeypatch.setattr(module, "write_whole", refuse)
+    monkeypatch.setattr(module, "replace_file", refuse)
     with pytest.raises(CorpusError, match="disk is full"):
         save_segment(tmp_path, segment_of([np.arange(3).tolist()], 300), {})

@@ -1,4 +1,4 @@
-"""How the corpus writes to the data folder: one writer at a time, whole files, and words for a disk that refuses.
+"""How the corpus writes to the data folder: one writer at a time, and words for a disk that refuses.
 
 Nothing here knows what is stored.  A lock belongs to the process that holds it and is given back by the system when
 that process is killed.
@@ -10,7 +10,6 @@ import contextlib
 import errno
 import os
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,27 +72,6 @@ def _wait_for_lock(descriptor: int, folder: Path) -> bool:
                     "Close other copies of Codecoil and try again.",
                 ) from error
         time.sleep(0.005)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Replace a file: after a kill there is the old one or the new one, never a half."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
-
-
-def sweep(folder: Path, older_than: float = 3600.0) -> None:
-    """Remove what killed writers left beside their targets."""
-    with contextlib.suppress(OSError):
-        for left in folder.glob(".*.tmp"):
-            if time.time() - left.stat().st_mtime > older_than:
-                left.unlink()
 
 
 def is_read_only(error: OSError) -> bool:

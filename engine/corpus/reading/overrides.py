@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
+from engine.atomic_file import replace_file
 from engine.errors import CorpusError
 
 SCHEMA = 1
@@ -137,28 +137,17 @@ def save_overrides(data_folder: Path, root: Path, overrides: Overrides) -> None:
     """Replace the stored choices, all at once; a damaged file is put aside as overrides.json.damaged-N."""
     folder = repository_folder(data_folder, root)
     path = folder / FILE_NAME
-    temporary = None
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         try:
             load_overrides(data_folder, root)
         except CorpusError:
             os.replace(path, _aside(path))
-        descriptor, temporary = tempfile.mkstemp(prefix=".overrides-", dir=folder)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(_as_json(overrides, str(root)))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        temporary = None
+        replace_file(path, _as_json(overrides, str(root)), mode=0o600)
     except OSError as error:
         raise CorpusError(
             f"Your choices for {root} cannot be stored in {folder}: {error.strerror}.",
             "Make room or make the folder writable; the choices stored before are untouched.",
         ) from error
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
 
 
 def _aside(path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Names that say that what they are given is a secret: `db_password`, `STRIPE_API_KEY`, `clientSecret`.
+"""Names that say that what they are given is a secret: db_password, STRIPE_API_KEY, clientSecret.
 
 `names_in` finds them in a line, `named_kind` judges a value by the name that it was given.
 """

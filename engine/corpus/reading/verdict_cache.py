@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from engine.corpus.reading.disk import is_read_only, locked, refused, sweep, write_whole
+from engine.atomic_file import replace_file, sweep
+from engine.corpus.reading.disk import is_read_only, locked, refused
 from engine.corpus.reading.kinds import Kind
 from engine.corpus.reading.rules import RULES_VERSION, Reading
 from engine.corpus.reading.verdict import FileVerdict, Reason, SecretFinding
@@ -126,7 +127,7 @@ class VerdictCache:
         }
         for side, name in enumerate(PART_NAMES):
             stored[name] = [path for path, scores in scoring.items() if scores is bool(side) and sides.get(path)]
-        self._write(lambda: write_whole(self.folder / "split.json", json.dumps(stored).encode()))
+        self._write(lambda: replace_file(self.folder / "split.json", json.dumps(stored), durable=False))
 
     def _write(self, write: Callable[[], None]) -> None:
         if self.note:
@@ -145,7 +146,8 @@ class VerdictCache:
     def _rewrite(self) -> None:
         with locked(self.folder):
             # Another process may have added to it; a record of its that is lost here is only read again.
-            write_whole(self.journal, b"".join(_pack(path, known) for path, known in self.files.items()))
+            content = b"".join(_pack(path, known) for path, known in self.files.items())
+            replace_file(self.journal, content, durable=False)
         self._stale = 0
 
     def _take_in(self, content: bytes) -> None:

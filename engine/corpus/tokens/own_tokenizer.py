@@ -1,7 +1,4 @@
-"""A tokenizer for a repository that brings none: trained on its own files, once.
-
-Only until a tokenizer ships with the starter model.
-"""
+"""A tokenizer trained on a repository's own files, once: for installations without the starter model, which has one."""
 
 from __future__ import annotations
 
@@ -27,6 +24,5 @@ def own_tokenizer(repository: Repository) -> Tokenizer:
     if size:
         # Where nothing can be kept, the scan says so itself.
         with contextlib.suppress(TokenizerError, OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
             tokenizer.save(path)
     return tokenizer

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer as Library
 
+from engine.atomic_file import replace_file
 from engine.corpus.tokens.byte_alphabet import CHARACTER_OF_BYTE, bytes_of_token
 from engine.corpus.tokens.code_merges import CodeMerges
-from engine.corpus.tokens.incremental_decoder import IncrementalDecoder
 from engine.corpus.tokens.special_tokens import SpecialTokens, exact_description, roles, special_ids
 from engine.corpus.tokens.tokenizer_files import check_description, read_description
 from engine.corpus.tokens.tokenizer_training import SURROGATES, train_description
@@ -90,13 +90,9 @@ class Tokenizer:
         """To a file, or as tokenizer.json into a folder; what was there is replaced at once or not at all."""
         path = Path(path)
         path = path / "tokenizer.json" if path.is_dir() else path
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
         try:
-            temporary.write_text(json.dumps(self._description, ensure_ascii=False, indent=1), encoding="utf-8")
-            os.replace(temporary, path)
+            replace_file(path, json.dumps(self._description, ensure_ascii=False, indent=1))
         except OSError as error:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
             raise TokenizerError(f"{path} cannot be written: {error.strerror or error}.") from error
 
     @cached_property
@@ -225,3 +221,31 @@ def _surrogates_or_replacement(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("codecoil-surrogates", _surrogates_or_replacement)
+
+
+class IncrementalDecoder:
+    """Text from a stream of ids, for showing while it is generated: `feed` ids as they come, `finish` at the end.
+
+    A token may end within a character; what is not yet a whole character is held back. What can never become one is
+    shown as U+FFFD, so the text is always valid Unicode. Joined, the pieces are `decode(ids, surrogates=False)`.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def feed(self, ids: int | Iterable[int]) -> str:
+        """The characters that `ids` complete; "" where there are none yet."""
+        ids = [ids] if isinstance(ids, int) or not isinstance(ids, Iterable) else ids
+        return self._decoder.decode(self._tokenizer.decode_bytes(ids))
+
+    @property
+    def pending(self) -> bool:
+        """Whether bytes of an unfinished character are held back."""
+        return bool(self._decoder.getstate()[0])
+
+    def finish(self) -> str:
+        """What is left, as U+FFFD where a character was not finished; the decoder is then as new."""
+        rest = self._decoder.decode(b"", final=True)
+        self._decoder.reset()
+        return rest

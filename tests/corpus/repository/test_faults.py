@@ -131,7 +131,7 @@ def test_a_full_disk_ends_a_scan_and_keeps_what_was_there(root, data, monkeypatc
         plain = disk.locked
         for module in ("engine.corpus.tokens.token_cache.locked", "engine.corpus.reading.verdict_cache.locked"):
             patch.setattr(module, fails)
-        patch.setattr("engine.corpus.reading.verdict_cache.write_whole", lambda *_: fails_to_write(number))
+        patch.setattr("engine.corpus.reading.verdict_cache.replace_file", lambda *_, **__: fails_to_write(number))
         with pytest.raises(CorpusError) as raised:
             opened(root, data).scan()
     assert raised.value.remedy and str(data) in raised.value.message
@@ -186,7 +186,7 @@ def test_left_over_temporary_files_are_swept_away(root, data):
     fill(root, 5)
     repository = opened(root, data)
     repository.scan()
-    old, young = repository.folder / ".split.json.1.tmp", repository.folder / ".split.json.2.tmp"
+    old, young = repository.folder / ".split.json.1.part", repository.folder / ".split.json.2.part"
     for path in (old, young):
         path.write_text("half")
     os.utime(old, (1, 1))

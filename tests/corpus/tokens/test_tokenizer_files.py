@@ -206,9 +206,12 @@ def test_merges_that_cannot_be_read(tmp_path):
         Tokenizer.load(tmp_path)
 
 
+def test_a_folder_that_is_missing_is_made(tmp_path):
+    samples.trained().save(tmp_path / "missing" / "tokenizer.json")
+    assert Tokenizer.load(tmp_path / "missing").digest == samples.trained().digest
+
+
 def test_a_place_that_cannot_be_written(tmp_path):
-    with pytest.raises(TokenizerError, match="cannot be written"):
-        samples.trained().save(tmp_path / "missing" / "tokenizer.json")
     (tmp_path / "file").write_text("x")
     with pytest.raises(TokenizerError, match="cannot be written"):
         samples.trained().save(tmp_path / "file" / "tokenizer.json")

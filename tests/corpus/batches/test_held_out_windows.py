@@ -7,8 +7,7 @@ import pytest
 
 from engine.corpus.batches.framing import Framing
 from engine.corpus.batches.windows import HeldOutWindows
-
-from . import samples
+from tests.corpus.tokens import samples
 
 
 @pytest.fixture(scope="module")

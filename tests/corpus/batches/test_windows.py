@@ -16,8 +16,7 @@ from engine.corpus.batches.framing import Framing
 from engine.corpus.batches.windows import Windows
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import ConfigError, CorpusError, InputError, TokenizerError
-
-from . import samples
+from tests.corpus.tokens import samples
 
 
 @pytest.fixture(autouse=True)

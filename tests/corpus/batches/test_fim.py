@@ -11,8 +11,7 @@ from engine.corpus.batches.fim import cut, draw, sections
 from engine.corpus.batches.framing import Framing
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import TokenizerError
-
-from . import samples
+from tests.corpus.tokens import samples
 
 
 def test_a_document_is_separator_path_newline_content_end():
