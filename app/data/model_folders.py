@@ -32,6 +32,11 @@ class FoundModel:
     stored: str = ""
     problem: str = ""
 
+    @property
+    def short_name(self) -> str:
+        """What it would be called in the store: "coder-latest" for Ollama's "owner/coder:latest"."""
+        return self.name.split("/")[-1].removesuffix(".gguf").replace(":", "-")
+
 
 def model_folders() -> list[tuple[str, Path]]:
     """Where each program keeps its models here: as its environment variable says, or its usual place."""

@@ -199,9 +199,9 @@ class CheckpointController(QObject):
         """Write it as "hf", "gguf", "coil" or "adapter": `exported`."""
         self._ask(FilesWorker.export, id, format, str(folder), precision, whole, then=self.exported.emit)
 
-    def import_(self, path: str | Path) -> None:
+    def import_(self, path: str | Path, name: str = "") -> None:
         """Import a Hugging Face folder, or a GGUF, .coil or MBJS file: `imported`."""
-        self._ask(FilesWorker.import_, str(path), then=self.imported.emit)
+        self._ask(FilesWorker.import_, str(path), *([name] if name else []), then=self.imported.emit)
 
     def discard(self, id: str) -> None:
         """Move the result of a run to the trash, with the snapshots along its way: `deleted`."""

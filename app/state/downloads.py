@@ -23,6 +23,8 @@ class DownloadController(QObject):
     changed = Signal()  # `agreement`, `done`, `total`, `words`
     fetched = Signal(str, str)  # id and name of the checkpoint
     failed = Signal(object)  # Failure
+    model_found = Signal(object)  # FoundModel on this computer
+    search_ended = Signal(int)  # how many were found
     memory_estimated = Signal(str)  # the name of a base model: `memory` has it now
 
     def __init__(self, data_folder: Path, jobs: Jobs, parent: QObject | None = None) -> None:
@@ -59,6 +61,15 @@ class DownloadController(QObject):
             progressed=self.on_progress,
         )
         self.changed.emit()
+
+    def find_models(self) -> None:
+        """Look for models of other programs on this computer; only on request."""
+        self._jobs.ask(
+            FilesWorker.find_models,
+            then=self.search_ended.emit,
+            failed=self.failed.emit,
+            reported=self.model_found.emit,
+        )
 
     def estimate_memory(self) -> None:
         """Estimate what training each model of the list takes; one job a model, so that others are not kept waiting."""

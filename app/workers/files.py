@@ -56,6 +56,17 @@ class FilesWorker(JobWorker):
         finally:
             device.close()
 
+    def find_models(self) -> int:
+        """Look through the folders of other programs; reports each FoundModel, returns how many."""
+        from app.data.model_folders import find_models
+
+        count = 0
+        for model in find_models():
+            self.job.look()
+            self.report(model)
+            count += 1
+        return count
+
     # ---- runs
 
     def find_runs(self) -> tuple[ResumableRun, ...]:
@@ -236,11 +247,11 @@ class FilesWorker(JobWorker):
         done = export_checkpoint(self._store, id, format, Path(folder), precision or None, whole, report)
         return ExportView(id, str(done.path), done.format, done.nbytes, done.notes)
 
-    def import_(self, path: str):
+    def import_(self, path: str, name: str = ""):
         from engine.checkpoints.formats.importing import import_checkpoint
 
         with self._writing("Importing", size_of_model(Path(path))):
-            manifest = import_checkpoint(self._store, Path(path), report_for=self._bytes)
+            manifest = import_checkpoint(self._store, Path(path), name or None, report_for=self._bytes)
         self.refresh()
         names = {each.id: checkpoint_rows.shown_name(each) for each in self._store.list()}
         return checkpoint_rows.row_of(manifest, names)

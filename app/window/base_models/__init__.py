@@ -1,4 +1,4 @@
-"""Getting a larger base model: the list, the question, the download, and importing a folder from disk.
+"""Getting a larger base model: the list, the question, the download, and importing one that is on this computer.
 
     dialog      the window "Get a base model"         model_card     one entry of the list
 

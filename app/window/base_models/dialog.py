@@ -8,12 +8,14 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
+from app.data.model_folders import FoundModel
 from app.network import base_models
 from app.network.base_model_fetching import Agreement, agreement_for
 from app.network.base_models import BaseModel
 from app.state.application import Application
 from app.values.events import Failure
-from app.window.base_models.model_card import ModelCard
+from app.values.words import counted
+from app.window.base_models.model_card import FoundCard, ModelCard
 from app.window.parts import (
     GAP,
     ErrorCard,
@@ -48,6 +50,10 @@ class BaseModelDialog(QDialog):
         self.cards = [ModelCard(model) for model in base_models.BASE_MODELS]
         self.import_button = PlainButton("Import a folder…", "A model in Hugging Face format on this machine")
         self.import_file_button = PlainButton("Import a GGUF file…", "A model of llama.cpp, LM Studio or Ollama")
+        self.find_button = PlainButton(
+            "Models on this computer", "Looks through the folders of LM Studio, Ollama, llama.cpp and Hugging Face"
+        )
+        self.found_cards: list[FoundCard] = []
         self.close_button = PlainButton("Close")
         self._agreement: Agreement | None = None
         self.file_dialog: FileDialog | None = None
@@ -58,6 +64,9 @@ class BaseModelDialog(QDialog):
         self.decline_button.clicked.connect(self.on_declined)
         self.import_button.clicked.connect(self.on_import_wanted)
         self.import_file_button.clicked.connect(self.on_import_file_wanted)
+        self.find_button.clicked.connect(self.on_find_wanted)
+        self._downloads.model_found.connect(self.on_model_found)
+        self._downloads.search_ended.connect(self.on_search_ended)
         self.close_button.clicked.connect(self.close)
         self.progress.cancelled.connect(self.on_cancel_wanted)
         self._downloads.changed.connect(self.on_changed)
@@ -75,7 +84,7 @@ class BaseModelDialog(QDialog):
         column.addWidget(PageTitle("Get a base model", WORDS))
         for widget in (self.question, self.progress, self.error_card, self.notice):
             column.addWidget(widget)
-        cards = PageColumn()
+        self._list = cards = PageColumn()
         cards.column.setContentsMargins(0, 0, cards.edge, 0)
         for card in self.cards:
             cards.column.addWidget(card)
@@ -85,6 +94,7 @@ class BaseModelDialog(QDialog):
             label("Nothing is downloaded unless you ask for it. The footer lists every connection.", "label", wrap=True)
         )
         row = QHBoxLayout()
+        row.addWidget(self.find_button)
         row.addWidget(self.import_file_button)
         row.addWidget(self.import_button)
         row.addStretch(1)
@@ -149,6 +159,37 @@ class BaseModelDialog(QDialog):
         self._application.checkpoints.import_(path)
         self.notice.say("Importing; the Checkpoints page shows the progress.", kind="plain")
 
+    @Slot()
+    def on_find_wanted(self) -> None:
+        """Look again from the start: what was found before may be gone."""
+        for card in self.found_cards:
+            card.setParent(None)
+            card.deleteLater()
+        self.found_cards = []
+        self.find_button.setEnabled(False)
+        self.notice.say("Looking through the folders of other programs…", kind="plain")
+        self._downloads.find_models()
+
+    @Slot(object)
+    def on_model_found(self, model: FoundModel) -> None:
+        """Above the list of what can be downloaded, in the order of finding."""
+        card = FoundCard(model)
+        card.wanted.connect(self.on_found_wanted)
+        self._list.column.insertWidget(len(self.found_cards), card)
+        self.found_cards.append(card)
+
+    @Slot(int)
+    def on_search_ended(self, count: int) -> None:
+        self.find_button.setEnabled(True)
+        self.notice.say(f"{counted(count, 'model')} found on this computer.", kind="plain")
+        self._list.verticalScrollBar().setValue(0)
+        self._fit()
+
+    @Slot(object)
+    def on_found_wanted(self, model: FoundModel) -> None:
+        self._application.checkpoints.import_(model.path, model.short_name)
+        self.notice.say("Importing; the Checkpoints page shows the progress.", kind="plain")
+
     # ---- updates
 
     @Slot()
@@ -183,5 +224,6 @@ class BaseModelDialog(QDialog):
 
     @Slot(object)
     def on_failed(self, failure: Failure) -> None:
+        self.find_button.setEnabled(True)
         self.error_card.show_failure(failure)
         self._fit()

@@ -1,10 +1,11 @@
-"""One base model: description, licence and size, the memory that each mode needs, and a button."""
+"""One base model, of the list or on this computer: size, licence, the memory that each mode needs, and a button."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
 
+from app.data.model_folders import FoundModel
 from app.network.base_models import BaseModel
 from app.values.words import mode_words, nbytes
 from app.window.parts import Card, PlainButton, label, set_tone, tip
@@ -63,6 +64,33 @@ class ModelCard(Card):
             )
         self.button.setText("Installed" if is_here else "Get…")
         self.button.setEnabled(may_start and not is_here)
+
+    @Slot()
+    def on_clicked(self) -> None:
+        self.wanted.emit(self.model)
+
+
+class FoundCard(Card):
+    """A model of another program on this computer, with a button that imports it or the reason why that cannot be."""
+
+    wanted = Signal(object)  # FoundModel
+
+    def __init__(self, model: FoundModel) -> None:
+        super().__init__(model.name)
+        self.model = model
+        facts = [nbytes(model.nbytes), model.program]
+        if model.stored:
+            facts[1:1] = [f"{model.parameters / 1e6:,.0f} M parameters", model.architecture, model.stored]
+        self.heading.say(" · ".join(facts))
+        row = QHBoxLayout()
+        row.setSpacing(16)
+        row.addWidget(label(model.problem or str(model.path), "label", wrap=True), 1)
+        self.button = PlainButton("Import", f"Import it as {model.short_name}")
+        self.button.setAccessibleName(f"Import {model.name}")
+        self.button.setEnabled(not model.problem)
+        self.button.clicked.connect(self.on_clicked)
+        row.addWidget(self.button)
+        self.column.addLayout(row)
 
     @Slot()
     def on_clicked(self) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from app.data.model_folders import FoundModel
 from app.network import base_model_fetching
 from app.network.base_models import BASE_MODELS
 from app.window.base_models.dialog import BaseModelDialog
 from engine.checkpoints.store.store import CheckpointStore
-from tests.app.played_jobs import answer, record
+from tests.app.played_jobs import answer, begin, record
 from tests.window.stage import application, one_theme, press, theme  # noqa: F401  (fixtures)
 
 
@@ -166,3 +169,21 @@ def test_what_is_here_is_not_offered_again(dialog, application):  # noqa: F811
     application.checkpoints.rows = (SimpleNamespace(name="mamba-130m"),)
     dialog.on_changed()
     assert not card_of(dialog, "mamba-130m").button.isEnabled() and dialog.cards[0].button.isEnabled()
+
+
+def test_models_on_this_computer_are_looked_for_on_request_and_imported(dialog, application, qtbot):  # noqa: F811
+    asked = record(application.jobs, "find_models", "import_")
+    assert not dialog.found_cards
+    press(qtbot, dialog.find_button)
+    assert asked == [("find_models",)] and not dialog.find_button.isEnabled()
+    good = FoundModel("Ollama", "owner/coder:latest", Path("/models/sha256-ab"), 2**20, "qwen2", 10**6, "q4_0")
+    bad = FoundModel("LM Studio", "bert.gguf", Path("/models/bert.gguf"), 2**20, problem="It is a bert model.")
+    for model in (good, bad):
+        application.jobs.on_reported(begin(application.jobs, "find_models"), model)
+    answer(application.jobs, "find_models", 2)
+    first, second = dialog.found_cards
+    assert dialog.find_button.isEnabled() and first.button.isEnabled() and not second.button.isEnabled()
+    first.button.click()
+    assert asked[1:] == [("import_", "/models/sha256-ab", "coder-latest")]
+    press(qtbot, dialog.find_button)
+    assert dialog.found_cards == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.network.base_models import BASE_MODELS
 from app.state.checkpoints import CheckpointController
 from app.values.checkpoints import VerifyView
 from app.values.failures import Cancelled
@@ -11,6 +12,7 @@ from app.workers.jobs import Job
 from tests.app import played_jobs
 from tests.app.played_jobs import PlayedJobs
 from tests.app.state.program import make_tiny_base
+from tests.checkpoints.formats.gguf_samples import written
 
 
 @pytest.fixture
@@ -170,6 +172,26 @@ def test_what_was_fetched_in_part_is_counted_and_deleted(program, data_folder):
     assert before.other < 5000 or before.other == after.other  # counted once
     again = answer(one, checkpoints.disk_use_ready, checkpoints.delete_downloads)
     assert again.downloads == 0 and one.failures == []
+
+
+def test_models_of_other_programs_are_found_imported_by_name_and_estimated(
+    program, tmp_path, tokenizer_path, monkeypatch
+):
+    monkeypatch.setattr("app.data.model_folders.model_folders", lambda: [("LM Studio", tmp_path / "models")])
+    (tmp_path / "models").mkdir()
+    written(tmp_path / "models", tokenizer_path, "qwen2", "f16")
+    one, found = program(), []
+    downloads, checkpoints = one.state.downloads, one.state.checkpoints
+    downloads.model_found.connect(found.append)
+    assert answer(one, downloads.search_ended, downloads.find_models) == 1
+    assert (found[0].short_name, found[0].architecture, found[0].problem) == ("qwen2", "qwen2", "")
+    row = answer(one, checkpoints.imported, checkpoints.import_, found[0].path, "coder")
+    assert row.name == "coder"
+    monkeypatch.setattr("app.network.base_models.BASE_MODELS", BASE_MODELS[-1:])
+    name = answer(one, downloads.memory_estimated, downloads.estimate_memory)
+    memory, batch = downloads.memory[name]
+    assert name == BASE_MODELS[-1].name and memory["full"] > memory["lora"] and "256" in batch
+    assert one.failures == []
 
 
 def test_disk_use_is_told_by_what_it_is_for(program, data_folder):
