@@ -10,6 +10,7 @@
     notices          progress and results, under the table
     trash_view       deleted checkpoints
     importing        dialogs, drag and drop
+    words            dates, losses and sizes as text
     detail_pane      the right side, depending on the selection:
       facts_card       one checkpoint with its tags and note
       card_text        the model card, options and files
