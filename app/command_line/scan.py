@@ -1,4 +1,4 @@
-"""`codecoil scan`: what of a folder would be learned, what is left out, and why."""
+"""`codecoil scan`: which files of a folder would be learned, which are left out, and why."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BAR = 24  # characters
 
 
 class ProgressBar:
-    """How far the scan is, on standard error if that is a terminal."""
+    """Scan progress, on standard error if that is a terminal."""
 
     def __init__(self) -> None:
         self.live = sys.stderr.isatty()
@@ -30,7 +30,7 @@ class ProgressBar:
         print(f"\r{line}\x1b[K", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        """Take the bar away."""
+        """Erase the bar."""
         if self.live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
@@ -57,14 +57,14 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(as_json(corpus)))
         return 0
     print("\n".join(lines(corpus)))
-    print(f"\nScanned in {duration(time.monotonic() - began)}. Nothing was changed in the folder.")
+    print(f"\nScanned in {duration(time.monotonic() - began)}. The folder was not changed.")
     for note in corpus.notes:
         print(f"codecoil: {note}", file=sys.stderr)
     return 0
 
 
 def as_json(corpus) -> dict:
-    """The whole result.  Names that are not UTF-8 have their odd bytes as lone surrogates, as Python has them."""
+    """The whole result.  Bytes of names that are not UTF-8 appear as lone surrogates, as in Python."""
     totals = corpus.totals
 
     def tally(counted) -> dict[str, int]:
@@ -102,7 +102,7 @@ def lines(corpus) -> list[str]:
     text = [
         plain(str(corpus.root)),
         f"{counted(learned.files, 'file')} to learn, {nbytes(learned.bytes)}, {counted(learned.tokens, 'token')};"
-        f" {counted(held_out.files, 'file')} of them with {counted(held_out.tokens, 'token')} held out to measure on.",
+        f" {counted(held_out.files, 'file')} of them with {counted(held_out.tokens, 'token')} held out for measuring.",
     ]
     text += table(
         "Learned",
@@ -119,7 +119,7 @@ def lines(corpus) -> list[str]:
         text += ["", "Largest learned files"]
         text += [f"  {one.tokens or 0:>12,} tokens  {plain(one.path)}" for one in largest[:LARGEST]]
     if corpus.secrets:
-        text += ["", "Secrets found (what they say is never learned, kept or shown)"]
+        text += ["", "Secrets found (their values are never learned, stored or shown)"]
         text += [f"  {plain(one.path)}:{one.line}  {one.kind}" for one in corpus.secrets[:MOST_SECRETS]]
         if len(corpus.secrets) > MOST_SECRETS:
             text.append(f"  and {len(corpus.secrets) - MOST_SECRETS:,} more (--json lists all)")
@@ -143,7 +143,7 @@ def counted(number: int, what: str) -> str:
 
 
 def plain(path: str) -> str:
-    """A name that a terminal can show: what is not printable is spelled out, so that no name can steer the terminal."""
+    """A name that is safe to print: unprintable characters are escaped, so that no name can control the terminal."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode() for character in path
     )

@@ -68,7 +68,7 @@ class Corpus:
     @property
     def tokenizer(self) -> Tokenizer:
         if self._tokenizer is None:
-            raise CorpusError("This list of files has no tokens yet.", "Give the repository a tokenizer and scan it.")
+            raise CorpusError("These files have not been tokenised yet.", "Set the repository's tokenizer and scan it.")
         return self._tokenizer
 
     @functools.cached_property
@@ -106,14 +106,14 @@ class Corpus:
     def document_tokens(self, document: Document) -> np.ndarray:
         """(document.tokens,) unsigned, a view of the memory map."""
         if self._cache is None:
-            raise CorpusError("This list of files has no tokens yet.", "Give the repository a tokenizer and scan it.")
+            raise CorpusError("These files have not been tokenised yet.", "Set the repository's tokenizer and scan it.")
         return tokens_or_raise(self._cache, bytes.fromhex(document.digest), document.path)
 
     def tokens(self, path: str) -> np.ndarray:
         """The tokens of one file, memory-mapped.  A file that is split by lines gives its learned part first."""
         parts = self._documents_by_path.get(path)
         if not parts:
-            raise CorpusError(f"{path} has no tokens.", "Only files that are learned or held out are tokenised.")
+            raise CorpusError(f"{path} was not tokenised.", "Only files that are learned or held out are.")
         arrays = [self.document_tokens(document) for document in parts]
         return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 

@@ -1,4 +1,4 @@
-"""A folder of source code as the trainer sees it: scanned once, then kept up to date change by change.
+"""A folder of source code as the trainer sees it: scanned once, then updated change by change.
 
     scan:    list every file ─▶ tokenise what is new ─▶ split ─▶ Corpus
     update:  the same for the changed paths and the files that resemble them
@@ -27,7 +27,7 @@ from engine.corpus.tokens.tokenising import Parts, parts_of, texts_of, tokenise
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CorpusError
 
-MOST_ROUNDS = 5  # of tokenising, when files change meanwhile
+MOST_ROUNDS = 5  # of tokenising, when files change in the meantime
 TOKENISING = "Tokenising"
 
 Cancelled = Callable[[], bool]
@@ -61,16 +61,16 @@ class Repository:
 
     @property
     def folder(self) -> Path:
-        """Where what is kept about this repository lies, in the data folder."""
+        """The folder with everything stored about this repository, inside the data folder."""
         return self._listing.remembered.folder
 
     @property
     def overrides(self) -> Overrides:
-        """The user's choices as they were applied last."""
+        """The user's choices as last applied."""
         return self._listing.overrides
 
     def use_tokenizer(self, tokenizer: Tokenizer) -> None:
-        """Tokenise with this one from now on; each tokenizer has a cache of its own."""
+        """Use this tokenizer from now on; each tokenizer has its own cache."""
         self.tokenizer = tokenizer
         folder = self._listing.data_folder / "tokens" / tokenizer.digest
         self._tokens = TokenCache(folder, tokenizer.vocab_size)
@@ -82,10 +82,10 @@ class Repository:
         return self._corpus(with_tokens=False)
 
     def scan(self, progress: Progress | None = None, cancelled: Cancelled | None = None) -> Corpus:
-        """Look at every file, read and tokenise what is new.
+        """Check every file; read and tokenise what is new.
 
-        `cancelled` is asked often; when it says yes, the scan ends within a tenth of a second with a
-        `ScanCancelledError`, and what it has done is kept.
+        `cancelled` is polled often; when it returns true, the scan ends within a tenth of a second with a
+        `ScanCancelledError`, and finished work is kept.
         """
         self._require_tokenizer()
         watch = Watch(progress, cancelled)
@@ -93,7 +93,7 @@ class Repository:
         return self._finish(watch)
 
     def tokenise(self, progress: Progress | None = None, cancelled: Cancelled | None = None) -> Corpus:
-        """Go on where `list_files` ended, without looking at the folder again."""
+        """Continue after `list_files`, without listing the folder again."""
         self._require_tokenizer()
         watch = Watch(progress, cancelled)
         if not self._verdicts:
@@ -106,9 +106,9 @@ class Repository:
         progress: Progress | None = None,
         cancelled: Cancelled | None = None,
     ) -> Corpus:
-        """Take in files and folders that were created, changed, deleted or renamed (then both names), absolute or
-        relative to the root.  A changed ignore file takes in its whole folder.  After an update that was stopped, hand
-        in the same paths again."""
+        """Update files and folders that were created, changed, deleted or renamed (pass both names), absolute or
+        relative to the root.  A changed ignore file updates its whole folder.  After a cancelled update, pass the same
+        paths again."""
         self._require_tokenizer()
         watch = Watch(progress, cancelled)
         if not self._verdicts:
@@ -120,7 +120,7 @@ class Repository:
     def choose(
         self, overrides: Overrides, progress: Progress | None = None, cancelled: Cancelled | None = None
     ) -> Corpus:
-        """Store the user's choices and apply them."""
+        """Save the user's choices and apply them."""
         save_overrides(self._listing.data_folder, self.root, overrides)
         return self.list_files(progress, cancelled) if self._tokens is None else self.scan(progress, cancelled)
 
@@ -158,7 +158,7 @@ class Repository:
         self._held_out.note_files(change.gone, change.verdicts)
 
     def _finish(self, watch: Watch) -> Corpus:
-        """Tokenise what has no tokens yet, split, and hand out the corpus."""
+        """Tokenise what has no tokens yet, split, and return the corpus."""
         for _ in range(MOST_ROUNDS):
             at_end = self._held_out.portion if self._held_out.is_alone else None
             if at_end is not self._split_at_end:
@@ -171,7 +171,7 @@ class Repository:
             self._apply(self._listing.replace(gone, [each for each in moved if each.entry.path not in gone]))
         else:
             raise CorpusError(
-                f"The files in {self.root} change faster than they can be read.", "Scan again when that is over."
+                f"The files in {self.root} change faster than they can be read.", "Scan again when they have settled."
             )
         self._listing.drop_texts()
         for path, side in self._held_out.split().items():
@@ -183,7 +183,7 @@ class Repository:
         return self._corpus(with_tokens=True)
 
     def _tokenise(self, watch: Watch) -> list[Reading]:
-        """Give every learned file its tokens; returns new readings of those that have changed meanwhile."""
+        """Tokenise every learned file; returns new readings of files that changed in the meantime."""
         waiting = [path for path in self._listing.paths if self._verdicts[path].learn and path not in self._documents]
         missing: dict[Parts, str] = {}
         for position, path in enumerate(waiting):
@@ -222,7 +222,7 @@ class Repository:
         return moved
 
     def _take_tokens(self, path: str, parts: Parts) -> bool:
-        """Note a file's documents if all of its tokens are in the cache."""
+        """Record a file's documents if all of its tokens are in the cache."""
         learned = self._tokens.count(parts.learned)
         held_out = 0 if parts.held_out is None else self._tokens.count(parts.held_out)
         if learned is None or held_out is None:
@@ -248,7 +248,7 @@ class Repository:
                     if end is not None:
                         held_out.append(end)
             if self._split_at_end is not None and held_out:
-                notes.append("There is nothing else to hold out, so the last lines are.")
+                notes.append("There are no other files to hold out, so the last lines are held out instead.")
             if self._scoring is None and held_out:
                 notes.append(SHARED)
             notes.append(self._tokens.note)
@@ -272,4 +272,4 @@ class Repository:
 
     def _require_tokenizer(self) -> None:
         if self.tokenizer is None:
-            raise CorpusError("Without a tokenizer there are no tokens.", "Hand one to the repository.")
+            raise CorpusError("The repository has no tokenizer.", "Set one with `use_tokenizer`.")

@@ -53,7 +53,7 @@ class Framing:
         """`fill_in` up to where the middle begins: what a completion is asked with."""
         if not self.tokenizer.has_fim:
             raise TokenizerError(
-                f"{self.tokenizer.name} has no tokens for filling in a middle.", "Complete at the end of the text only."
+                f"{self.tokenizer.name} has no fill-in-the-middle tokens.", "Complete at the end of the text only."
             )
         before, after = (self._prefix, prefix), (self._suffix, suffix)
         first, second = (after, before) if self.tokenizer.special.suffix_first else (before, after)

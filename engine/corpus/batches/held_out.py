@@ -60,7 +60,7 @@ class HeldOut:
         if self._newest is not None:
             basis = f"commits {self._newest.commit} {self.portion}"
         elif self._by_commits:
-            self.note = "There is no git history here: the held-out files are chosen by their paths."
+            self.note = "There is no git history, so held-out files are chosen by path."
         if basis != self._basis:
             self._basis = basis
             self._sides, self._scoring = self._cache.load_sides(basis)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 SHARED = (
-    "Too little code is held out to keep a part of it for scoring alone: scores are measured on the files that also "
-    "choose the step a run keeps, and may flatter a little."
+    "Too little code is held out to reserve a part for scoring: scores are measured on the same files that choose "
+    "which step a run keeps, so they may be slightly optimistic."
 )
 SCORING_SHARE = 0.5  # of the held-out files
 LEAST_SHARE = 0.2  # of the held-out code in each part

@@ -98,7 +98,7 @@ class Windows:
         self._source, self._framing = source, Framing(source.tokenizer)
         self._documents = tuple(source.learned_documents if documents is None else documents)
         if not self._documents:
-            raise CorpusError("There is nothing to learn: every file is left out or held out.", "Include some files.")
+            raise CorpusError("There is nothing to learn: all files are left out or held out.", "Include some files.")
         self.seq_len, self.batch, self.seed = seq_len, batch, seed
         self.fim_share = float(fim_share) if source.tokenizer.has_fim else 0.0
         self.fim_section = max(SHORTEST_SECTION, seq_len // 2) if fim_section is None else fim_section
@@ -153,13 +153,13 @@ class Windows:
         """
         numbers = [state.get(key) for key in ("version", "epoch", "block", "window", "delivered")]
         if not all(type(number) is int and number >= 0 for number in numbers) or numbers[0] != CURSOR_VERSION:
-            raise InputError("The saved place in the corpus is damaged or of another version.", "Start a new run.")
+            raise InputError("The saved position in the corpus is damaged or from another version.", "Start a new run.")
         _, epoch, block, window, delivered = numbers
         identity = self._identity()
         changed = [key for key, value in identity.items() if state.get(key) != value]
         if "tokenizer" in changed:
             raise TokenizerError(
-                "The saved place in the corpus belongs to another tokenizer.", "Resume with the model of that run."
+                "The saved position in the corpus belongs to another tokenizer.", "Resume with the model of that run."
             )
         if changed:
             self.delivered = delivered
@@ -171,7 +171,7 @@ class Windows:
         if block >= len(self._blocks) or window > len(self._order):
             self._begin(*before[:2])
             self._window = before[2]
-            raise InputError("The saved place in the corpus is damaged: it lies past the end.", "Start a new run.")
+            raise InputError("The saved position in the corpus is damaged: it is past the end.", "Start a new run.")
         self._window, self.delivered = window, delivered
         return ""
 
@@ -284,7 +284,7 @@ class HeldOutWindows:
 
 def _check_sizes(seq_len: int, batch: int) -> None:
     if seq_len < 1 or batch < 1:
-        raise ConfigError(f"Windows of {seq_len} tokens in batches of {batch} cannot be made.", "Both are at least 1.")
+        raise ConfigError(f"Windows of {seq_len} tokens in batches of {batch} are impossible.", "Use at least 1.")
 
 
 def _shuffled(count: int, key: int) -> np.ndarray:

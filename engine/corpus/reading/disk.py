@@ -1,7 +1,6 @@
-"""How the corpus writes to the data folder: one writer at a time, and words for a disk that refuses.
+"""Locking and error messages for writing to the data folder.
 
-Nothing here knows what is stored.  A lock belongs to the process that holds it and is given back by the system when
-that process is killed.
+Nothing here knows what is stored.  The system releases a lock when the process that holds it is killed.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ else:
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's write lock.  Makes the folder.  A file system without locks goes unlocked: checksums remain."""
+    """Hold the folder's write lock; creates the folder.  Without file locks, checksums must do."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -68,25 +67,25 @@ def _wait_for_lock(descriptor: int, folder: Path) -> bool:
                 return False
             if time.monotonic() > deadline:
                 raise CorpusError(
-                    f"Another program holds the cache in {folder} and does not let go.",
+                    f"Another program has locked the cache in {folder}.",
                     "Close other copies of Codecoil and try again.",
                 ) from error
         time.sleep(0.005)
 
 
 def is_read_only(error: OSError) -> bool:
-    """The folder cannot be written at all; there is room to go on without it."""
+    """The folder is not writable; the caller can carry on without it."""
     return error.errno in NOT_ALLOWED
 
 
 def refused(error: OSError, folder: Path, what: str) -> CorpusError:
-    """The error for people when `what` could not be written."""
+    """The error to show when `what` could not be written."""
     if error.errno in NO_SPACE:
         return CorpusError(
-            f"The disk is full: {what} could not be written to {folder}. What was there before is untouched.",
-            "Free some space, or name a data folder on another disk with --data-dir or CODECOIL_DATA, and scan again.",
+            f"The disk is full: {what} could not be written to {folder}. Existing data is unchanged.",
+            "Free some space, or set a data folder on another disk with --data-dir or CODECOIL_DATA, then scan again.",
         )
     return CorpusError(
         f"{what[:1].upper()}{what[1:]} could not be written to {folder}: {error.strerror or error}.",
-        "Check the data folder, or name another one with --data-dir or CODECOIL_DATA.",
+        "Check the data folder, or set another one with --data-dir or CODECOIL_DATA.",
     )

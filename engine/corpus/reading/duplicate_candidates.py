@@ -1,6 +1,6 @@
-"""Which files could be duplicates of a changed one: so that a change settles a handful of files, not all of them.
+"""Finds possible duplicates of a changed file, so that a change re-checks a handful of files instead of all.
 
-Compares one signature with all others at once; a whole repository is compared by `similarity.near_duplicates`.
+Compares one signature with all others at once; a whole repository is compared by `near_duplicates`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Resemblance:
         self._digest_of: dict[str, str] = {}
 
     def put(self, path: str, digest: str, signature: bytes) -> None:
-        """Add a file, or replace what is known of it.  A file too short to judge has no signature."""
+        """Add or replace a file.  A file too short to compare has no signature."""
         self.drop(path)
         self._digests.setdefault(digest, set()).add(path)
         self._digest_of[path] = digest
@@ -43,7 +43,7 @@ class Resemblance:
         self._rows[path] = row
 
     def drop(self, path: str) -> None:
-        """Forget a file; nothing happens if it is not known."""
+        """Remove a file, if it is known."""
         digest = self._digest_of.pop(path, None)
         if digest is None:
             return

@@ -1,7 +1,7 @@
-"""Asking git about a repository, without running anything that the repository's own configuration names.
+"""Queries git about a repository, without running anything that the repository's own configuration names.
 
-Git is the one program that Codecoil starts.  It reads what is on this disk and nothing else: no protocol is allowed to
-it and what a partial clone left out is not fetched, so it neither connects nor starts what would connect for it.
+Git is the only program that Codecoil starts.  It reads this disk and nothing else: every protocol is disabled, and
+objects missing from a partial clone are not fetched, so it neither connects nor starts anything that would.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def ask_git(root: Path, arguments: Sequence[str]) -> bytes | None:
 
 
 def _program() -> str | None:
-    """Git by its whole path: Windows would look where the user stands first, which may be the repository."""
+    """Git by its full path: Windows searches the current folder first, which may be the repository."""
     for folder in os.get_exec_path():
         if os.path.isabs(folder) and (found := shutil.which(os.path.join(folder, "git"))):
             return found

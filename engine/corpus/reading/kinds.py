@@ -56,7 +56,7 @@ SPACE = re.compile(r"\s+")
 
 
 def kind_of(path: str, language: str, text: str = "") -> Kind:
-    """The kind of a file; without its text, as far as the path tells."""
+    """The kind of a file; without its text, as far as the path determines it."""
     if languages.is_lock_file(path) or languages.generated_name(path) or languages.generated_text(text):
         return Kind.GENERATED
     if not language:

@@ -3,8 +3,8 @@
     look_at_all:  walk ─▶ read what is new ─▶ settle duplicates among all
     change:       the same for some paths and the files that resemble them
 
-What reading told is kept in the `VerdictCache`: an unchanged file is not opened.  Texts that were read are held for the
-tokeniser, as far as there is room.
+Results are kept in the `VerdictCache`: an unchanged file is not opened.  Texts that were read stay in memory for the
+tokeniser, up to a limit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CLOCK_TICK = 10_000_000  # nanoseconds in which two writes may leave the same ti
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a change: verdicts that are new or may be, and the digests of files that are gone, by path."""
+    """The result of a change: verdicts that may have changed, and the digests of deleted files, by path."""
 
     verdicts: list[FileVerdict]
     gone: dict[str, str]
@@ -61,7 +61,7 @@ class Listing:
     # ── all files ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def look_at_all(self, watch: Watch) -> Change:
-        """Look at everything."""
+        """List and read the whole folder."""
         source_folder(self.root)  # gone, it is an error and not an empty repository
         self.overrides = load_overrides(self.data_folder, self.root)
         self._key = _settings_key(self.settings, self.overrides)
@@ -129,7 +129,7 @@ class Listing:
         return Reading(entry, known.verdict, None, known.signature, known.secrets)
 
     def _context(self, entry: Entry, verdict: FileVerdict) -> str:
-        """What besides its bytes decides a file's verdict; what is remembered under another context is read again."""
+        """Everything but its bytes that decides a file's verdict; a file cached under another context is read again."""
         choices = self.overrides
         chosen = (
             choices.for_path(entry.path),
@@ -139,7 +139,7 @@ class Listing:
         return " ".join(map(str, (self._key, *chosen, entry.link, entry.ignored)))
 
     def _own_state(self) -> str:
-        """The data folder as a path inside the root, if it is there: what Codecoil wrote is not to be learned."""
+        """The data folder as a path inside the root, if it is there: Codecoil's own files must not be learned."""
         if self.data_folder.is_relative_to(self.root) and self.data_folder != self.root:
             return self.data_folder.relative_to(self.root).as_posix() + "/"
         return ""
@@ -147,7 +147,7 @@ class Listing:
     # ── some files ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def change(self, changed_paths: Iterable[Path | str], watch: Watch) -> Change:
-        """Look at files and folders that were created, changed, deleted or renamed."""
+        """Read files and folders that were created, changed, deleted or renamed."""
         source_folder(self.root)
         changed = self._relative(changed_paths)
         if "" in changed or not self.readings:
@@ -158,7 +158,7 @@ class Listing:
         return self.replace(before.difference(reading.verdict.path for reading in readings), readings)
 
     def _relative(self, changed_paths: Iterable[Path | str]) -> set[str]:
-        """Changed paths as `walk` names them; "" if everything has to be looked at."""
+        """Changed paths as `walk` names them; "" if everything must be listed again."""
         changed = set()
         for given in changed_paths:
             path = os.path.relpath(os.path.join(self.root, given), self.root).replace(os.sep, "/")
@@ -178,7 +178,7 @@ class Listing:
         return self.paths[start:end] + ([path] if path in self.readings else [])
 
     def replace(self, gone: set[str], readings: list[Reading]) -> Change:
-        """Take in readings and let go of files; settle the duplicates among those that this concerns."""
+        """Add readings and remove deleted files, then settle duplicates among the affected files."""
         lost = {path: self.readings[path].verdict.digest for path in gone}
         concerned = gone.union(reading.verdict.path for reading in readings)
         # Those who resembled the old file and those who resemble the new one may get another verdict.
@@ -222,16 +222,16 @@ class Listing:
         self._texts, self._room = {}, KEPT_BYTES
 
     def read_again(self, path: str) -> Reading:
-        """A file whose text is not at hand any more.  It may be another one by now."""
+        """Read a file whose text is no longer in memory.  It may have changed."""
         return read(self.root, self.readings[path].entry, self.settings, self.overrides)
 
     def has_vanished(self, reading: Reading) -> bool:
-        """True for a file that was there when its folder was listed."""
+        """True for a file that was deleted after its folder was listed."""
         return reading.verdict.reason is Reason.UNREADABLE and not os.path.lexists(self.root / reading.entry.path)
 
 
 def _settings_key(settings: ScanSettings, overrides: Overrides) -> str:
-    """The settings that decide what reading a file tells: not those of the split and of near-duplicates."""
+    """The settings that affect reading a file, so not those of the split and of near-duplicates."""
     usual = ScanSettings()
     relevant = replace(
         settings,
@@ -246,7 +246,7 @@ def _settings_key(settings: ScanSettings, overrides: Overrides) -> str:
 
 
 def _let_the_clock_tick(entries: list[Entry]) -> None:
-    """Wait until a later write to any of these files must leave another time on it."""
+    """Wait until any later write to these files is sure to change their modification time."""
     age = time.time_ns() - max((entry.mtime_ns for entry in entries), default=0)
     if 0 <= age < CLOCK_TICK:
         time.sleep((CLOCK_TICK - age) / 1e9)

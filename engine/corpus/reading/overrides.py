@@ -1,7 +1,7 @@
-"""The user's own choices for one repository: learn this, leave that, this is no secret.
+"""The user's own choices for one repository: learn this, leave that out, this is not a secret.
 
-One JSON file under the data folder, found by the repository's place on disk, replaced as a whole. A file that cannot be
-understood is never written over: it is put aside first, so that nothing is lost.
+One JSON file in the data folder, keyed by the repository's path and replaced atomically. A damaged file is never
+overwritten: it is renamed first, so that nothing is lost.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ class Overrides:
     folders: dict[str, Choice] = field(default_factory=dict)
     languages: dict[str, Choice] = field(default_factory=dict)
     not_secrets: frozenset[str] = frozenset()
-    """Fingerprints (`secrets.fingerprint`) of lines that the user said hold no secret."""
+    """Fingerprints (`secrets.fingerprint`) of lines that the user marked as not a secret."""
 
     def for_path(self, path: str) -> Choice | None:
-        """What was chosen for this file or folder itself."""
+        """The choice for this very file or folder."""
         if path.endswith("/"):
             return self.folders.get(path[:-1])
         return self.paths.get(path)
 
     def for_folder_of(self, path: str) -> Choice | None:
-        """What was chosen for the nearest folder that holds this path."""
+        """The choice for the nearest folder above this path."""
         if not self.folders:
             return None
         folder = path.rstrip("/")
@@ -67,26 +67,26 @@ class Overrides:
         return (own or self.for_folder_of(folder)) is Choice.LEARN
 
     def with_path(self, path: str, choice: Choice | None) -> Overrides:
-        """The same with another choice for one file, or a folder if the path ends with "/" ("./" is the root).
+        """A copy with another choice for one file, or a folder if the path ends with "/" ("./" is the root).
 
-        None takes a choice back.
+        None removes a choice.
         """
         if path.endswith("/"):
             return replace(self, folders=_changed(self.folders, "" if path == "./" else path[:-1], choice))
         return replace(self, paths=_changed(self.paths, path, choice))
 
     def with_language(self, language: str, choice: Choice | None) -> Overrides:
-        """The same with another choice for a language; None takes it back."""
+        """A copy with another choice for a language; None removes it."""
         return replace(self, languages=_changed(self.languages, language, choice))
 
     def with_not_secret(self, fingerprint: str, no_secret: bool = True) -> Overrides:
-        """The same, with a line marked as holding no secret, or no longer."""
+        """A copy in which a line is, or is no longer, marked as not a secret."""
         return replace(
             self, not_secrets=self.not_secrets | {fingerprint} if no_secret else self.not_secrets - {fingerprint}
         )
 
     def key(self) -> str:
-        """The same text for equal choices, in every process: for caches."""
+        """A cache key: equal for equal choices, in every process."""
         return hashlib.sha256(_as_json(self).encode()).hexdigest()[:32]
 
 
@@ -96,13 +96,13 @@ def _changed(choices: dict[str, Choice], key: str, choice: Choice | None) -> dic
 
 
 def repository_folder(data_folder: Path, root: Path) -> Path:
-    """Where everything about the repository at `root` is kept: data_folder/repositories/<hash of the resolved root>."""
+    """Where everything about the repository at `root` is stored: data_folder/repositories/<hash of the real path>."""
     name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()[:32]
     return Path(data_folder) / "repositories" / name
 
 
 def load_overrides(data_folder: Path, root: Path) -> Overrides:
-    """The stored choices, none if nothing is stored; CorpusError (with a remedy) if the file is damaged."""
+    """The saved choices, or empty ones; CorpusError (with a remedy) if the file is damaged."""
     path = repository_folder(data_folder, root) / FILE_NAME
     try:
         stored = json.loads(path.read_bytes())
@@ -116,10 +116,10 @@ def load_overrides(data_folder: Path, root: Path) -> Overrides:
     except (ValueError, RecursionError) as error:
         raise _damaged(path, root, str(error)) from error
     if not isinstance(stored, dict) or not isinstance(stored.get("schema"), int):
-        raise _damaged(path, root, "it holds no choices")
+        raise _damaged(path, root, "it contains no choices")
     if stored["schema"] > SCHEMA:
         raise CorpusError(
-            f"Your choices for {root} were stored by a newer version of Codecoil ({path}).", "Update Codecoil."
+            f"Your choices for {root} were saved by a newer version of Codecoil ({path}).", "Update Codecoil."
         )
     try:
         return Overrides(
@@ -134,7 +134,7 @@ def load_overrides(data_folder: Path, root: Path) -> Overrides:
 
 
 def save_overrides(data_folder: Path, root: Path, overrides: Overrides) -> None:
-    """Replace the stored choices, all at once; a damaged file is put aside as overrides.json.damaged-N."""
+    """Replace the saved choices atomically; a damaged file is renamed to overrides.json.damaged-N."""
     folder = repository_folder(data_folder, root)
     path = folder / FILE_NAME
     try:
@@ -145,8 +145,8 @@ def save_overrides(data_folder: Path, root: Path, overrides: Overrides) -> None:
         replace_file(path, _as_json(overrides, str(root)), mode=0o600)
     except OSError as error:
         raise CorpusError(
-            f"Your choices for {root} cannot be stored in {folder}: {error.strerror}.",
-            "Make room or make the folder writable; the choices stored before are untouched.",
+            f"Your choices for {root} cannot be saved in {folder}: {error.strerror}.",
+            "Free some space or make the folder writable. Your earlier choices are unchanged.",
         ) from error
 
 
@@ -159,8 +159,8 @@ def _aside(path: Path) -> Path:
 
 def _damaged(path: Path, root: Path, why: str) -> CorpusError:
     return CorpusError(
-        f"Your choices for {root} cannot be understood: {path}: {why}.",
-        "Repair the file, or rename it to begin with no choices; storing new choices keeps it beside them.",
+        f"The file with your choices for {root} is damaged: {path}: {why}.",
+        "Repair the file, or rename it to start without choices. Saving new choices keeps a copy of it.",
     )
 
 

@@ -1,11 +1,11 @@
-"""The decision about each file, in the order in which it is cheapest: by its path, by its content, by its likeness.
+"""The decision about each file, cheapest test first: by path, by content, by similarity.
 
     decide_by_path   nothing is opened: ignored, vendored, lock file, secret by name, too large, ...
     decide           from the bytes: binary, generated, minified, secrets; gives the text that would be learned
     settle_duplicates  of files that are the same, or nearly, one is learned
 
-The first reason found is the verdict, unless the user's own choice lifts it (`overrides`). `read` and `read_all` open
-the files: whatever is wrong with one becomes its verdict.
+The first reason found is the verdict, unless the user's choice overrides it. `read` and `read_all` open
+the files: any problem with one becomes its verdict.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ __all__ = [
 ]  # fmt: skip
 
 RULES_VERSION = 3
-"""Goes up when the same file may get another verdict: what is remembered under another number is worth nothing."""
+"""Incremented when the same file may get another verdict: this invalidates cached results."""
 
-LARGEST_OVERRIDE = 64 << 20  # no choice makes a file larger than this one be read
-# A minified file has long lines: on average, or one beyond all measure.
+LARGEST_OVERRIDE = 64 << 20  # larger files are never read, whatever the user chose
+# A minified file has long lines: on average, or a single extreme one.
 LONG_AVERAGE = 250
 LONG_AVERAGE_BY_LANGUAGE = {"javascript": 120, "css": 120}
 LONG_LINE = 20_000
@@ -49,7 +49,7 @@ BATCH, BATCH_BYTES = 32, 4 << 20  # what read_all opens at a time
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What reading one file gave.
+    """The result of reading one file.
 
     `text` is what is learned (a notebook's code, secrets masked), None if nothing is, or if this comes from a cache.
     `signature` is for `settle_duplicates`, empty if there is nothing to compare.
@@ -126,7 +126,7 @@ def _will(path: str, overrides: Overrides) -> _Will:
 def _path_reasons(
     entry: Entry, language: str, settings: ScanSettings, overrides: Overrides
 ) -> Iterator[tuple[Reason, str]]:
-    """Every reason that the path and size give, in the order in which they are told."""
+    """Every reason from path and size, in order of precedence."""
     path = entry.path
     if entry.ignored:
         yield Reason.IGNORED, entry.ignored
@@ -164,7 +164,7 @@ def decide(
     if len(data) != entry.size or overrides.paths or overrides.folders:
         by_path, lifted = _by_path(replace(entry, size=len(data)), settings, overrides)
     digest = hashlib.blake2b(data, digest_size=20).hexdigest()
-    if by_path is not None:  # it grew or was emptied since it was listed
+    if by_path is not None:  # its size changed since it was listed
         return Reading(entry, replace(by_path, digest=digest))
     path = entry.path
     language = languages.language_of(path, data[:256])
@@ -204,7 +204,7 @@ def decide(
     if words and settings.secret_policy is SecretPolicy.LEAVE_OUT:
         if not will.file:
             return replace(left(Reason.SECRET, words), secrets=findings)
-        lifted = True  # learned all the same, but never with the secret
+        lifted = True  # learned, but never with the secret
     if lines:
         text = secrets.mask_lines(text, lines)
         content = text.encode("utf-8", "surrogatepass")
@@ -219,7 +219,7 @@ def decide(
 def _text_reasons(
     text: str, language: str, swept: Swept, settings: ScanSettings, overrides: Overrides
 ) -> Iterator[tuple[Reason, str]]:
-    """Every reason that the text gives."""
+    """Every reason from the text."""
     if _is_off(language, settings, overrides):
         yield Reason.LANGUAGE_OFF, language
     if why := languages.generated_text(text):
@@ -235,7 +235,7 @@ def _text_reasons(
 def _findings(
     path: str, found: list[secrets.Found], decoded: Decoded, text: str, is_notebook: bool, overrides: Overrides
 ) -> tuple[tuple[SecretFinding, ...], tuple[int, ...], str]:
-    """What is reported, the lines of the learned text to empty, and both in words ("" if there is nothing to empty)."""
+    """The findings, the lines of the learned text to mask, and a summary ("" if nothing is masked)."""
     findings, lines, words = [], [], []
     for secret in found:
         masked = secret.fingerprint not in overrides.not_secrets
@@ -249,7 +249,7 @@ def _findings(
 
 
 def _line_in_notebook(notebook: str, code: str, line: int) -> int:
-    """The line of the notebook's own file where this line of its code stands."""
+    """The line in the notebook file that holds this line of its code."""
     for ascii_only in (False, True):
         place = notebook.find(json.dumps(code.split("\n")[line - 1], ensure_ascii=ascii_only)[1:-1])
         if place >= 0:
@@ -258,7 +258,7 @@ def _line_in_notebook(notebook: str, code: str, line: int) -> int:
 
 
 def size_words(size: int) -> str:
-    """A size for people: 12 KB, 3.4 MB."""
+    """A readable size: 12 KB, 3.4 MB."""
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(size / 1e3, 0.1):.{0 if size >= 1e4 else 1}f} KB"
 
 
@@ -266,7 +266,7 @@ def settle_duplicates(readings: Sequence[Reading], settings: ScanSettings, overr
     """The final verdicts, in the same order: of files with the same bytes and of near-duplicates one is learned.
 
     Which one does not depend on the order given: one that the user named, then a file before a link, then the first by
-    path. A duplicate that the user wants all the same is learned, and names the other (for the held-out split).
+    path. A duplicate that the user wants to learn anyway is learned, and names the other (for the held-out split).
     """
     verdicts = [reading.verdict for reading in readings]
 
@@ -307,7 +307,7 @@ def read(root: Path, entry: Entry, settings: ScanSettings, overrides: Overrides)
 
 
 def contents(root: Path, entry: Entry) -> bytes:
-    """The bytes of a file; never through a link that took its place, never waiting for a pipe.  Raises OSError."""
+    """The bytes of a file; never follows a link, never waits for a pipe.  Raises OSError."""
     return read_file(os.path.join(root, entry.link or entry.path), LARGEST_OVERRIDE + 1)
 
 
@@ -322,8 +322,8 @@ def read_all(
 ) -> Iterator[Reading]:
     """The reading of every entry, in their order.  Never raises for a bad file; ends early when `cancelled()` is true.
 
-    This thread opens and judges; the passes over all bytes run on others, a batch ahead. One change of thread a batch:
-    with one a file, waiting for the interpreter took twice as long as the work.
+    This thread opens files and decides; the passes over all bytes run on other threads, a batch ahead. Switching
+    threads per file instead of per batch made waiting for the GIL take twice as long as the work.
     """
     stop = cancelled or (lambda: False)
     source = _batches(entries)
@@ -377,8 +377,8 @@ def _judged(
 ) -> Reading:
     try:
         return decide(entry, data, settings, overrides, swept)
-    except Exception as error:  # a defect in judging one file must not cost the user all the others
-        return _unreadable(entry, f"could not be judged ({type(error).__name__}: {error})")
+    except Exception as error:  # a bug in one file's verdict must not cost the user all the others
+        return _unreadable(entry, f"could not be checked ({type(error).__name__}: {error})")
 
 
 def _unreadable(entry: Entry, detail: str) -> Reading:

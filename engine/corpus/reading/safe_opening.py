@@ -1,11 +1,11 @@
-"""Reading the bytes of a file without being led astray: no link, no pipe that never ends, no endless growth."""
+"""Reads the bytes of a file safely: follows no link, waits for no pipe, reads no more than a limit."""
 
 from __future__ import annotations
 
 import os
 import stat
 
-# Not through a link that took the file's place, and without waiting where a pipe did.
+# Neither follow a link nor wait for a pipe that has replaced the file.
 FLAGS = os.O_RDONLY
 for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     FLAGS |= getattr(os, _name, 0)

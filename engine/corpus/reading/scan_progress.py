@@ -1,4 +1,4 @@
-"""Who looks on while a repository is scanned: told how far it is, and able to stop it."""
+"""Progress and cancellation of a scan."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from engine.errors import CorpusError
 
 Result = TypeVar("Result")
 Progress = Callable[[int, int, str], None]
-"""Called with how many are done, how many there are (0 if that is not known yet), and of what."""
+"""Called with the number done, the total (0 while unknown), and the stage."""
 
-POLL = 0.02  # seconds between two looks at `cancelled` while something long runs
+POLL = 0.02  # seconds between two checks of `cancelled` during a long call
 REPORT_EVERY = 0.05  # seconds between two calls of `progress`
 
 
 class ScanCancelledError(CorpusError):
-    """The scan was stopped on request.  What it had read and tokenised is kept."""
+    """The scan was cancelled.  What it had read and tokenised is kept."""
 
     def __init__(self) -> None:
-        super().__init__("The scan was stopped.", "Scan again to go on where it was.")
+        super().__init__("The scan was cancelled.", "Scan again to continue where it stopped.")
 
 
 class Watch:
@@ -33,12 +33,12 @@ class Watch:
         self._last = ("", 0.0)
 
     def check(self) -> None:
-        """Raise if the scan is to stop."""
+        """Raise if the scan was cancelled."""
         if self.cancelled():
             raise ScanCancelledError
 
     def step(self, done: int, total: int, what: str) -> None:
-        """Say how far it is, but not too often, and stop if that is wanted."""
+        """Report progress, rate-limited, and raise if the scan was cancelled."""
         self.check()
         if self._progress is None:
             return
@@ -49,7 +49,7 @@ class Watch:
             self._progress(done, total, what)
 
     def wait(self, future: Future[Result]) -> Result:
-        """The result of something that runs in another thread; gives up waiting when the scan is to stop."""
+        """The result of a call in another thread; stops waiting when the scan is cancelled."""
         while True:
             try:
                 return future.result(timeout=POLL)
@@ -59,7 +59,7 @@ class Watch:
                 self.check()
 
     def run(self, long: Callable[[], Result]) -> Result:
-        """Run something that cannot be interrupted, in a thread that is left behind when the scan is to stop."""
+        """Run an uninterruptible call in a thread, which is abandoned when the scan is cancelled."""
         worker = ThreadPoolExecutor(1, "corpus")
         try:
             return self.wait(worker.submit(long))

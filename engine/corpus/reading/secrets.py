@@ -71,7 +71,7 @@ SAFE_NAMES = re.compile(r"(?i)\.(dist|defaults?|schema|pub|md|rst|tmpl|j2|erb)$|
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A secret in lines `line` to `last` (from 1).  `fingerprint` names these lines' content without telling it."""
+    """A secret in lines `line` to `last` (from 1).  `fingerprint` identifies them without revealing them."""
 
     line: int
     last: int
@@ -80,12 +80,12 @@ class Found:
 
 
 def find_secrets(path: str, text: str) -> list[tuple[int, str]]:
-    """(line, kind) of every secret in a text, in order; a block of several lines counts once, at its first line."""
+    """(line, kind) of every secret in a text, in order; a multi-line block counts once, at its first line."""
     return [(found.line, found.kind) for found in scan(path, text.encode("utf-8", "surrogatepass"))]
 
 
 def secret_file_name(path: str) -> str | None:
-    """The kind of secret that files of this name hold, None if the name says nothing."""
+    """The kind of secret in files with this name, None if the name implies none."""
     folder, _, name = path.rpartition("/")
     if folder and not SECRET_FOLDERS.isdisjoint(folder.split("/")) and not name.endswith(".pub"):
         return "credentials"
@@ -96,7 +96,7 @@ def secret_file_name(path: str) -> str | None:
 
 
 def mask_lines(text: str, lines: list[int] | tuple[int, ...]) -> str:
-    """The text with these lines (from 1) emptied; line ends stay, so all other lines keep their number."""
+    """The text with these lines (from 1) emptied; line endings stay, so line numbers do not change."""
     if not lines:
         return text
     parts = text.split("\n")
@@ -160,7 +160,7 @@ def _cluster_secrets(data: bytes, begin: int, end: int, number: int) -> tuple[li
 
 
 def fingerprint(content: bytes) -> str:
-    """A name for lines that hold a secret, from which they cannot be read."""
+    """Identifies lines with a secret without revealing them."""
     return hashlib.blake2b(b" ".join(content.split()), digest_size=12).hexdigest()
 
 

@@ -10,14 +10,14 @@ from engine.corpus.reading.near_duplicates import THRESHOLD
 
 
 class SecretPolicy(StrEnum):
-    """What is done about a secret in a file: its line is emptied, or the file is left out."""
+    """What happens to a secret: its line is masked, or the file is left out."""
 
     MASK = "mask"
     LEAVE_OUT = "leave_out"
 
 
 class HeldOutBy(StrEnum):
-    """Which files are held out: those that the hash of their path names, or those of the newest commits."""
+    """How held-out files are chosen: by the hash of their path, or those of the newest commits."""
 
     PATH = "path"
     COMMITS = "commits"
@@ -25,7 +25,7 @@ class HeldOutBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScanSettings:
-    """How a repository is read and which part of it is held out."""
+    """How a repository is read, and how much of it is held out."""
 
     max_bytes: int = 1 << 20
     secret_policy: SecretPolicy = SecretPolicy.MASK
@@ -37,6 +37,6 @@ class ScanSettings:
     held_out_min_token_share: float = 0.02
 
     def key(self) -> str:
-        """The same text for equal settings, in every process: for caches."""
+        """A cache key: equal for equal settings, in every process."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return json.dumps(values | {"languages_off": sorted(self.languages_off)}, sort_keys=True)

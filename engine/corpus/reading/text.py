@@ -1,4 +1,4 @@
-"""From a file's bytes to text: which encoding, or why it is none.
+"""Decodes a file's bytes to text, or says why it is not text.
 
 UTF-8, UTF-8 and UTF-16 with a byte order mark, and Latin-1 as a last resort. Line ends stay as they are; a byte order
 mark does not belong to the text.
@@ -15,7 +15,7 @@ from engine.corpus.reading.verdict import Reason
 # What no text holds: control characters other than tab, line feed, vertical tab, form feed, carriage return, escape.
 CONTROL = bytes(c for c in range(32) if c not in b"\t\n\v\f\r\x1b") + b"\x7f"
 CONTROL_SHARE = 0.01
-# In Latin-1 these are control characters that nobody writes (most are letters in a Windows code page, so some may be).
+# Control characters in Latin-1, not used in text; a few are allowed, since Windows code pages have letters there.
 HIGH_CONTROL = bytes(range(0x80, 0xA0))
 HIGH_CONTROL_SHARE = 0.1
 LATIN_SHARE = 0.3

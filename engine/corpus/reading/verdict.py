@@ -1,4 +1,4 @@
-"""What is said about a file: learn it, or leave it out for a reason that a person understands."""
+"""The verdict about a file: learn it, or leave it out, with a reason for the user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.corpus.reading.kinds import Kind
 
 
 class Reason(StrEnum):
-    """Why a file is left out.  The value is what files on disk and JSON say, `words` what a person reads."""
+    """Why a file is left out.  The value is for files and JSON, `words` for people."""
 
     IGNORED = "ignored"
     BINARY = "binary"
@@ -31,7 +31,7 @@ class Reason(StrEnum):
 
     @property
     def words(self) -> str:
-        """The reason in words, to stand alone in a list."""
+        """The reason as shown in a list."""
         return _WORDS[self]
 
 
@@ -76,13 +76,13 @@ class FileVerdict:
     tokens: int | None = None
     held_out: bool = False
     masked_lines: tuple[int, ...] = ()
-    """Lines of the learned text (from 1) that were emptied because they hold a secret."""
+    """Lines of the learned text (from 1) that were masked because they contain a secret."""
     similarity: float | None = None
     """For near-duplicates: the estimated share of shingles that this file and `other` have in common."""
     other: str | None = None
     """For duplicates and near-duplicates: the file that is learned in place of this one."""
     overridden: bool = False
-    """The user's own choice decided this verdict."""
+    """The user's choice decided this verdict."""
     learned_digest: str = ""
     """Hash of the text that is learned: `digest`, unless lines are masked, the file is a notebook or not in UTF-8."""
     kind: Kind | None = None
@@ -91,12 +91,12 @@ class FileVerdict:
 
 @dataclass(frozen=True, slots=True)
 class SecretFinding:
-    """A secret in a file: where and of which kind, never what it says.  Line 0: the file as a whole."""
+    """A secret in a file: its place and kind, never its value.  Line 0: the whole file."""
 
     path: str
     line: int
     kind: str
     masked: bool = True
-    """False where the user said that this one is no secret."""
+    """False if the user marked it as not a secret."""
     fingerprint: str = ""
-    """Names the lines' content without telling it: what `Overrides.with_not_secret` takes."""
+    """Identifies the lines' content without revealing it: the argument of `Overrides.with_not_secret`."""

@@ -1,11 +1,11 @@
-"""What reading a file told, kept between two scans: a file that has not changed is not read again.
+"""The results of reading files, kept between scans: an unchanged file is not read again.
 
     repositories/<hash of the root>/files.journal   a record a file: length, checksum, its facts, its signature
-    repositories/<hash of the root>/split.json      on which side of the held-out split every file stands
+    repositories/<hash of the root>/split.json      on which side of the held-out split every file is
 
 The journal is only appended to (a later record of a path wins) and rewritten as a whole when more than half of it is
-out of date.  A record that is torn or flipped counts as not there; the search for the next one goes on behind it.
-`Reading`s that come from here have no text.
+out of date.  A damaged record is skipped, and the search for the next one continues after it.
+`Reading`s from here have no text.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Remembered:
 
 
 def stamp_of(entry: Entry) -> tuple[int, int, int]:
-    """What changes when a file's bytes do."""
+    """Changes whenever a file's bytes do."""
     return entry.size, entry.mtime_ns, entry.inode
 
 
@@ -70,7 +70,7 @@ class VerdictCache:
         return self.folder / "files.journal"
 
     def remember(self, readings: Iterable[Reading], context: Callable[[Entry, FileVerdict], str]) -> None:
-        """Keep what was just read.  What could not be read may be readable next time without a trace: not kept."""
+        """Store what was just read, except unreadable files: they may become readable without a new time stamp."""
         records = []
         for reading in readings:
             path = reading.verdict.path
@@ -90,7 +90,7 @@ class VerdictCache:
             self._write(lambda: self._append(b"".join(records)))
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Drop files that are gone."""
+        """Drop deleted files."""
         gone = [path for path in paths if self.files.pop(path, None) is not None]
         self._stale += 2 * len(gone)
         if gone:
@@ -137,7 +137,7 @@ class VerdictCache:
         except OSError as error:
             if not is_read_only(error):
                 raise refused(error, self.folder, "the list of files") from error
-            self.note = f"This scan is not kept: {self.folder} cannot be written ({error.strerror})."
+            self.note = f"The scan result is not saved: {self.folder} is not writable ({error.strerror})."
 
     def _append(self, content: bytes) -> None:
         with locked(self.folder), open(self.journal, "ab") as file:

@@ -4,9 +4,9 @@ Follows the project's own rules: `.gitignore` at every level, `.git/info/exclude
 written for this program and therefore decides before the other two. Of files of one kind the deeper one decides. Where
 the folder is a part of a git repository, the ignore files above it count too.
 
-Never enters `.git`, never leaves the root, and nothing that it meets ends it: what cannot be listed is an entry with an
-error. A link to a file inside the root is an entry of its own; a linked folder is entered only if it was not met in its
-own place, after everything else, so a loop of links cannot be followed.
+Never enters `.git`, never leaves the root, and no error stops it: a folder that cannot be listed is an entry with an
+error. A link to a file inside the root is an entry of its own; a linked folder is entered last,
+and only if it was not reached under its own path, so a loop of links cannot be followed.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ LARGEST_IGNORE_FILE = 4 << 20
 LONGEST_GIT_LINE = 4096  # bytes: a path
 NEVER_ENTERED = frozenset({".git", ".hg", ".svn", ".jj"})
 PROGRESS_EVERY = 500
-NO_FILE = "not a file but a pipe, a socket or a device"
-BROKEN_LINK = "a link that leads nowhere"
+NO_FILE = "a pipe, socket or device, not a file"
+BROKEN_LINK = "broken link"
 Progress = Callable[[int], None]
 EnterIgnored = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing met on the walk: a file, or a folder that was not entered (then `path` ends with "/")."""
+    """A file, or a folder that was not entered (then `path` ends with "/")."""
 
     path: str
     size: int = 0
     mtime_ns: int = 0
     inode: int = 0
     ignored: str = ""
-    """The rule that leaves it out, in words (".gitignore line 3: *.log"); empty if none does."""
+    """The rule that excludes it (".gitignore line 3: *.log"); empty if none does."""
     error: str = ""
-    """Why it cannot be read, in words; empty if it can."""
+    """Why it cannot be read; empty if it can."""
     outside: bool = False
-    """A link that leads out of the root; never followed."""
+    """A link that points outside the root; never followed."""
     link: str = ""
-    """The path inside the root (as `path`) that this link leads to; empty if it is no link."""
+    """The path inside the root (as `path`) that this link points to; empty if it is not a link."""
 
     @property
     def is_folder(self) -> bool:

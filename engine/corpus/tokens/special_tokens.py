@@ -61,8 +61,8 @@ def roles(special: Mapping[str, int], description: dict[str, Any], name: str) ->
     }
     if ids["end_of_text"] is None:
         raise TokenizerError(
-            f"{name} has no token for the end of a text ({', '.join(ROLE_NAMES['end_of_text'])}).",
-            "Put the tokenizer.json of the model beside it: that names the special tokens.",
+            f"{name} has no end-of-text token ({', '.join(ROLE_NAMES['end_of_text'])}).",
+            "Put the model's tokenizer.json beside it: it names the special tokens.",
         )
     return SpecialTokens(**ids, suffix_first=_suffix_first(special, description))
 

@@ -65,7 +65,7 @@ class TokenCache:
     def __init__(self, folder: Path, vocabulary: int) -> None:
         self.folder = Path(folder)
         self.dtype = np.dtype("<u2" if vocabulary <= 1 << 16 else "<u4")
-        self.note = ""  # why nothing is kept on disk, in words, if so
+        self.note = ""  # why nothing is written to disk, if so
         self._places: dict[bytes, Place] = {}
         self._shards: dict[int, Shard] = {}
         self._whole: set[bytes] = set()  # keys whose tokens have been checked
@@ -102,7 +102,7 @@ class TokenCache:
         except OSError as error:
             if not is_read_only(error):
                 raise refused(error, self.folder, "the tokens") from error
-            self.note = f"Tokens are not kept for the next time: {self.folder} cannot be written ({error.strerror})."
+            self.note = f"Tokens are not cached: {self.folder} is not writable ({error.strerror})."
             self._remember(texts)
 
     def refresh(self) -> None:
@@ -243,10 +243,10 @@ class TokenCache:
 
 
 def tokens_or_raise(cache: TokenCache, key: bytes, path: str) -> np.ndarray:
-    """Tokens that a scan has promised."""
+    """Tokens that must be in the cache after a scan."""
     tokens = cache.tokens(key)
     if tokens is None:
-        raise CorpusError(f"The cached tokens of {path} are gone or damaged.", "Scan the repository again.")
+        raise CorpusError(f"The cached tokens of {path} are missing or damaged.", "Scan the repository again.")
     return tokens
 
 

@@ -74,7 +74,7 @@ class Tokenizer:
         self._byte_ids = np.array([vocab.get(character, nothing) for character in CHARACTER_OF_BYTE], self.dtype)
         lost = {byte: None for byte, character in enumerate(CHARACTER_OF_BYTE[:128]) if character not in vocab}
         if self.decode(self.encode(PROBE)) != PROBE.translate(lost):
-            raise TokenizerError(f"{name} does not give a text back as it was.", "Choose another tokenizer.")
+            raise TokenizerError(f"{name} does not reproduce a text exactly.", "Choose another tokenizer.")
 
     @classmethod
     def load(cls, path: Path | str) -> Tokenizer:
@@ -148,7 +148,7 @@ class Tokenizer:
         """The bytes of `ids`; special tokens, and ids that only a larger model has, stand for none."""
         numbers = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
         if numbers and min(numbers) < 0:
-            raise TokenizerError(f"{min(numbers)} is no token id.")
+            raise TokenizerError(f"{min(numbers)} is not a token id.")
         try:
             return b"".join(map(self._bytes.__getitem__, numbers))
         except IndexError:

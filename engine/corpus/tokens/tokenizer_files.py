@@ -37,7 +37,7 @@ def read_description(path: Path) -> dict[str, Any]:
         elif (path / "vocab.json").exists():
             path = path / "vocab.json"
         else:
-            raise TokenizerError(f"{path} holds neither tokenizer.json nor vocab.json with merges.txt.", REMEDY)
+            raise TokenizerError(f"{path} contains neither tokenizer.json nor vocab.json with merges.txt.", REMEDY)
     if path.name == "merges.txt":
         path = path.with_name("vocab.json")
     content = read_json(path)
@@ -45,7 +45,7 @@ def read_description(path: Path) -> dict[str, Any]:
         return content
     if content and all(isinstance(value, int) for value in content.values()):
         return _from_vocab_and_merges(path, content)
-    raise TokenizerError(f"{path} is JSON, but no tokenizer: it has no model.", REMEDY)
+    raise TokenizerError(f"{path} is JSON, but not a tokenizer: it has no model.", REMEDY)
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -53,23 +53,23 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(_read_text(path))
     except (ValueError, RecursionError) as error:
-        raise TokenizerError(f"{path} is damaged: {error}.", "Fetch it again.") from error
+        raise TokenizerError(f"{path} is damaged: {error}.", "Download it again.") from error
     if not isinstance(content, dict):
-        raise TokenizerError(f"{path} is JSON, but no tokenizer: it is not an object.", REMEDY)
+        raise TokenizerError(f"{path} is JSON, but not a tokenizer: it is not an object.", REMEDY)
     return content
 
 
 def _read_text(path: Path) -> str:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
-            raise TokenizerError(f"{path} is larger than {MAX_FILE_BYTES >> 20} MB; no tokenizer is.", REMEDY)
+            raise TokenizerError(f"{path} is larger than {MAX_FILE_BYTES >> 20} MB, too large for a tokenizer.", REMEDY)
         return path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError as error:
         raise TokenizerError(f"{path} does not exist.", REMEDY) from error
     except OSError as error:
         raise TokenizerError(f"{path} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
-        raise TokenizerError(f"{path} is damaged: it is not UTF-8 ({error.reason}).", "Fetch it again.") from error
+        raise TokenizerError(f"{path} is damaged: it is not UTF-8 ({error.reason}).", "Download it again.") from error
 
 
 def _from_vocab_and_merges(path: Path, vocab: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _read_merges(path: Path) -> list[list[str]]:
             continue
         pair = line.split(" ")
         if len(pair) != 2 or not all(pair):
-            raise TokenizerError(f"{path} is damaged: line {number} is not a pair of tokens.", "Fetch it again.")
+            raise TokenizerError(f"{path} is damaged: line {number} is not a pair of tokens.", "Download it again.")
         merges.append(pair)
     return merges
 
@@ -114,7 +114,9 @@ def _added_tokens(path: Path, config: dict[str, Any]) -> list[dict[str, Any]]:
         found[number] = {"id": number, "content": content, "special": True}
     decoder = config.get("added_tokens_decoder", {})
     if not isinstance(decoder, dict):
-        raise TokenizerError(f"{path.with_name('tokenizer_config.json')} is damaged: its added tokens are no object.")
+        raise TokenizerError(
+            f"{path.with_name('tokenizer_config.json')} is damaged: its added tokens are not an object."
+        )
     for number, token in decoder.items():
         if not number.isdecimal() or not isinstance(token, dict):
             raise TokenizerError(f"{path.with_name('tokenizer_config.json')} is damaged: added token {number!r}.")
@@ -132,12 +134,12 @@ def check_description(description: dict[str, Any], name: str) -> None:
     model = description.get("model")
     if not isinstance(model, dict) or model.get("type", "BPE") != "BPE":
         kind = model.get("type") if isinstance(model, dict) else type(model).__name__
-        raise TokenizerError(f"{name} is a {kind} tokenizer; only byte-level BPE gives every text back.", REMEDY)
+        raise TokenizerError(f"{name} is a {kind} tokenizer; only byte-level BPE reproduces every text.", REMEDY)
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
-        raise TokenizerError(f"{name} marks the parts of words, so spaces would be lost.", REMEDY)
+        raise TokenizerError(f"{name} marks word parts, which would lose spaces.", REMEDY)
     vocab, added = model.get("vocab"), description.get("added_tokens") or []
     if not isinstance(vocab, dict) or not isinstance(model.get("merges"), list) or not isinstance(added, list):
-        raise TokenizerError(f"{name} is damaged: it has no vocabulary or no merges.", "Fetch it again.")
+        raise TokenizerError(f"{name} is damaged: it has no vocabulary or no merges.", "Download it again.")
     _check_ids(vocab, added, name)
     missing = [
         byte
@@ -156,17 +158,18 @@ def _check_ids(vocab: dict[str, Any], added: list[Any], name: str) -> None:
     holder: dict[int, str] = {}
     for token in added:
         if not isinstance(token, dict) or not isinstance(token.get("content"), str) or not token["content"]:
-            raise TokenizerError(f"{name} is damaged: an added token has no text.", "Fetch it again.")
+            raise TokenizerError(f"{name} is damaged: an added token has no text.", "Download it again.")
     for content, number in [*vocab.items(), *((token["content"], token.get("id")) for token in added)]:
         if type(number) is not int or not 0 <= number < MAX_ID:
-            raise TokenizerError(f"{name} is damaged: token {content!r} has id {number!r}.", "Fetch it again.")
+            raise TokenizerError(f"{name} is damaged: token {content!r} has id {number!r}.", "Download it again.")
         if holder.setdefault(number, content) != content:
             raise TokenizerError(
-                f"{name} is damaged: id {number} stands for both {holder[number]!r} and {content!r}.", "Fetch it again."
+                f"{name} is damaged: id {number} is used for both {holder[number]!r} and {content!r}.",
+                "Download it again.",
             )
         if vocab.get(content, number) != number:
             raise TokenizerError(
-                f"{name} is damaged: {content!r} has the ids {vocab[content]} and {number}.", "Fetch it again."
+                f"{name} is damaged: {content!r} has the ids {vocab[content]} and {number}.", "Download it again."
             )
 
 

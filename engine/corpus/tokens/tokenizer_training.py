@@ -44,7 +44,7 @@ def train_description(texts: Iterable[str], vocab_size: int) -> dict[str, Any]:
     if not LEAST_VOCABULARY <= vocab_size <= LARGEST_VOCABULARY:
         raise TokenizerError(
             f"A vocabulary of {vocab_size} entries cannot be trained.",
-            f"Ask for {LEAST_VOCABULARY} (every byte and the special tokens) to {LARGEST_VOCABULARY}.",
+            f"Choose {LEAST_VOCABULARY} (every byte and the special tokens) to {LARGEST_VOCABULARY}.",
         )
     library = Library(models.BPE())
     library.pre_tokenizer = pre_tokenizers.Sequence(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources import fill, nearly, opened, source, write
 
-from engine.corpus.batches.held_out_parts import LEAST_SHARE, MOST_COUNTED, HeldOutFile, choose_scoring
+from engine.corpus.batches.held_out_parts import LEAST_SHARE, MOST_COUNTED, SHARED, HeldOutFile, choose_scoring
 from engine.corpus.reading.overrides import Choice
 
 
@@ -145,7 +145,7 @@ def test_a_tiny_repository_shares_its_held_out_files_and_says_so(root, data):
     corpus = opened(root, data).scan()
     assert corpus.shares_held_out and len(corpus.held_out_documents) == 1
     assert corpus.scoring_documents == corpus.validation_documents == corpus.held_out_documents
-    assert any("for scoring alone" in note for note in corpus.notes)
+    assert SHARED in corpus.notes
     fill(root, 30)
     corpus = opened(root, data).scan()
     assert not corpus.shares_held_out and not corpus.notes

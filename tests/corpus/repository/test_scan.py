@@ -118,7 +118,7 @@ def test_listing_first_reads_each_file_once(root, data, files_opened):
     repository = Repository(root, data)
     listed = repository.list_files()
     assert not listed.has_tokens and all(verdict.tokens is None for verdict in listed.files)
-    with pytest.raises(CorpusError, match="no tokens"):
+    with pytest.raises(CorpusError, match="tokenised"):
         listed.tokens(listed.files[0].path)
     repository.use_tokenizer(tokenizer())
     corpus = repository.tokenise()

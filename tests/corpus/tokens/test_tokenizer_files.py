@@ -59,7 +59,7 @@ def test_gpt2_style(tmp_path):
 
 def test_the_files_beside_vocab_json_name_special_tokens(tmp_path):
     samples.write_gpt2_style(tmp_path, end_of_text=False)
-    with pytest.raises(TokenizerError, match="end of a text"):
+    with pytest.raises(TokenizerError, match="end-of-text"):
         Tokenizer.load(tmp_path)
     (tmp_path / "added_tokens.json").write_text(json.dumps({"<|endoftext|>": 700}))
     assert Tokenizer.load(tmp_path).special.end_of_text == 700
@@ -153,7 +153,7 @@ DAMAGE = {
     "marked words": (lambda c: c["model"].update(end_of_word_suffix="</w>"), "spaces"),
     "no end of text": (
         lambda c: (c["added_tokens"].clear(), c["model"]["vocab"].pop("<|endoftext|>")),
-        "end of a text",
+        "end-of-text",
     ),
 }
 
