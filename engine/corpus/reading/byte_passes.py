@@ -187,7 +187,7 @@ def _has_value(data, begin, end):
             rich |= 48 <= ch <= 57 or 35 <= ch <= 38 or ch == 42 or ch == 43 or ch == 64 or ch == 94 or ch == 126
             if length >= FEWEST_VALUE and (rich or (changes >= 4 and length >= 8)):
                 return True
-        if wide >= 7 and digit and signs:
+        if wide >= FEWEST_VALUE and digit and signs:
             return True
     return False
 

@@ -21,16 +21,19 @@ Candidate = tuple[str, int, int]
 AFTER = r"(?:\\{0,3}[\"'`]|&quot;)?(?:\s*\[\w*\]|\s?\)|\])*\s*"
 GIVES = (
     r"(?P<op>:\s*[\w.&'\[\]<>|?* ]{1,30}?\s*=(?![=>])|(?i:\bas)\s+[\w.]+\s*=|\{\s*get;\s*(?:\w+;\s*)*\}\s*=|:="
-    r"|\|\|=|\?\?=|\?=|\+=|=>|<-|->|[=!]==?|=|::|:|,(?!\s*\n)|\(|\{|\|\||\?\?|\bor\b|\bis\b:?|(?=\s*[bruLN@]{0,2}[\"'`]))"
+    r"|\|\|=|\?\?=|\?=|\+=|=>|<-|->|[=!]==?|=|::|\?:|:|,(?!\s*\n)|\(|\{|\|\||\?\?|\bor\b|\bis\b:?|(?=\s*[bruLN@]{0,2}[\"'`]))"
 )
 WRAPPED = (
-    r"\s*(?:\\\r?\n\s*)?(?:[bruLNf@$]{1,2}(?=[\"'`])|new\s+[\w.]+\(\s*|[\w.:]{0,30}(?:[sS]tr|[sS]tring|bytes|from|of|Some|b64decode|atob"
-    r"|[sS]ecret\w*|[kK]ey|[pP]assword)\(\s*[bruf]?|\[\]byte\(\s*|[\[(]\s*[bruf]?)?"
+    r"\s*(?:\\\r?\n\s*)?(?:[A-Za-z_$][\w.]{0,40}\s*(?:\+|\.\.?)\s*(?=[\"']))?(?:[bruLNf@$]{1,2}(?=[\"'`])|new\s+[\w.]+\(\s*|[\w.:]{0,30}(?:[sS]tr|[sS]tring|bytes|from|of|Some|b64decode|atob"
+    r"|[sS]ecret\w*|[kK]ey|[pP]assword)\(\s*[bruf]?|[\w.]{0,30}(?i:env|fetch)\w{0,12}\(\s*[\"'][\w.-]+[\"']\s*,\s*|\[\]byte\(\s*|[\[(]\s*[bruf]?)?"
 )
-VALUE = r"(?P<q>\\{0,3}(?:\"{3}|'{3}|[\"'`])|&quot;)(?P<value>(?:(?!(?P=q))(?:\\.|[^\n\\])){5,512}?)(?P=q)"
+VALUE = (
+    r"(?P<q>\\{0,3}(?:\"{3}|'{3}|[\"'`])|&quot;)(?P<value>(?:(?!(?P=q))(?:\\.|[^\n\\])|(?<=\w)''(?=\w)){5,512}?)(?P=q)"
+)
 QUOTED = re.compile(AFTER + GIVES + WRAPPED + VALUE)
 PLAIN = re.compile(
-    r"[\"'`]?(?:\s*(?P<op>:=|=>|[:=])[ \t]*(?:[|>][+-]?[ \t]*\r?\n\s*|\\\r?\n\s*)?|[ \t]+(?:is[ \t]+)?(?=\S*\d))"
+    r"[\"'`]?(?:\s*(?P<op>:=|=>|::|[:=\uff1a—–]\*{0,2})"
+    r"[ \t]*(?:!!str[ \t]+|[|>][+-]?[ \t]*\r?\n\s*|\\\r?\n\s*)?|[ \t]+(?:is[ \t]+|[05][ \t]+)?(?=\S*\d))"
     r"`?(?P<value>[^\s\"'`,;<>(){}\[\]|]{6,512})(?=$|[\s\"'`,;&}|)<])",
     re.MULTILINE,
 )
@@ -39,7 +42,7 @@ TO_LINE_END = re.compile(
 )
 IN_CONNECTION = re.compile(r"\s?=\s?(?P<value>[^\s;\"'`]{6,200}?)(?=;)")
 ELEMENT = re.compile(
-    r"[\w.]*[\"']?(?:\s[^<>\n]*)?>\s*(?:<!\[CDATA\[)?(?P<value>[^<>\s{][^<>\s]{4,300})(?:\]\]>)?\s*</"
+    r"[\w.]*[\"']?(?:\s[^<>\n]*)?>\s*(?:<(?i:value|string|text)>)?(?:<!\[CDATA\[)?(?P<value>[^<>\s{][^<>\s]{4,300})(?:\]\]>)?\s*</"
     r"|</key>\s*<string>(?P<value2>[^<>\s]{5,300})</string>"
 )
 PAIR = re.compile(
@@ -51,7 +54,7 @@ BESIDE = re.compile(r"\s*=\s*[\"'][^\"'\n]*[\"']\s*,\s*[\"'](?P<value>[^\"'\n]{5
 CELL = re.compile(r"[\"'`*]*\s*\|\s*`?(?P<value>[^\s|`]{6,200})`?\s*\|")
 IDENTIFIER = re.compile(r"^[A-Za-z_][\w.]*$")
 # How sure the sign between a name and its value makes it that the value is a value and not, say, another argument.
-ASSIGNS = re.compile(r"=$|^:$|=>|:=|<-|^[=!]=|\?\?|\|\||\bis\b")
+ASSIGNS = re.compile(r"=$|^:$|=>|:=|<-|^[=!]=|\?[?:]|\|\||\bis\b")
 
 
 def assigned(text: str, *, in_test: bool, plain: bool) -> Iterator[Candidate]:
@@ -65,8 +68,10 @@ def assigned(text: str, *, in_test: bool, plain: bool) -> Iterator[Candidate]:
         if match := PLAIN.match(text, at):
             free = plain or name.startswith("-")
             value, given = match["value"], match["op"] is not None
-            if free or (given and (quoted or not IDENTIFIER.match(value) or _is_bare_token(value))):
-                wordy = plain and given
+            literal = quoted or not IDENTIFIER.match(value) or _is_bare_token(value) or COMMENT.search(text[:begin])
+            if free or (given and literal):
+                wordy = given and (plain or quoted)
+                value = LINE_ENDS.sub("", value) if quoted else value
                 if kind := named_kind(name, value, in_test=in_test, wordy=wordy, quoted=False):
                     yield kind, *match.span("value")
         if (match := NEARBY.match(text, at)) and _is_unmistakable(match["value"], in_test):
@@ -85,6 +90,10 @@ def assigned(text: str, *, in_test: bool, plain: bool) -> Iterator[Candidate]:
                 wordy = tail not in (CELL, IN_CONNECTION, BESIDE)
                 if kind := named_kind(name, match[group], in_test=in_test, wordy=wordy, quoted=tail is not TO_LINE_END):
                     yield kind, *match.span(group)
+
+
+LINE_ENDS = re.compile(r"(?:\\[nrt])+$")  # as a notebook has them in its text
+COMMENT = re.compile(r"(?:^|\s)(?:#|//|--|/?\*|<!--|;|(?i:rem))\s[^\n]*$")
 
 
 def _is_bare_token(value: str) -> bool:
@@ -111,13 +120,15 @@ def _in_quotes(text: str, place: int) -> bool:
 
 ADDRESS = re.compile(r"://(?P<user>[^\s/:'\"<>`]{0,80}):(?P<value>[^\s'\"<>`]{3,160}?)@(?P<host>[\w.\[\]{}$%-]+)")
 TOKEN_ADDRESS = re.compile(r"https?://(?P<value>[A-Za-z0-9_-]{20,})@(?P<host>[\w.-]+)")
-QUERY = re.compile(r"[?&](?:key|auth|sid)=(?P<value>[\w.~%+/-]{20,200})(?=$|[\s&\"'`<>)#])")
+QUERY = re.compile(r"[?&](?:key|auth|sid|appid)=(?P<value>[\w.~%+/-]{20,200})(?=$|[\s&\"'`<>)#])")
+ESCAPED = re.compile(r"%{1,2}([2-7][0-9A-Fa-f])(?![A-Z_]+%)")
 DSN = re.compile(r"(?P<user>[\w.-]+):(?P<value>[^\s\"'`]{5,80})@(?:tcp|unix|udp)\(")
 
 
 def in_address(text: str) -> Iterator[Candidate]:
     for match in ADDRESS.finditer(text):
-        if values.is_url_password(match["user"], match["value"], match["host"]):
+        password = ESCAPED.sub(lambda found: chr(int(found[1], 16)), match["value"])
+        if values.is_url_password(match["user"], password, match["host"]):
             yield "password in a URL", *match.span("value")
     for match in TOKEN_ADDRESS.finditer(text):
         if "sentry" not in match["host"] and values.is_token(match["value"]):
@@ -129,7 +140,8 @@ def in_address(text: str) -> Iterator[Candidate]:
 
 # ── headers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-HEADER_LITERALS = ("authorization", "basic ", "cookie", "?key=", "&key=", "?auth=", "&auth=", "?sid=", "&sid=")
+HEADER_LITERALS = ("authorization", "basic ", "cookie", "?key=", "&key=", "?auth=", "&auth=", "?sid=", "&sid=",
+    "?appid=", "&appid=")  # fmt: skip
 AUTHORIZATION = re.compile(
     r"(?i)authorization(?!\w)\\?[\"']?\s*[\]:,=)]*\s*\\?[\"']?(?:(?P<scheme>[a-z-]{2,20})\s+)?(?P<value>[^\s\"'`,;<>\\]{12,})"
 )
@@ -182,11 +194,37 @@ COMMANDS = (
     _command("ldap", r"\bldap\w+\bREST-w\s*ARGUMENT"),
     _command("htpasswd", r"\bhtpasswd\s+-\w*b\w*\s+(?:\S+\s+)?\S+\s+ARGUMENT"),
     _command("pass:", r"\bpass:ARGUMENT"),
+    _command(
+        "chpasswd",
+        r"(?:\bchpasswd\b[^\n]*<<<?[^\n]*?|^chpasswd:[^\n]*\n(?:[ \t]+[^\n]*\n)*?[ \t]+list:[ \t]*[|>]?-?)"
+        r"[\s\"'-]*[\w.-]+:(?P<bare>[^\s\"'|:]{4,})",
+    ),
     _command("chpasswd", r"echo\s+(?:-\w+\s+)?[\"']?[\w.-]+:(?P<bare>[^\s\"'|]{4,})[\"']?\s*\|\s*(?:sudo\s+)?chpasswd"),
     _command("net us", r"(?i)\bnet\s+use\b[^\n]*/user:\S+\s+ARGUMENT"),
     _command("net us", r"(?i)\bnet\s+user\s+\S+\s+ARGUMENT\s+/"),
     _command("rabbitmqctl", r"\brabbitmqctl\b[^\n]*\b(?:add_user|change_password)\s+\S+\s+ARGUMENT"),
-    _command("sqlplus", r"\bsqlplus\b[^\n]*?\s[\"']?\w+/(?P<bare>[^\s@\"'/]{4,})@"),
+    _command(
+        "sqlplus,sqlldr,expdp,impdp,rman",
+        r"\b(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n]*?\s[\"']?\w+/(?P<bare>[^\s@\"'/]{4,})@",
+    ),
+    _command("thin:", r"\bthin:[\w.-]+/(?P<bare>[^\s@\"'/]{4,})@"),
+    _command("connect(", r"(?i)\w*connect\(\s*[\"'][\w.$-]+/(?P<bare>[^\s@\"'/]{4,})@[\w.-]+"),
+    _command(
+        "signtool,psexec,schtasks,wmic", r"(?i)\b(?:signtool|psexec|schtasks|wmic)\bREST[/-]r?p(?:assword:)?\s*ARGUMENT"
+    ),
+    _command("wpa_passphrase", r"\bwpa_passphrase\s+\S+\s+ARGUMENT"),
+    _command("useradd,usermod", r"\buser(?:add|mod)\bREST(?:-p|--password)[ =]ARGUMENT"),
+    _command("--stdin,-stdin", r"\b(?:echo|printf)\s+(?:-\w+\s+|[\"']%s(?:\\n)?[\"']\s+)?ARGUMENT\s*\|[^\n]*-stdin\b"),
+    _command("masterauth,enable secret", r"\b(?:masterauth|enable secret)\s+(?:0\s+)?ARGUMENT"),
+    _command("rootpw", r"\brootpw\s+(?:--\w+\s+)+ARGUMENT"),
+    _command("password_hash", r"\{\{\s*(?=[\"'])ARGUMENT\s*\|\s*password_hash"),
+    _command("rar ", r"\brar\s+a\bREST-h?p(?!\s)ARGUMENT"),
+    _command("isakmp key", r"\bisakmp key (?:[06] )?ARGUMENT"),
+    _command("snmp-server comm", r"\bsnmp-server community ARGUMENT"),
+    _command(
+        "assword:",
+        r"(?i)\bexpect\b[^\n]*(?:assword|passphrase)[^\n]*\{?\s*\n?\s*send(?:_user)?\s+(?:--\s+)?\"(?P<double>[^\"\n\\]{4,200})(?:\\[rn])*\"",
+    ),
     _command("7z", r"\b7z\w?\bREST-p(?!\s)ARGUMENT"),
     _command(" /p:, /pass:", r"\s/p(?:ass)?:ARGUMENT"),
     _command("securestring", r"(?i)ConvertTo-SecureString\s+(?:-\w+\s+)*?ARGUMENT"),
@@ -206,8 +244,11 @@ USER_AND_PASSWORD = re.compile(
     rf"\b(?:curl|wget|https?|xh|aria2c)\b[^\n|;]*?\s(?:-u|-a|-U|--(?:proxy-)?user|--auth)(?:=|\s*){ARGUMENT}"
 )
 INSERT = re.compile(
-    r"(?is)\binsert\s+into\s+[\w.`\"\[\]]+\s*\((?P<columns>[^()]*)\)\s*values\s*\((?P<row>(?:'(?:[^']|'')*'|[^()'])*)\)"
+    r"(?is)\binsert\s+into\s+[\w.`\"\[\]]+\s*\((?P<columns>[^()]*)\)\s*values\s*(?P<rows>ROW(?:\s*,\s*ROW)*)".replace(
+        "ROW", r"\((?:'(?:[^']|'')*'|[^()'])*\)"
+    )
 )
+ROW = re.compile(r"\((?P<row>(?:'(?:[^']|'')*'|[^()'])*)\)")
 FIELD = re.compile(r"\s*(?:N?'(?P<text>(?:[^']|'')*)'|[^,']*)\s*(?:,|$)")
 COMMAND_LITERALS = tuple(
     {literal for literals, _ in COMMANDS for literal in literals}
@@ -231,10 +272,12 @@ def in_command(text: str, *, in_test: bool) -> Iterator[Candidate]:
             yield "password", *match.span(group)
     for match in INSERT.finditer(text):
         columns = [column.strip(" \t\n`\"'[]") for column in match["columns"].split(",")]
-        for column, field in zip(columns, FIELD.finditer(match["row"]), strict=False):
-            if field["text"] and says_secret(column) and (kind := named_kind(column, field["text"], in_test=in_test)):
-                begin = match.start("row")
-                yield kind, begin + field.start("text"), begin + field.end("text")
+        secret = {column for column in columns if says_secret(column)}
+        for row in ROW.finditer(text, *match.span("rows")) if secret else ():
+            begin = row.start("row")
+            for column, field in zip(columns, FIELD.finditer(row["row"]), strict=False):
+                if field["text"] and column in secret and (kind := named_kind(column, field["text"], in_test=in_test)):
+                    yield kind, begin + field.start("text"), begin + field.end("text")
 
 
 def _argument(match: re.Match[str]) -> str:
@@ -249,6 +292,8 @@ CALL_LITERALS = (
     "passwordauthentication(", "authenticate(", "mysqli", "_connect(", "getconnection(", "pdo(", "connect(", "jwt.",
     "createhmac(", "hmac.new(", "securitykey(", "signingkey(", "hmacsha", "cookieparser(", "fernet(", "keygrip(",
     "tochararray(", "getbytes(", "secretkeyspec(", "b64encode(", "buffer.from(", "btoa(", "base64_encode(",
+    "wifi.begin(", "wifimulti.begin(", "send_keys(", "sendkeys(", ".fill(",
+    "b64decode(", "atob(", "base64_decode(", "frombase64string(",
 )  # fmt: skip
 TEXT = r"[bruf@]{0,2}(?P<q>[\"'`])(?P<value>(?:(?!(?P=q))(?:\\.|[^\n\\])){5,300})(?P=q)"
 CALLS = (
@@ -257,13 +302,15 @@ CALLS = (
         rf"(?:(?:[\"'][^\"'\n]{{0,80}}[\"']|[\w.]+)\s*,\s*){{1,3}}{TEXT}\s*\)"
     ),
     re.compile(
-        rf"(?i)(?:mysqli|_connect|getconnection|pdo|connect)\((?:[^,()\n]|\([^()]*\))+,\s*[\"'][\w.@-]+[\"']\s*,\s*{TEXT}"
+        rf"(?i)(?:mysqli|_connect|getconnection|pdo|connect)\((?:[^,()]|\([^()]*\)){{1,300}},\s*[\"'][\w.@-]+[\"']\s*,\s*{TEXT}"
     ),
     re.compile(rf"(?i)\bjwt\.(?:sign|encode|decode|verify)\(\s*(?:\{{[^{{}}]*\}}|[^,(){{}}]+)\s*,\s*{TEXT}"),
     re.compile(
         rf"(?i)(?:createhmac|hmac\.new|cookieparser|fernet|keygrip|securitykey|signingkey|hmacsha\w*|signwith)\(\s*"
         rf"(?:[\w.]+\(\s*)?(?:[\"']?[\w.]+[\"']?\s*,\s*)?\[?\s*{TEXT}"
     ),
+    re.compile(rf"(?i)\b(?:wifi\w*\.begin|(?:wlan|sta_if|nic)\.connect)\(\s*[\"'][^\"'\n]{{1,64}}[\"']\s*,\s*{TEXT}"),
+    re.compile(rf"(?i)passw\w*[\"'][^\n]{{0,40}}\.(?:send_?keys|fill|type)\(\s*{TEXT}"),
     re.compile(rf"{TEXT}\.toCharArray\("),
     re.compile(rf"(?i)(?:\bkey\w*\s*=\s*|secretkeyspec\(\s*){TEXT}\.getbytes\("),
 )
@@ -271,6 +318,11 @@ CALLS = (
 
 ENCODED_USER = re.compile(
     r"(?i)(?:b64encode|buffer\.from|btoa|base64_encode)\(\s*b?(?P<q>[\"'`])(?P<user>[\w.@-]+):(?P<value>[^\n\"'`]{5,200})(?P=q)"
+)
+
+
+DECODED_USER = re.compile(
+    r"(?i)(?:b64decode|atob|base64_decode|frombase64string)\(\s*b?[\"'`](?P<value>[A-Za-z0-9+/_-]{12,}={0,2})[\"'`]"
 )
 
 
@@ -283,6 +335,9 @@ def in_call(text: str, *, in_test: bool) -> Iterator[Candidate]:
                 yield "password", *match.span("value")
     for match in ENCODED_USER.finditer(text):
         if values.is_password(match["value"], in_test=in_test):
+            yield "password", *match.span("value")
+    for match in DECODED_USER.finditer(text):
+        if not in_test and values.is_basic(match["value"]):
             yield "password", *match.span("value")
 
 

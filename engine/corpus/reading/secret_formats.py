@@ -157,6 +157,13 @@ FORMATS = (
     _format("private key", "\"d\": 'd':", r"[\"']d[\"']\s*:\s*[\"']([A-Za-z0-9_-]{40,})[\"']"),
     _format("Akamai key", "akab-", rf"{B}akab-([a-z0-9]{{16}}-[a-z0-9]{{16}}){E}"),
     _format("private extended key", "xprv", rf"{B}xprv([A-HJ-NP-Za-km-z1-9]{{100,}}){E}"),
+    _format(
+        "wallet seed", "mnemonic seed_phrase seedphrase",
+        r"(?i:mnemonic|seed_?phrase)\w*[^\w\n]{1,8}"
+        r"((?:[a-z]{3,8} ){11}(?:(?:[a-z]{3,8} ){3}){0,4}[a-z]{3,8})(?=[\"'`]|\s*$)",
+    ),
+    _format("private key", "accounts:", r"\baccounts:\s*\[\s*[\"'`](?:0x)?([0-9a-fA-F]{64})[\"'`]"),
+    _format("saved password", "51:b:", r"(?i)\bpassword 51:b:[0-9A-F]{40}([0-9A-F]{64})"),
     # A vendor's prefix that is not in this list: acme_live_, acme_sk_, acme_pat_ and the like.
     _format(
         "API key", "_live_ _prod_ _pat_ _sk_ _secret_",

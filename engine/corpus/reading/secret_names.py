@@ -24,11 +24,28 @@ NAME_LITERALS = (
         pass= pass: pass> pass( pass] _pass -pass requirepass pw" pw' pw= pw: bindpw rootpw authtok login=
         login: psk= psk: psk" auth" auth' auth= auth: salt" salt' salt= salt: salt> mnemonic seed_phrase"""
     ),
+    # The word in other languages.
+    *_words("senha contrase mot_de_passe motdepasse wachtwoord losenord salasana passord adgangskode"),
+    *_words("haslo heslo parola jelszo sifre clave= clave: clave\" clave' mdp= mdp: mdp\" mdp' lozinka kodeord"),
+    *_words("kata_sandi katasandi mat_khau matkhau κωδικός סיסמה psksecret"),
+    "mdp =", 'psk "', "psk '",
+    "mot de passe", "clave =", "lösenord", "hasło", "şifre", "jelszó",
+    "пароль", "密码", "密碼", "パスワード", "비밀번호",
     "key =", "pass =", "pass ", "pass\t", "pass`", "pw =", "pw ", "auth =", "salt =",
 )  # fmt: skip
+# "Password" in other languages.
+FOREIGN = (
+    "senha|contrase(?:ñ|n|ny)a|mots?[ _-]?de[ _-]?passe|wachtwoord|l[öo]senord|salasana|passord|adgangskode|has[łl]o"
+    "|heslo|(?<![a-z])mdp(?![a-z])|lozinka|kodeord|kata_?sandi|mat_?khau|κωδικός|סיסמה|(?<![a-z])parola|jelsz[óo]|(?<![a-z])[şs]ifre|(?<![a-z])clave(?![a-z])|пароль|密码|密碼|パスワード|비밀번호"
+)
+FOREIGN_START = (
+    "senha|contras|mots?[ _-]?de|wacht|l[öo]sen|salas|adgang|has[łl]|hesl|parola|jelsz|[şŞs]ifr|clave|[Пп]аро|ПАРО|密"
+    "|パスワ|비밀|mdp|lozin|kodeo|kata|mat_?kh|κωδ|סיסמ"
+)
 # The words by which a name says what it is given; "pass", "pw", "key" and "auth" are also parts of other words.
 WORDS = re.compile(
-    "secret|token|bearer|psk(?!e)|mnemonic|seed|kennwort|login|pas|psw|pss|pwd|pw|cred|pepper|key|auth|salt"
+    rf"{FOREIGN_START}|secret|token|bearer|psk(?!e)|mnemonic|seed|kennwort|login|pas|psw|pss|pwd|pw|cred|pepper|key"
+    "|auth|salt"
 )
 _NOT_PASS = _words("by com tres over sur under buy high low band all render sub pre post multi first second")
 _KEY_BEFORE = _words("api access private auth encryption signing account master license secret validation decryption")
@@ -40,8 +57,8 @@ def _after(words: list[str]) -> str:
 
 
 WORD = (
-    r"(?:secret|token|bearer|passw(?:or)?d|passwort|kennwort|passphrase|passcode|pa?ss?wr?d|pwd|authtok(?!e)|pepper"
-    r"|mnemonic|seed_?phrase"
+    rf"(?:{FOREIGN}|secret|token|bearer|passw(?:or)?d|passwort|kennwort|passphrase|passcode|pa?ss?wr?d|pwd|authtok(?!e)"
+    r"|pepper|mnemonic|seed_?phrase"
     rf"|{''.join(f'(?<!{word})' for word in _NOT_PASS)}pass(?![a-z])|cred(?:ential)?s?(?![a-z])|psk(?![a-z])"
     r"|(?<=[._])login(?=[=:]|$)"
     rf"|(?:(?<=[_-])|{_after([word + '.' for word in _KEY_BEFORE])}|{_after(_KEY_BEFORE)})key|(?-i:(?<=[a-z0-9])Key)"
@@ -51,13 +68,16 @@ WORD = (
 SECRET_WORD = re.compile(rf"(?i){WORD}")
 NAME_FROM_WORD = re.compile(rf"(?i){WORD}[\w-]*")
 PASSWORD_NAME = re.compile(
-    r"(?i)passw(?:or)?[dt]|kennwort|passphrase|passcode|pa?ss?wr?d|pwd|authtok(?!e)|pass(?![a-z])|psk$"
+    rf"(?i){FOREIGN}|passw(?:or)?[dt]|kennwort|passphrase|passcode|pa?ss?wr?d|pwd|authtok(?!e)|pass(?![a-z])|psk$|psksecret"
     r"|(?:(?<![a-z])|(?<=bind)|(?<=root))pw(?![a-z])"
 )
 # Names that only say the words: what they are given is no secret.
 INNOCENT_NAME = re.compile(
     r"""(?ix) public | (?<!hash_)(?<!hash)hash(?!_?salt) | sha\d+ | digest | checksum | finger_?print | etag | integrity
-    | encrypted | (?:high|low|band|all)_?pass(?![a-z]) | (?:recv|trusted|host)[_-]?keys?
+    | encrypted | (?:high|low|band|all)_?pass(?![a-z])
+    | (?:boarding|ski|mountain|day|season|bus|train|rail|travel|festival|event|gate|hall|lap|pit|battle|visitor|fast
+      |week|month\w*|annual|city|museum|concert|parking|depth|shadow|forward|bloom|blur|lighting|compiler|opt\w*|lower\w*
+      |analysis|fusion|rewrite|codegen|cleanup|single|two)_?pass(?:es)?$ | (?:recv|trusted|host)[_-]?keys?
     | (?:client|user|account|app)_?id$
     | (?-i:(?:^|[_.-])(?:is|has|use|no|show|toggle|validate|check|verify|forgot)(?:_|(?=[A-Z])))
     | (?:key|token|secret|credential|password|passwd|passphrase|pwd|pass|auth)s?[_-]?
@@ -82,7 +102,7 @@ INNOCENT_NAME = re.compile(
 # capital makes it another one: PasswordField, keyMeshing.
 STAYS = re.compile(
     r"""(?ix) ^[s_-]*\d*$ | ^[_-]?(?:base|prod\w*|dev\w*|stag\w*|live|main|master|primary|secondary|default|value
-    |str(?:ing)?|plain|raw|b64|base64|hex|old|new|current|us|eu|qa|uat|ci|db|data|v?\d+)[_-]?\d*$ | ^[_-][a-z0-9]"""
+    |str(?:ing)?|plain|raw|b64|base64|hex|old|new|current|us|eu|qa|uat|ci|db|data|v?\d+)[_-]?\d*$ | ^[_-]\w"""
 )
 
 
@@ -135,6 +155,8 @@ def named_kind(name: str, value: str, *, in_test: bool, wordy: bool = True, quot
     if values.UUID.match(value):
         names_it = re.search(r"(?i)(?:api[_-]?key|secret|(?:access|auth|api|bearer|secret)[_-]?token)$", name)
         return "key" if names_it and not in_test else None
+    if values.is_basic(value):
+        return "password"
     human = quoted and wordy and re.search(r"(?i)secret(?:\w*key)?$|(?:jwt|sign\w*)_?key$|salt$|pepper$", name)
     if not values.is_token(value, in_test=in_test) and not (
         human and not in_test and len(value) >= 8 and values.is_password(value)

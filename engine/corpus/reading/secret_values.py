@@ -21,14 +21,16 @@ def _set(text: str) -> frozenset[str]:
 
 # Something that is filled in, looked up, or says itself that it is nothing.
 TEMPLATE = re.compile(
-    r"""(?x) \$\{ | \$\( | \{\{ | \}\} | \#\{ | <% | %\w{2,}% | ^%[sdvq]$ | %[0-9.]*[sdrfx](?!\w) | %\(\w+\)s
-    | \$[A-Za-z_]{4,} | \$[A-Z_]{2,}
+    r"""(?x) \$\{ | \$\( | \{\{ | \}\} | \#\{ | <% | %[A-Za-z_]\w+% | ^%[sdvq]$ | %[0-9.]*[sdrfx](?!\w) | %\(\w+\)s
+    | (?<![A-Za-z0-9])\$[A-Za-z_]{4,} | \$[A-Z_]{2,} | \$\w*(?i:pass|pw|token|secret|key|user|name|host|port)
     | ^\$\w+$ | \{[\w.]*[a-z_]{3,}[\w.!:]*\} | ^\{\w*\}$ | <[A-Za-z][\w\ .:/-]+> | ^<.*>$ | ^\[[\w\ -]+\]$ | ^__\w+__$
     | @@\w+@@ | ^Ag[A-D][A-Za-z0-9+/]{30} | ^@[\w.+-]+/ | ^@Microsoft | ^\+?"""
     r"""(?:environ|getenv|process\.env|os\.|env[.:(]|vault[:/]|arn:|data:|https?:|file:|urn:|op://|ref\+|kms:|gs://|s3://
     |projects/|ENC[\[(]|\{cipher\}|ssh-|/[a-z]+/|\.{1,2}/|~/|n/a$|-----BEGIN|[A-Z]:\\) | process\.env | os\.environ
     | secretKeyRef | ^\d{4}-\d\d-\d\dT | ^\#[0-9a-fA-F]{3,8}$ | ^:\w+$ | ^\w*\([^()]*\)$ | ^[A-Za-z_][\w.]{2,}\(.*\)$"""
 )
+# Encrypted where it stands: SOPS, jasypt, Spring, Ansible, Vault's transit engine, Rails.
+ENCRYPTED = re.compile(r"^(?:ENC[\[(]|\{cipher\}|\$ANSIBLE_VAULT|!vault|vault:v\d+:|enc:v?\d*:|AQ[IE]CAH|\{AES\})")
 HASH = re.compile(
     r"""(?ix) ^\$(?:2[abxy]|argon2\w*|[156y]|s0|pbkdf2[\w-]*|scrypt)\$ | ^\{(?:S?SHA|CRYPT|MD5|ARGON2|BCRYPT|PBKDF2)
     | ^(?:sha\d+|md5|bcrypt|scrypt|crypt|h1)[-:$] | ^pbkdf2 | ^argon2 | ^\*[0-9A-F]{40}$
@@ -79,6 +81,18 @@ FILE_NAME = re.compile(
     r"(?i)^[\w./@-]+\.(?:py|jsx?|tsx?|json|ya?ml|txt|md|html?|css|pem|key|crt|cer|xml|png|svg|sh|sql|go|java|rb|php|com|org|net|io)$"
 )
 NAMES_A_SECRET = _set("password passwd pwd pass token secret key field input label login form credential")
+# Words of names, versions and types: with one of them, words and a number are more likely a name than a password.
+NAMES_A_THING = _set(
+    """string text char varchar type base base64 sha utf ascii latin step version option page value enum class object
+    button style column table row section chapter item index part phase stage level group node server service client
+    module layer block panel dialog screen widget window windows view state map mesh depth shadow prepass min max length
+    size count code error issue ticket arg linux ubuntu debian python java http https tls ssl aes
+    rsa rev build release beta alpha rc figure example test user admin id"""
+)
+VERSION = re.compile(r"(?i)(?:^|[-_/ a-z])v?\d+(?:\.\d+)+(?:[-_.](?:alpha|beta|rc|dev|post)\d*)?$")
+MAIL_ADDRESS = re.compile(r"^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$")
+ACCOUNT_ADDRESS = re.compile(r"^0x[0-9a-fA-F]{40}$")  # of a contract or an account on a chain: public
+FEWEST_DIGITS = 12  # of a password of digits alone
 # Known to be public: examples in the documentation of those who give the tokens out.
 JWT_EXAMPLES = ("1234567890", "John Doe", "Jane Doe", "example")
 
@@ -100,6 +114,8 @@ def is_random(value: str) -> bool:
 
 def is_placeholder(value: str) -> bool:
     """True if a value is to be filled in, is looked up elsewhere, is a hash, or was made up for show."""
+    if ENCRYPTED.match(value):
+        return True
     if _is_strong(value, 24) and len({c for c in value if not c.isalnum()}) >= 6:
         return False  # in so much noise anything may stand
     if TEMPLATE.search(value) or HASH.search(value) or MARKS.search(value) or _counts_up(value):
@@ -158,10 +174,14 @@ def is_password(value: str, *, in_test: bool = False, wordy: bool = True) -> boo
 
     `wordy`: one made of words and digits counts (`walnut-harbour-482`), as people think them up.
     """
+    if wordy and not in_test and value.isdigit():
+        return len(value) >= FEWEST_DIGITS and len(set(value)) >= 6 and not _counts_up(value)
     if not 6 <= len(value) <= 200 or value.isdigit() or is_placeholder(value) or CODE.search(value):
         return False
     if not any(map(str.isalpha, value)) or FILE_NAME.match(value):
         return False
+    if not value.isascii() and sum(not c.isascii() for c in value) > len(value) // 4:
+        return False  # words of a language that puts no spaces between them
     if any(map(str.isspace, value)):
         return _is_noise(value) or (not in_test and _is_passphrase(value))
     if value.isalpha():
@@ -169,20 +189,37 @@ def is_password(value: str, *, in_test: bool = False, wordy: bool = True) -> boo
     if in_test and (len(value) < 8 or entropy(value) < 3.2 or _all_words(value)):
         return False
     if _all_words(value):
-        return (wordy or STRONG_SIGN.search(value) is not None) and _is_wordy_password(value)
+        return _is_wordy_password(value, wordy)
     if classes(value) >= 3 and (any(map(str.isdigit, value)) or STRONG_SIGN.search(value)):
-        return len(value) >= 7
+        return len(value) >= (6 if wordy and classes(value) == 4 else 7)
     return len(value) >= 8 and entropy(value) >= 2.7 and (any(map(str.isdigit, value)) or _is_shuffled(value))
 
 
-def _is_wordy_password(value: str) -> bool:
-    """`Falcon2931!` and `walnut-harbour-482`, but no names as in `login-password-2` and `web-tls-v2`."""
+def _is_wordy_password(value: str, wordy: bool) -> bool:
+    """`Falcon2931!`, `Wal_nut4` and `walnut-harbour-482`, but no names as in `login-password-2` and `web-tls-v2`.
+
+    What mixes small and large letters, digits and signs is enough in itself; with less the place must say it (`wordy`).
+    """
     pieces = {word.lower() for word in CAMEL_WORDS.findall(value)}
     digits = sum(map(str.isdigit, value))
-    signs = STRONG_SIGN.search(value)
+    strong = STRONG_SIGN.search(value) is not None
+    mixed = any(map(str.islower, value)) and any(map(str.isupper, value))
     if not pieces.isdisjoint(NAMES_A_SECRET) or re.search(r"(?i)passw|secret|token|credential", value):
         return False
-    return len(value) >= 8 and digits >= (1 if signs else 2) and not re.search(r"[./:\\]\w", value)
+    if digits == 0 or VERSION.search(value) or MAIL_ADDRESS.match(value) or re.search(r"[/\\]\w|\w=\w", value):
+        return False
+    if mixed and not value.isalnum() and pieces.isdisjoint(NAMES_A_THING):
+        return len(value) >= (8 if not wordy else 6 if strong else 7)
+    if len(value) < 8 or not (wordy or strong):
+        return False
+    ordinary = not pieces.isdisjoint(NAMES_A_THING | DUMMY_WORDS)
+    if re.search(r"[.:]\w", value) and (ordinary or digits < 2 or value.count(".") > 1 or ":" in value):
+        return False
+    if strong or digits >= 2:
+        return True
+    return not ordinary and (
+        (mixed and value[0].isupper()) or (value.islower() and min(map(len, pieces)) >= 3 and not value.isalnum())
+    )
 
 
 def _is_passphrase(value: str) -> bool:
@@ -196,6 +233,8 @@ def is_token(value: str, *, in_test: bool = False) -> bool:
     """A token is long, of many different characters, and not made of words."""
     bare = value.rstrip("=")
     if is_placeholder(value) or CODE.search(value) or UUID.match(value) or FILE_NAME.match(value):
+        return False
+    if ACCOUNT_ADDRESS.match(value) or not value.isascii():
         return False
     if any(map(str.isspace, bare)):
         return _is_noise(bare)

@@ -43,11 +43,14 @@ IN_TEST = re.compile(
 # In these an assigned value stands without quotation marks.
 PLAIN_VALUES = re.compile(
     r"""(?ix) \.(env|ini|cfg|conf|config|properties|ya?ml|toml|sh|bash|zsh|tfvars|txt|md|rst|log|service|plist|xml|csv
-    |bat|ps1|cmd|envrc|rc|http|adoc|j2|tmpl|tpl)$
+    |bat|ps1|cmd|envrc|rc|http|adoc|j2|tmpl|tpl|creds?|credentials|cnf|netrc|nmconnection|ks|inf|ora|reg
+    |ovpn|vars|secrets?|ldif|rsp|preseed|text|org|eml|textile|local|repo|profile|diff|patch)$
     | \.env(\.|$) | (^|/)env\. | (dockerfile|compose|makefile|jenkinsfile)[^/]*$
     | (^|/)\.?[^/.]+$"""
 )
+LEADING_BYTES = bytes({word.encode()[0] for word in "пр密码パ"})  # of "password" in other scripts
 GOES_ON = frozenset("(=:+\\|>,{[&.-\"'`")  # a line that ends with one of these, or with a word, may go on in the next
+INSERTS = re.compile(r"(?i)\binsert\s+into\b")  # columns, and their values in the next line
 # Two literals that are one: "a" + "b", 'a' . 'b', or just one after the other, also over lines.
 JOINT = re.compile(
     r"""(["'`])(?:[ \t]*(?:\+|\.\.?|&|<>|\+\+|\\)[ \t]*(?:\r?\n[ \t]*)?
@@ -139,7 +142,7 @@ def scan(path: str, data: bytes, marked: list[list[int]] | None = None) -> list[
 def _statement(data: bytes, line: str, end: int) -> str:
     """The line, with those after it if they may continue it."""
     last = line.rstrip()[-1:]
-    if end >= len(data) or not (last in GOES_ON or last.isalnum()):
+    if end >= len(data) or not (last in GOES_ON or last.isalnum() or (last == ")" and INSERTS.search(line))):
         return line
     following = _lines(data, end + 1, MOST_LINES - 1)[:LONGEST_STATEMENT].decode("utf-8", "replace")
     return f"{line}\n{following}".rstrip("\n")
@@ -296,16 +299,20 @@ def automaton() -> Automaton:
     ):
         for text in texts:
             literals[text.lower()] = sign | literals.get(text.lower(), 0)
-    alphabet = sorted(set("".join(literals)))
+    alphabet = sorted(set("".join(filter(str.isascii, literals))))
     classes = np.zeros(256, np.uint8)  # class 0: in no literal
     for number, character in enumerate(alphabet, 1):
         classes[[ord(character), ord(character.upper())]] = number
+    # Bytes beyond ASCII share what classes are left: a few more lines are looked at, and the table stays small.
+    classes[0x80:] = len(alphabet) + 1
+    for number, byte in enumerate(LEADING_BYTES, len(alphabet) + 2):
+        classes[byte] = number
     following: list[dict[int, int]] = [{}]
     signs = [0]
     for text, sign in literals.items():
         state = 0
-        for character in text:
-            key = int(classes[ord(character)])
+        for byte in text.encode():
+            key = int(classes[byte])
             if key not in following[state]:
                 following[state][key] = len(following)
                 following.append({})

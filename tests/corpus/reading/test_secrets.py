@@ -14,6 +14,7 @@ from engine.corpus.reading.secrets import find_secrets, mask_lines, scan, secret
 from tests.corpus.reading.look_alike_contexts import look_alikes_in_places
 from tests.corpus.reading.planted import CODE, Maker, key_block, look_alikes, planted, token_formats
 from tests.corpus.reading.planted_contexts import fillings, in_places
+from tests.corpus.reading.planted_words import not_words, words_in_places
 
 RECALL = 0.97
 FALSE_ALARMS = 0.01
@@ -59,6 +60,22 @@ def test_secrets_are_found_wherever_people_leave_them(seed):
     missed = [(sample.path, sample.what) for sample in samples if not find_secrets(sample.path, sample.text)]
     assert len(samples) >= 500
     assert len(missed) <= (1 - RECALL) * len(samples), missed
+
+
+@pytest.mark.parametrize("seed", [105, 40, 41])
+def test_passwords_made_up_from_words_are_found_where_the_place_says_password(seed):
+    samples = words_in_places(seed)
+    missed = [(sample.path, sample.what) for sample in samples if not find_secrets(sample.path, sample.text)]
+    assert len(samples) >= 300
+    assert len(missed) <= (1 - RECALL) * len(samples), missed
+
+
+@pytest.mark.parametrize("seed", [106, 42])
+def test_names_labels_and_encrypted_values_are_no_passwords(seed):
+    samples = not_words(seed)
+    alarmed = [(sample.path, sample.what) for sample in samples if find_secrets(sample.path, sample.text)]
+    assert len(samples) >= 60
+    assert alarmed == []
 
 
 def test_look_alikes_in_the_same_places_are_left_alone():
