@@ -37,10 +37,15 @@ def planted_cases() -> Iterable[Case]:
     from tests.corpus.reading.look_alike_contexts import look_alikes_in_places
     from tests.corpus.reading.planted import look_alikes, planted
     from tests.corpus.reading.planted_contexts import in_places
+    from tests.corpus.reading.planted_words import not_words, words_in_places
 
-    for make, secret in ((planted, True), (in_places, True), (look_alikes, False), (look_alikes_in_places, False)):
-        for sample in make():
-            yield Case(sample.path, sample.text, secret, f"{make.__name__}: {sample.what}")
+    for secret, makers in (
+        (True, (planted, in_places, words_in_places)),
+        (False, (look_alikes, look_alikes_in_places, not_words)),
+    ):
+        for make in makers:
+            for sample in make():
+                yield Case(sample.path, sample.text, secret, f"{make.__name__}: {sample.what}")
 
 
 def listed_cases(path: Path) -> Iterable[Case]:

@@ -7,6 +7,7 @@ place in the text.
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 
@@ -156,7 +157,8 @@ COOKIE = re.compile(
 def in_header(text: str) -> Iterator[Candidate]:
     for match in AUTHORIZATION.finditer(text):
         value = match["value"]
-        if values.is_basic(value) or (len(value) >= 16 and values.is_token(value)):
+        opaque = len(value) >= 16 and ":" not in (values.from_base64(value) or "")
+        if values.is_basic(value) or (opaque and values.is_token(value)):
             yield "bearer token", *match.span("value")
     for match in QUERY.finditer(text):
         if values.is_token(match["value"]):
@@ -166,7 +168,8 @@ def in_header(text: str) -> Iterator[Candidate]:
             yield "session cookie", *match.span("value")
     for match in BASIC.finditer(text):
         value = match["value"]
-        if values.is_basic(value) or (len(value) >= 20 and re.search(r"\d", value) and values.is_token(value)):
+        opaque = len(value) >= 20 and re.search(r"\d", value) and ":" not in (values.from_base64(value) or "")
+        if values.is_basic(value) or (opaque and values.is_token(value)):
             yield "password", *match.span("value")
 
 
@@ -361,3 +364,26 @@ def cluster_secret_lines(lines: list[str]) -> Iterator[int]:
             value = entry["value"] if what == "stringData" else values.from_base64(entry["value"]) or ""
             if "PRIVATE KEY" in value or '"auths"' in value or values.is_password(value) or values.is_token(value):
                 yield at
+
+
+# ── tables ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+LONGEST_ROW = 20_000
+
+
+def table_secret_lines(lines: list[str], *, in_test: bool) -> Iterator[tuple[int, str]]:
+    """(line, kind) of the rows with a secret in a column whose heading says so; line 0 has the headings."""
+    separator = max(",;\t", key=lines[0].count)
+    headings = [heading.strip().replace(" ", "_") for heading in _cells(lines[0], separator)]
+    columns = [(place, name) for place, name in enumerate(headings) if says_secret(name)]
+    for at, line in enumerate(lines[1:], 1) if columns and len(headings) > 1 else ():
+        row = _cells(line, separator)
+        for place, name in columns:
+            if place < len(row) and (kind := named_kind(name, row[place].strip(), in_test=in_test)):
+                yield at, kind
+                break
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    # The reader refuses a carriage return inside a line, and a cell that is longer than any secret.
+    return next(csv.reader([line[:LONGEST_ROW].replace("\r", " ")], delimiter=separator), [])

@@ -74,7 +74,7 @@ STRONG_SIGN = re.compile(r"[^\w\-./:\\=]")  # one that no name has
 CODE = re.compile(
     r"""(?x) \\[bdswDSW] | 0-9 | a-zA | A-Za | \[\^?\w-\w | \(\?[:=!<]
     | ^[A-Za-z_]\w*(?:(?:::|->)[A-Za-z_]\w*)+(?:\(\))?$
-    | => | \w\[\w*\]$ | ^[\d.,:+eE-]+$ | ^\#\w+[-.]\w | ^\.\w[\w-]+$ | ^0x[0-9a-fA-F]{1,16}$
+    | => | ^\)\.\w+\( | \w\[\w*\]$ | ^[\d.,:+eE-]+$ | ^\#\w+[-.]\w | ^\.\w[\w-]+$ | ^0x[0-9a-fA-F]{1,16}$
     | ^application/ | ^[a-z]+/[a-z.+-]+$"""
 )
 FILE_NAME = re.compile(

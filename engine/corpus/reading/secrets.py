@@ -50,6 +50,7 @@ PLAIN_VALUES = re.compile(
 )
 LEADING_BYTES = bytes({word.encode()[0] for word in "пр密码パ"})  # of "password" in other scripts
 GOES_ON = frozenset("(=:+\\|>,{[&.-\"'`")  # a line that ends with one of these, or with a word, may go on in the next
+TABLE = re.compile(r"(?i)\.[ct]sv$")
 INSERTS = re.compile(r"(?i)\binsert\s+into\b")  # columns, and their values in the next line
 # Two literals that are one: "a" + "b", 'a' . 'b', or just one after the other, also over lines.
 JOINT = re.compile(
@@ -113,7 +114,7 @@ def scan(path: str, data: bytes, marked: list[list[int]] | None = None) -> list[
     if marked is None:
         marked = sweep([data], automaton())[0].marked
     found: list[Found] = []
-    in_cluster: list[Found] = []
+    elsewhere: list[Found] = []
     in_test = IN_TEST.search(path) is not None
     plain = PLAIN_VALUES.search(path) is not None
     searched = 0  # as a cluster secret, up to here
@@ -123,7 +124,9 @@ def scan(path: str, data: bytes, marked: list[list[int]] | None = None) -> list[
         line = data[begin : min(end, begin + LONGEST_LINE)].decode("utf-8", "replace")
         if sign & CLUSTER and begin >= searched and contexts.CLUSTER_SECRET.match(line):
             more, searched = _cluster_secrets(data, begin, end, number)
-            in_cluster.extend(more)
+            elsewhere.extend(more)
+        if number == 1 and sign & NAME and TABLE.search(path):
+            elsewhere.extend(_secrets_in_table(data, in_test))
         first, last, kind = number, number, None
         if sign & KEY_BLOCK:
             kind, last = _key_block(data, line, begin, end, number)
@@ -135,7 +138,7 @@ def scan(path: str, data: bytes, marked: list[list[int]] | None = None) -> list[
             if not ALLOWED.search(lines):
                 found.append(Found(first, last, kind, fingerprint(lines)))
     known = {line for each in found for line in range(each.line, each.last + 1)}
-    found.extend(each for each in in_cluster if each.line not in known)
+    found.extend(each for each in elsewhere if each.line not in known)
     return sorted(found, key=lambda each: each.line)
 
 
@@ -160,6 +163,13 @@ def _cluster_secrets(data: bytes, begin: int, end: int, number: int) -> tuple[li
         name = fingerprint(lines[at].encode("utf-8", "replace"))
         found.append(Found(first + at, first + at, "cluster secret", name))
     return found, bottom
+
+
+def _secrets_in_table(data: bytes, in_test: bool) -> Iterator[Found]:
+    """The cells below headings such as "password", as the exports of browsers and password managers have them."""
+    lines = data.decode("utf-8", "replace").split("\n")
+    for at, kind in contexts.table_secret_lines(lines, in_test=in_test):
+        yield Found(at + 1, at + 1, kind, fingerprint(lines[at].encode("utf-8", "replace")))
 
 
 def fingerprint(content: bytes) -> str:

@@ -310,6 +310,8 @@ LOOK_ALIKES = [
     ("a.py", 'mountain_pass = "Northernpass-2164m"'),
     ("a.ts", "  token: '0x<<hex40>>',"),
     ("a.js", "accounts: ['0x<<hex40>>']"),
+    ("a.js", '$("#password").removeAttr("required");'),
+    ("a.go", '"Authorization": []string{"Basic dXNlcm5hbWU6cGFzc3dvcmQ="},'),
     ("a.yml", "password: AQICAH<<b62>><<b62>><<b62>>"),
     ("a.yaml", "    password: ENC[AES256_GCM,data:<<b64>>,iv:<<b64>>,tag:<<b64>>,type:str]"),
     ("a.properties", "invalidPassword=無効なパスワード: 少なくとも{0}文字の数字を含む必要があります。"),

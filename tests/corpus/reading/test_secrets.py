@@ -14,7 +14,7 @@ from engine.corpus.reading.secrets import find_secrets, mask_lines, scan, secret
 from tests.corpus.reading.look_alike_contexts import look_alikes_in_places
 from tests.corpus.reading.planted import CODE, Maker, key_block, look_alikes, planted, token_formats
 from tests.corpus.reading.planted_contexts import fillings, in_places
-from tests.corpus.reading.planted_words import not_words, words_in_places
+from tests.corpus.reading.planted_words import not_words, words, words_in_places
 
 RECALL = 0.97
 FALSE_ALARMS = 0.01
@@ -100,6 +100,14 @@ def test_all_lines_of_a_value_are_masked_and_no_other(path, form, lines):
     text = re.sub(r"<<(\w+)>>", lambda found: fillings(make)[found[1]], form)
     (found,) = scan(path, text.encode())
     assert (found.line, found.last) == lines
+
+
+def test_every_row_of_a_table_with_a_password_column_is_found():
+    rows = "\n".join(f"Site {n},https://s{n}.acme.io,bob,{words(Maker(n))}" for n in range(3, 6))
+    text = f"name,url,username,password\nnone,https://s.acme.io,bob,\n{rows}\n"
+    assert find_secrets("export.csv", text) == [(line, "password") for line in (3, 4, 5)]
+    assert find_secrets("export.csv", f'name,password\n{"a" * 200_000}\rb,"\0\n{rows}') == []
+    assert find_secrets("export.csv", "token,count\nthe_token_2,4821\nMain-View_2,7\n") == []
 
 
 def test_a_secret_before_the_values_of_a_cluster_secret_is_found_too():
