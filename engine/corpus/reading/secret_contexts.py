@@ -207,11 +207,11 @@ COMMANDS = (
     _command("net us", r"(?i)\bnet\s+user\s+\S+\s+ARGUMENT\s+/"),
     _command("rabbitmqctl", r"\brabbitmqctl\b[^\n]*\b(?:add_user|change_password)\s+\S+\s+ARGUMENT"),
     _command(
-        "sqlplus,sqlldr,expdp,impdp,rman",
+        "sqlplus,sqlldr,expdp,impdp,rman target",
         r"\b(?:sqlplus|sqlldr|expdp|impdp|rman)\b[^\n]*?\s[\"']?\w+/(?P<bare>[^\s@\"'/]{4,})@",
     ),
     _command("thin:", r"\bthin:[\w.-]+/(?P<bare>[^\s@\"'/]{4,})@"),
-    _command("connect(", r"(?i)\w*connect\(\s*[\"'][\w.$-]+/(?P<bare>[^\s@\"'/]{4,})@[\w.-]+"),
+    _command("oracle", r"(?i)\w*oracle[\w.]*connect\(\s*[\"'][\w.$-]+/(?P<bare>[^\s@\"'/]{4,})@[\w.-]+"),
     _command(
         "signtool,psexec,schtasks,wmic", r"(?i)\b(?:signtool|psexec|schtasks|wmic)\bREST[/-]r?p(?:assword:)?\s*ARGUMENT"
     ),
@@ -221,7 +221,7 @@ COMMANDS = (
     _command("masterauth,enable secret", r"\b(?:masterauth|enable secret)\s+(?:0\s+)?ARGUMENT"),
     _command("rootpw", r"\brootpw\s+(?:--\w+\s+)+ARGUMENT"),
     _command("password_hash", r"\{\{\s*(?=[\"'])ARGUMENT\s*\|\s*password_hash"),
-    _command("rar ", r"\brar\s+a\bREST-h?p(?!\s)ARGUMENT"),
+    _command("rar a ", r"\brar\s+a\bREST-h?p(?!\s)ARGUMENT"),
     _command("isakmp key", r"\bisakmp key (?:[06] )?ARGUMENT"),
     _command("snmp-server comm", r"\bsnmp-server community ARGUMENT"),
     _command(
@@ -295,7 +295,7 @@ CALL_LITERALS = (
     "passwordauthentication(", "authenticate(", "mysqli", "_connect(", "getconnection(", "pdo(", "connect(", "jwt.",
     "createhmac(", "hmac.new(", "securitykey(", "signingkey(", "hmacsha", "cookieparser(", "fernet(", "keygrip(",
     "tochararray(", "getbytes(", "secretkeyspec(", "b64encode(", "buffer.from(", "btoa(", "base64_encode(",
-    "wifi.begin(", "wifimulti.begin(", "send_keys(", "sendkeys(", ".fill(",
+    "wifi.begin(", "wifimulti.begin(", "send_keys(", "sendkeys(",
     "b64decode(", "atob(", "base64_decode(", "frombase64string(",
 )  # fmt: skip
 TEXT = r"[bruf@]{0,2}(?P<q>[\"'`])(?P<value>(?:(?!(?P=q))(?:\\.|[^\n\\])){5,300})(?P=q)"
@@ -313,7 +313,7 @@ CALLS = (
         rf"(?:[\w.]+\(\s*)?(?:[\"']?[\w.]+[\"']?\s*,\s*)?\[?\s*{TEXT}"
     ),
     re.compile(rf"(?i)\b(?:wifi\w*\.begin|(?:wlan|sta_if|nic)\.connect)\(\s*[\"'][^\"'\n]{{1,64}}[\"']\s*,\s*{TEXT}"),
-    re.compile(rf"(?i)passw\w*[\"'][^\n]{{0,40}}\.(?:send_?keys|fill|type)\(\s*{TEXT}"),
+    re.compile(rf"(?i)passw\w*[\"'][^\n]{{0,40}}\.send_?keys\(\s*{TEXT}"),
     re.compile(rf"{TEXT}\.toCharArray\("),
     re.compile(rf"(?i)(?:\bkey\w*\s*=\s*|secretkeyspec\(\s*){TEXT}\.getbytes\("),
 )
