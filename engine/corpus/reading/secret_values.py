@@ -196,7 +196,7 @@ def is_password(value: str, *, in_test: bool = False, wordy: bool = True) -> boo
 
 
 def _is_wordy_password(value: str, wordy: bool) -> bool:
-    """`Falcon2931!`, `Wal_nut4` and `walnut-harbour-482`, but no names as in `login-password-2` and `web-tls-v2`.
+    """Words with digits and signs ("Falcon2931!", "walnut-harbour-482"), but no names ("login-password-2", "web-tls").
 
     What mixes small and large letters, digits and signs is enough in itself; with less the place must say it (`wordy`).
     """

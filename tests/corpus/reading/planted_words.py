@@ -319,7 +319,7 @@ LOOK_ALIKES = [
 
 
 def words(make: Maker) -> str:
-    """Two made-up words with a sign between and a number: `Mirtos_lunkel4`."""
+    """Two made-up words with a sign between and a number."""
     first, second = ("".join(make.random.sample(SYLLABLES, 2)) for _ in range(2))
     number = make.chars("23456789", make.random.randrange(1, 4))
     return make.pick(
