@@ -155,3 +155,8 @@ def find_devices(application) -> None:
     card = DeviceInfo("webgpu:0", "A <b>graphics</b> card", "Vulkan", "discrete")
     kernels = (KernelLine("fill", "x = value"), KernelLine("adamw", "one step"))
     application.engine.on_engine_found(EngineFound((cpu, card), Choice(card, "a graphics card"), kernels))
+
+
+def front(window) -> str:
+    """The title of the page in front."""
+    return window.pages.currentWidget().title

@@ -292,7 +292,7 @@ LOOK_ALIKES = [
     ('a.sh', 'kubectl create secret generic x --from-file=key2=./key.pem'),
     ('a.sh', 'gh secret set API_TOKEN --body "$API_TOKEN"'),
     ('a.sh', 'vault kv get -field=password secret/db2'),
-    ('a.sh', 'curl -sSL -o /tmp/x.tar.gz https://x.io/a-1.2.3.tar.gz'),
+    ('a.sh', 'curl -sSL -o x.tar.gz https://x.io/a-1.2.3.tar.gz'),
     ('a.sh', 'tar -xpf a-1.2.3.tar && mkdir -p /opt/app2/bin'),
     ('a.sh', 'rsync -avP deploy1@host2:/srv ./'),
     ('a.sql', "COMMENT ON COLUMN users.password IS 'bcrypt, 60 characters';"),

@@ -86,3 +86,20 @@ def tell(data_folder: Path, base: str, root: str) -> Story:
     story.whole("shelves #3", 3, 3.384, pinned=True, tags=("best", "keep"))
     story.whole("from elsewhere", 4, None, mode="import", run="", step=0, parents=(), options={}, data={})
     return story
+
+
+def names(page) -> list[str]:
+    return [row.name for row in page.table.table.shown]
+
+
+def choose(one, page, story, *which: str) -> None:
+    """Select, and wait until all that belongs to it was read."""
+    page.choose([story.ids[name] for name in which])
+    one.until(lambda: not page._resting.isActive() and not one.state.checkpoints.busy)
+
+
+def cards(page) -> set[str]:
+    """The cards on the right that can be seen."""
+    detail = page.detail
+    known = ("merge", "export", "overview", "facts", "drift", "curves", "lineage", "precision", "model_card")
+    return {name for name in known if getattr(detail, name) is not None and getattr(detail, name).isVisible()}
