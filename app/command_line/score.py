@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engine.memory import MemorySnapshot
     from engine.scorecard import Measure, Scorecard
 
-NAME_WIDTH = 26
+NAME_WIDTH = 28  # "starter (built-in) + memory" fits
 WITH_MEMORY = " + memory"  # after the name of a model
 BY_LANGUAGE = ("bits_per_byte", "next_line_exact", "keystrokes_saved_by_line")
 
