@@ -117,7 +117,7 @@ def test_a_repository_too_small_for_a_scoring_part_says_so(tmp_path):
         (tmp_path / "code" / f"{name}.py").write_text(f"def {name}(x):\n    return {name * 9} + x\n" * 9)
     corpus = Repository(tmp_path / "code", tmp_path / "data", Tokenizer.train(["def a(x):\n"], 300)).scan()
     (note,) = held_out_material(corpus, 5, 0).notes
-    assert "for scoring alone" in note
+    assert "Too little code is held out" in note
 
 
 @pytest.mark.parametrize("files", [1, 2, 3, 10, 40])
