@@ -9,7 +9,7 @@ import pytest
 
 from app.command_line import main, model_choice
 from app.command_line.model_choice import STARTER, ChosenModel
-from app.command_line.score import default_choice, heading
+from app.command_line.score import NAME_WIDTH, default_choice, heading
 from app.data.data_folder import data_folder
 from engine.checkpoints.store.loading import load_checkpoint
 from engine.checkpoints.store.store import CheckpointStore, Facts
@@ -95,7 +95,9 @@ def test_a_table_says_who_had_a_memory(folder, capsys):
     printed = capsys.readouterr().out
     assert "base + memory" in printed and "better" in printed
     card = SimpleNamespace(name="a model with a name beyond all measure + memory", memory=True)
-    assert heading(card) == "a model with a na + memory"
+    assert heading(card).startswith("a model with") and heading(card).endswith(" + memory")
+    assert len(heading(card)) == NAME_WIDTH
+    assert heading(SimpleNamespace(name=f"{STARTER} + memory", memory=True)) == f"{STARTER} + memory"
 
 
 def test_without_any_checkpoint_the_built_in_model_is_scored(folder, data_folder, tmp_path, monkeypatch, capsys):
