@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from engine.model.model import Model
 
 STORE = "checkpoints"  # folder of the store in the data folder
-STARTER = "starter (built-in model)"  # its name in the store, and in the window
+STARTER = "starter (built-in)"  # its name in the store, and in the window
 
 
 @dataclass(frozen=True)
