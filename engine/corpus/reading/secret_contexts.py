@@ -44,7 +44,7 @@ TO_LINE_END = re.compile(
 IN_CONNECTION = re.compile(r"\s?=\s?(?P<value>[^\s;\"'`]{6,200}?)(?=;)")
 ELEMENT = re.compile(
     r"[\w.]*[\"']?(?:\s[^<>\n]*)?>\s*(?:<(?i:value|string|text)>)?(?:<!\[CDATA\[)?(?P<value>[^<>\s{][^<>\s]{4,300})(?:\]\]>)?\s*</"
-    r"|</key>\s*<string>(?P<value2>[^<>\s]{5,300})</string>"
+    r"|\w*</(?:key|name)>\s*<(?:string|value)>(?P<value2>[^<>\s]{5,300})</"
 )
 PAIR = re.compile(
     r"(?i)[\w.]*\\?[\"']?\s*[,;:=]?\s*[{(]?\s*(?:-\s+)?(?:\\?[\"']?(?:type|description|noecho|sensitive|secure)\b[^\n]*\n\s*){0,3}\\?[\"']?\b(?:value|val|default(?:Value)?|content|plaintext)\\?[\"']?"
@@ -55,6 +55,7 @@ BESIDE = re.compile(r"\s*=\s*[\"'][^\"'\n]*[\"']\s*,\s*[\"'](?P<value>[^\"'\n]{5
 CELL = re.compile(r"[\"'`*]*\s*\|\s*`?(?P<value>[^\s|`]{6,200})`?\s*\|")
 IDENTIFIER = re.compile(r"^[A-Za-z_][\w.]*$")
 # How sure the sign between a name and its value makes it that the value is a value and not, say, another argument.
+DEFINE = re.compile(r"[ \t]*#[ \t]*define[ \t]+\w*$")
 ASSIGNS = re.compile(r"=$|^:$|=>|:=|<-|^[=!]=|\?[?:]|\|\||\bis\b")
 
 
@@ -63,7 +64,7 @@ def assigned(text: str, *, in_test: bool, plain: bool) -> Iterator[Candidate]:
     for begin, at, name in names_in(text):
         quoted = _in_quotes(text, begin)
         if (match := QUOTED.match(text, at)) and (match["op"] or name.lower() not in ("pass", "auth", "pw")):
-            sure = bool(ASSIGNS.search(match["op"]))
+            sure = bool(ASSIGNS.search(match["op"])) or bool(DEFINE.match(text[text.rfind("\n", 0, begin) + 1 : begin]))
             if kind := named_kind(name, match["value"], in_test=in_test, wordy=sure):
                 yield kind, *match.span("value")
         if match := PLAIN.match(text, at):

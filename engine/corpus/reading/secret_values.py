@@ -114,7 +114,7 @@ def is_random(value: str) -> bool:
 
 def is_placeholder(value: str) -> bool:
     """True if a value is to be filled in, is looked up elsewhere, is a hash, or was made up for show."""
-    if ENCRYPTED.match(value):
+    if ENCRYPTED.match(value) or value.startswith("arn:"):
         return True
     if _is_strong(value, 24) and len({c for c in value if not c.isalnum()}) >= 6:
         return False  # in so much noise anything may stand
@@ -321,6 +321,8 @@ def is_key_in_base64(value: str) -> bool:
 def is_url_password(user: str, password: str, host: str) -> bool:
     """True if the part between ":" and "@" of an address is somebody's password."""
     lowered = password.lower()
+    if password.startswith("{") and password.endswith("}"):  # computed where the address is put together
+        return False
     if is_placeholder(password) or lowered in {user.lower(), "guest", "postgres"} or password.isdigit():
         return False
     if re.search(r"(^|[.@])example\.(com|org|net)$", host) or re.match(r"\d{1,5}(?:/|$)", password):

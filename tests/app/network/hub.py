@@ -14,6 +14,9 @@ from http.server import BaseHTTPRequestHandler
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
+HOLD_AT_MOST = 600  # seconds: a test that never releases ends all the same
+
+
 @dataclass
 class Hub:
     """What it has, what it was asked for, and the faults that a test plants."""
@@ -25,6 +28,8 @@ class Hub:
     missing: bool = False
     breaks: list[int] = field(default_factory=list)  # bytes of weights after which the connection breaks, once each
     delay: float = 0.0  # seconds before each 1,000 bytes
+    holds_at: int = 0  # bytes of weights after which it waits until `released`
+    released: threading.Event = field(default_factory=threading.Event)
     silent: str = ""  # how the path ends at which it accepts and says no more, until it is ended
     passes_on: str = ""  # where it sends who asks for weights
     asked: list[tuple[str, str, str]] = field(default_factory=list)  # method, path, range
@@ -100,6 +105,8 @@ def handler_for(hub: Hub) -> type[BaseHTTPRequestHandler]:
                 body, self.close_connection = body[: hub.breaks.pop(0)], True
             for start in range(0, len(body), 1000) if with_body else ():
                 time.sleep(hub.delay)
+                if hub.holds_at and start >= hub.holds_at and self.path.endswith(".safetensors"):
+                    hub.released.wait(HOLD_AT_MOST)
                 self.wfile.write(body[start : start + 1000])
 
         def log_message(self, *_arguments) -> None:
