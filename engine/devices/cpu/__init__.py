@@ -11,10 +11,11 @@ bound into a table of addresses, and all cores go through it together.
     products       the three matrix products, by BLAS
     layers         embedding, norm, MLP, convolution, loss
     scan           the selective scan
-    attention      with all its rows                     few_attention of a few rows against a cache
+    attention      its tasks and rows                    attention_tiles  its inner loops
     updates        sums, norms, AdamW, fills, casts      compile       how all of these are compiled
     replay         programs of few rows                  program_table its rows: where operands are, how they are cut up
-    few_products   products of a few rows                few_rows      everything else on a few rows
+    few_products   products of a few rows                few_attention attention of a few rows against a cache
+    few_rows       everything else on a few rows         halves        rows of float16 and float32
     task_sharing   who takes which task, without sleep   memory        numbers by address
     simd           sixteen lanes as one value            vector_math   exponentials and their kin
 

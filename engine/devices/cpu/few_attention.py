@@ -7,15 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.devices.cpu.memory import (
-    float_at,
-    half_at,
-    half_lanes_at,
-    int_at,
-    lanes_at,
-    put_float,
-    put_short,
-)
+from engine.devices.cpu.halves import narrow_row
+from engine.devices.cpu.memory import float_at, half_at, half_lanes_at, int_at, lanes_at, put_float
 from engine.devices.cpu.program_table import address, columns_of, few
 from engine.devices.cpu.simd import LANES, load, spread, store, total
 from engine.devices.cpu.vector_math import ZERO, exp, f32
@@ -25,31 +18,11 @@ Q, K, V, REACH, Y = range(5)
 
 
 @few
-def half_of(bits):
-    """The bits of a float32 as those of a float16, to the nearest, ties to even."""
-    sign, size = (bits >> 16) & 0x8000, bits & 0x7FFFFFFF
-    if size > 0x7F800000:
-        return sign | 0x7E00
-    if size >= 0x47800000:
-        return sign | 0x7C00
-    if size >= 0x38800000:  # a normal number: another bias, thirteen bits fewer
-        return sign | ((size + 0xFFF + ((size >> 13) & 1) - 0x38000000) >> 13)
-    shift = 126 - (size >> 23)  # below 2^-14: the mantissa counts in steps of 2^-24
-    if shift > 25:
-        return sign
-    mantissa = (size & 0x7FFFFF) | 0x800000
-    kept, rest, middle = mantissa >> shift, mantissa & ((1 << shift) - 1), 1 << (shift - 1)
-    return sign | (kept + (1 if rest > middle or (rest == middle and kept & 1) else 0))
-
-
-@few
 def append(row, numbers, task):
     """cache_append; a task is a token."""
     width = columns_of(row, 0)
     x = address(row, 0) + 4 * width * task
-    cache = address(row, 2) + 2 * width * (int_at(address(row, 1) + 12 * task + 8) - 1)
-    for j in range(width):
-        put_short(cache + 2 * j, np.uint16(half_of(np.int64(int_at(x + 4 * j)))))
+    narrow_row(x, address(row, 2) + 2 * width * (int_at(address(row, 1) + 12 * task + 8) - 1), width)
 
 
 @few

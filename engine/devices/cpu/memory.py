@@ -69,12 +69,15 @@ def reader(name: str, stored: ir.Type, align: int, result: types.Type, convert: 
     return intrinsic(typer)
 
 
-def _writer(name: str, stored: ir.Type, align: int, value_type: types.Type) -> Callable:
+def _writer(
+    name: str, stored: ir.Type, align: int, value_type: types.Type, convert: Callable | None = None
+) -> Callable:
     """An intrinsic `name(address, value)` that stores a value of type `stored`."""
 
     def typer(typing_context, address, value):
         def generate(context, builder, signature, args):
-            builder.store(args[1], builder.inttoptr(args[0], stored.as_pointer())).align = align
+            value = convert(builder, args[1]) if convert else args[1]
+            builder.store(value, builder.inttoptr(args[0], stored.as_pointer())).align = align
             return context.get_dummy_value()
 
         return types.void(types.int64, value_type), generate
@@ -90,6 +93,14 @@ put_int = _writer("put_int", ir.IntType(32), 4, types.int32)
 put_short = _writer("put_short", ir.IntType(16), 2, types.uint16)
 lanes_at = reader("lanes_at", _FLOATS, 4, lanes_type)
 put_lanes = _writer("put_lanes", _FLOATS, 4, lanes_type)
+
+
+def _float16_lanes(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    """The bits of sixteen float32 as float16, to the nearest, ties to even; only where `has_float16`."""
+    return builder.bitcast(builder.fptrunc(value, ir.VectorType(ir.HalfType(), LANES)), _SHORTS)
+
+
+put_half_lanes = _writer("put_half_lanes", _SHORTS, 2, lanes_type, _float16_lanes)
 # Sixteen float16, or sixteen bytes with a sign, as float32
 half_lanes_at = reader("half_lanes_at", _SHORTS, 2, lanes_type, _from_float16)
 byte_lanes_at = reader("byte_lanes_at", _BYTES, 1, lanes_type, lambda b, value: b.sitofp(b.sext(value, _INTS), _FLOATS))

@@ -189,6 +189,18 @@ def total(typing_context, value):
     return types.float32(lanes_type), generate
 
 
+@intrinsic
+def largest_of(typing_context, value):
+    """The largest of the lanes; NaN is passed over."""
+
+    def generate(context, builder, signature, args):
+        kind = ir.FunctionType(_FLOAT, [_FLOATS])
+        reduce = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.fmax.v{LANES}f32")
+        return builder.call(reduce, [args[0]])
+
+    return types.float32(lanes_type), generate
+
+
 def _arithmetic(symbol, instruction: str) -> None:
     """Teach Numba `symbol` between lanes, and between lanes and a float32."""
 

@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit, prange
 
 from engine.devices.cpu.compile import kernel
+from engine.devices.cpu.halves import narrow_row, read_floats
 from engine.devices.cpu.vector_math import ONE, ZERO, f32
 from engine.graph.kernels import SCALE_BLOCK, Scalars, Statistics
 
@@ -160,13 +161,28 @@ def dead_channels(outputs, gradients, count, share):
 
 def widen_float16(x, y):
     """float16 to float32."""
-    y[:] = x
+    _widen(x.ctypes.data, y)
+
+
+@kernel
+def _widen(x, y):
+    """x: the address of as many float16."""
+    for task in prange((y.size + BLOCK - 1) // BLOCK):
+        first = task * BLOCK
+        read_floats(x + 2 * first, 2, min(BLOCK, y.size - first), y, first)
 
 
 def narrow_float16(x, y):
     """float32 to float16, to the nearest, ties to even; what is too large becomes infinite."""
-    with np.errstate(over="ignore"):
-        y[:] = x
+    _narrow(x, y.ctypes.data)
+
+
+@kernel
+def _narrow(x, y):
+    """y: the address of as many float16."""
+    for task in prange((x.size + BLOCK - 1) // BLOCK):
+        first = task * BLOCK
+        narrow_row(x.ctypes.data + 4 * first, y + 2 * first, min(BLOCK, x.size - first))
 
 
 def widen_bfloat16(x, y):
