@@ -26,6 +26,11 @@ def built_in_content() -> dict[str, Any]:
     return json.loads((fits_place() / BUILT_IN).read_text("utf-8"))
 
 
+def fit_contents() -> list[dict[str, Any]]:
+    """The numbers fitted to each base model."""
+    return [json.loads(path.read_text("utf-8")) for path in sorted(fits_place().glob("*.json"))]
+
+
 def usual_least_chance() -> float:
     """A suggestion is shown from this chance of being accepted on, unless the user chose another."""
     return built_in_content()["least"]

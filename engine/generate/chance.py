@@ -72,15 +72,21 @@ class Judge:
         return cls(np.array([content[name] for name in _NAMES]))
 
 
-def fit_judge(rows: np.ndarray, taken: np.ndarray, tightness: float = 2.0, rounds: int = 50) -> np.ndarray:
-    """Weights of a logistic regression of taken (n,) on rows (n, features), by Newton's method."""
+def fit_judge(
+    rows: np.ndarray, taken: np.ndarray, begin: Judge | None = None, tightness: float = 2.0, rounds: int = 50
+) -> np.ndarray:
+    """Weights of a logistic regression of taken (n,) on rows (n, features), by Newton's method.
+
+    They are held near those of `begin` (or zero), all but the constant.
+    """
     x = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
-    weights = np.zeros(x.shape[1])
+    anchor = np.zeros(x.shape[1]) if begin is None else begin.weights
+    weights = anchor.copy()
     hold = tightness * np.eye(x.shape[1])
     hold[-1, -1] = 1e-6
     for _ in range(rounds):
         chance = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
-        slope = x.T @ (chance - taken) + hold @ weights
+        slope = x.T @ (chance - taken) + hold @ (weights - anchor)
         curvature = (x * (chance * (1 - chance))[:, None]).T @ x + hold
         weights -= np.linalg.solve(curvature, slope)
     return weights

@@ -1,11 +1,13 @@
 """The fitted numbers for a base model: how memory and model are mixed, when to suggest, what the model sees.
 
-Fitted on the tuning packages by `tests/benchmarks/memory.py` and kept in `resources/memory/`. A memory fitted to
-a weak model makes a strong one worse, so a base that is much larger than the one it was fitted to trusts it less.
+Fitted on the tuning packages by `tests/benchmarks/memory.py` and kept in `resources/memory/`, a file for each base
+model that was fitted to. Any other base uses the fit of the one nearest in size. A memory fitted to a weak model makes
+a strong one worse, so a base that is much larger than the one it was fitted to trusts it less.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -16,11 +18,11 @@ from engine.generate.precision import weight_count
 from engine.generate.ranking import Ranker
 from engine.memory.mixing import Mixing
 from engine.model.model import Model
-from engine.shipped import built_in_content
+from engine.shipped import built_in_content, fit_contents
 
 WITHIN, AT_END = "within", "at_end"
-LARGER = 4  # times the weights of the built-in model, from which a base counts as strong
-CAUTION = 4.0  # how much more evidence the memory needs against a strong base
+LARGER = 4  # times the weights of the base a fit was made for, from which another one counts as stronger
+CAUTION = 4.0  # how much more evidence the memory needs against a stronger base
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,26 +61,34 @@ class Fit:
             "mixing": self.mixing.to_json(),
         }
 
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Fit:
+        places = {
+            name: Chooser(Ranker.from_json(place["ranker"]), Judge.from_json(place["judge"]))
+            for name, place in content["places"].items()
+        }
+        mixing, least = Mixing.from_json(content["mixing"]), float(content["least"])
+        return cls(mixing, places, least, bool(content["fill_in"]), int(content["weights"]))
+
 
 @cache
 def built_in_fit() -> Fit:
-    content = built_in_content()
-    places = {
-        name: Chooser(Ranker.from_json(place["ranker"]), Judge.from_json(place["judge"]))
-        for name, place in content["places"].items()
-    }
-    return Fit(
-        Mixing.from_json(content["mixing"]),
-        places,
-        float(content["least"]),
-        bool(content["fill_in"]),
-        int(content["weights"]),
-    )
+    """The fit to the built-in model."""
+    return Fit.from_json(built_in_content())
+
+
+@cache
+def all_fits() -> tuple[Fit, ...]:
+    return tuple(map(Fit.from_json, fit_contents()))
 
 
 def fit_for(model: Model) -> Fit:
-    """The fit for a model's size.  A strong base with fill-in-the-middle also sees the text after the cursor."""
-    fit = built_in_fit()
-    if weight_count(model) < LARGER * fit.weights:
-        return fit
-    return replace(fit, mixing=fit.mixing.more_cautious(CAUTION), fill_in=True)
+    """The fit to the base nearest in size.
+
+    A strong base with fill-in-the-middle also sees the text after the cursor.
+    """
+    weights = weight_count(model)
+    fit = min(all_fits(), key=lambda one: abs(math.log(weights / one.weights)))
+    if weights >= LARGER * fit.weights:
+        fit = replace(fit, mixing=fit.mixing.more_cautious(CAUTION))
+    return replace(fit, fill_in=True) if weights >= LARGER * built_in_fit().weights else fit

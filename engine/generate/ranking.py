@@ -80,9 +80,11 @@ def start() -> Ranker:
     return Ranker(weights, -1e3)
 
 
-def fit_ranker(cursors: Sequence[tuple[np.ndarray, int]], tightness: float = 1.0, steps: int = 500) -> Ranker:
+def fit_ranker(
+    cursors: Sequence[tuple[np.ndarray, int]], begin: Ranker | None = None, tightness: float = 1.0, steps: int = 500
+) -> Ranker:
     """The weights that make the right candidates most likely: rows (n, features) of each cursor, and which of them is
-    right (-1: none).  Adam on the penalised likelihood.
+    right (-1: none).  Adam on the likelihood, less a penalty for leaving the weights of `begin` (or zero).
     """
     most = max(len(rows) for rows, _ in cursors)
     x = np.zeros((len(cursors), most, len(NAMES)))
@@ -92,14 +94,14 @@ def fit_ranker(cursors: Sequence[tuple[np.ndarray, int]], tightness: float = 1.0
         x[number, : len(rows)] = rows
         out[number, : len(rows)] = out[number, -1] = 0.0
         right[number, place] = 1.0  # -1 is the last column: none
-    values, first, second = np.zeros(len(NAMES) + 1), np.zeros(len(NAMES) + 1), np.zeros(len(NAMES) + 1)
+    anchor = np.zeros(len(NAMES) + 1) if begin is None else np.append(begin.weights, begin.none)
+    values, first, second = anchor.copy(), np.zeros(len(NAMES) + 1), np.zeros(len(NAMES) + 1)
     for step in range(1, steps + 1):
         scores = out + np.concatenate([x @ values[:-1], np.full((len(x), 1), values[-1])], axis=1)
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         wrong = shares / shares.sum(axis=1, keepdims=True) - right
-        slope = np.append(np.einsum("nc,ncf->f", wrong[:, :-1], x) + tightness * values[:-1], wrong[:, -1].sum()) / len(
-            x
-        )
+        pull = tightness * (values[:-1] - anchor[:-1])
+        slope = np.append(np.einsum("nc,ncf->f", wrong[:, :-1], x) + pull, wrong[:, -1].sum()) / len(x)
         first, second = 0.9 * first + 0.1 * slope, 0.99 * second + 0.01 * slope**2
         rate = 0.05 * (1 - 0.9 * step / steps)
         values -= rate * first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.99**step)) + 1e-9)

@@ -15,7 +15,9 @@ from engine.graph.projections import Projection, product, sum_parts, weight_grad
 from engine.graph.tape import Tape
 from engine.graph.tensor import Kind, Tensor, View
 
-LOGITS_BYTES = 8 * 2**20  # logits held at a time: small enough for a cache, large enough for the matrix product
+LOGITS_BYTES = 8 * 2**20  # logits held at a time: small enough for a cache, where the vocabulary is small
+LOGITS_ROWS = 256  # with a large one: as many tokens as a matrix product needs to be fast, within LOGITS_MOST
+LOGITS_MOST = 64 * 2**20
 LOGITS_MIN_ROWS = 64
 NORM_BLOCK_ROWS = 64  # rows whose share of the norm's scale gradient is summed in one go
 DEAD_SHARE = 1e-3  # of the layer's root mean square, at which a channel counts as dead
@@ -298,8 +300,9 @@ def selective_state_space(
 
 def head_rows(vocabulary: int, t: int, max_binding_bytes: int) -> int:
     """How many tokens' logits are held at a time."""
-    rows = max(LOGITS_MIN_ROWS, LOGITS_BYTES // (4 * vocabulary))
-    return max(1, min(rows, t, max_binding_bytes // (4 * vocabulary)))
+    row = 4 * vocabulary
+    rows = max(LOGITS_MIN_ROWS, LOGITS_BYTES // row, min(LOGITS_ROWS, LOGITS_MOST // row))
+    return max(1, min(rows, t, max_binding_bytes // row))
 
 
 def cross_entropy(

@@ -48,9 +48,10 @@ from engine.memory.repository_memory import RepositoryMemory
 from engine.memory.segment import build_segment
 from engine.model.starter import starter_place
 from engine.session import Session, SessionPlan
+from engine.shipped import BUILT_IN
 from engine.train.options import preset
 
-CURSORS = 200
+CURSORS, FITTED_CURSORS = 200, 300
 PARTS_LEFT_OUT = ("repository", "before", "after", "near", "neighbours", "healing", "filter")
 
 
@@ -223,12 +224,14 @@ def main() -> None:
     parser.add_argument("part", choices=("fit", "tuning", "evaluate", "quick", *parts))
     parser.add_argument("--work", type=Path, default=Path())
     parser.add_argument("--model", type=Path, default=starter_place())
-    parser.add_argument("--cursors", type=int, default=CURSORS)
+    parser.add_argument("--name", default=Path(BUILT_IN).stem, help="of the fit that is written")
+    parser.add_argument("--cursors", type=int, help=f"of each package, {CURSORS}, or {FITTED_CURSORS} for `fit`")
     parser.add_argument("--tokens", type=int, default=OBSERVED, help="of each package, for bits per byte")
     parser.add_argument("--index-tokens", type=int, default=20_000_000)
     arguments = parser.parse_args()
+    arguments.cursors = arguments.cursors or (FITTED_CURSORS if arguments.part == "fit" else CURSORS)
     if arguments.part == "fit":
-        do_fit(arguments.work, arguments.model)
+        do_fit(arguments.work, arguments.model, arguments.name, arguments.cursors)
     elif arguments.part in ("tuning", "evaluate"):
         do_packages(arguments, "tuning" if arguments.part == "tuning" else "evaluation", of_package)
     elif arguments.part == "quick":

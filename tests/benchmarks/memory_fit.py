@@ -25,7 +25,7 @@ from engine.memory.evidence import Counter, Source
 from engine.memory.fitting import Observations, fit, losses, observe
 from engine.memory.segment import build_segment
 from engine.model.model import Model, load_model
-from engine.shipped import BUILT_IN, fits_place
+from engine.shipped import fits_place
 
 OBSERVED = 24_000  # tokens of each tuning package that the mixture is fitted on
 LONGEST_DOCUMENT = 3_000  # tokens of one document among these
@@ -33,7 +33,7 @@ COST = 5.0  # keys of attention that a wrong suggestion takes
 LEAST_TAKEN = 0.55  # of what is shown
 WINDOW = 1024
 PLACES = (WITHIN, AT_END)
-CURSORS, NEW_CODE, INSIDE = 300, 200, 100  # of each package: lines, lines of new code, and after some of a line
+NEW_CODE, INSIDE = 2 / 3, 1 / 3  # of the cursors at lines: so many more in new code, and twice after some of a line
 
 
 def observed(
@@ -84,8 +84,9 @@ def bits_per_byte(nats: np.ndarray, observations: Observations) -> float:
     return float(nats.sum() / np.log(2) / observations.lengths.sum())
 
 
-def do_fit(work: Path, base: Path) -> None:
-    """Mixture, then ranking with that mixture, then the chance with both."""
+def do_fit(work: Path, base: Path, name: str, cursors: int) -> None:
+    """Mixture, then ranking with that mixture, then the chance with both; written to `name`.json."""
+    written = fits_place() / f"{name}.json"
     places = packages(work, "tuning")
     names, folders = list(places), list(places.values())
     everywhere = [work] * len(names), ["tuning"] * len(names), folders, [base] * len(names)
@@ -97,7 +98,7 @@ def do_fit(work: Path, base: Path) -> None:
     mixing = fit(Observations.join(list(seen.values())))
     unjudged = Chooser(ranking.start(), Judge(np.zeros(len(Features.__dataclass_fields__) + 1)))
     begun = Fit(mixing, dict.fromkeys(PLACES, unjudged), 0.0, False, weights_of(base))
-    found = in_processes(asked_in, *everywhere, [begun] * len(names))
+    found = in_processes(asked_in, *everywhere, [begun] * len(names), [cursors] * len(names))
     lines = {name: [line for line in own if line.answer.candidates] for name, own in zip(names, found, strict=True)}
     rankers = fit_rankers([line for name in names for line in lines[name]])
     for place, ranker in rankers.items():
@@ -138,7 +139,7 @@ def do_fit(work: Path, base: Path) -> None:
     report("least", least)
     judges = {place: Judge(fit_judge(rows[places == place], taken[places == place])) for place in PLACES}
     fitted = replace(begun, places={place: Chooser(rankers[place], judges[place]) for place in PLACES}, least=least)
-    (fits_place() / BUILT_IN).write_text(json.dumps(fitted.to_json(), indent=1) + "\n", "utf-8")
+    written.write_text(json.dumps(fitted.to_json(), indent=1) + "\n", "utf-8")
 
 
 @dataclass(frozen=True)
@@ -176,11 +177,12 @@ def observed_in(work: Path, role: str, folder: Path, base: Path) -> Observations
         return observed(bench.model, bench.corpus, OBSERVED)
 
 
-def asked_in(work: Path, role: str, folder: Path, base: Path, chosen: Fit) -> list[Line]:
+def asked_in(work: Path, role: str, folder: Path, base: Path, chosen: Fit, cursors: int) -> list[Line]:
+    inside = round(INSIDE * cursors)
     with open_bench(work, role, folder, base) as bench:
-        found = bench.lines(chosen, CURSORS) + bench.lines(chosen, INSIDE, inside=True)
-        found += bench.lines(chosen, NEW_CODE, new_code=True)
-        return found + bench.lines(chosen, INSIDE, inside=True, new_code=True)
+        found = bench.lines(chosen, cursors) + bench.lines(chosen, inside, inside=True)
+        found += bench.lines(chosen, round(NEW_CODE * cursors), new_code=True)
+        return found + bench.lines(chosen, inside, inside=True, new_code=True)
 
 
 def weights_of(base: Path) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from engine.generate.completer import Completer, CompletionRequest
 from engine.generate.fits import Fit
 from engine.generate.fitting_in import Surroundings
 from engine.generate.offering import WHOLE
+from engine.generate.options import AUTO
+from engine.generate.precision import decode_precision
 from engine.generate.requests import Completion, Offer
 from engine.memory.names import NAME, names_in
 from engine.memory.repository_memory import RepositoryMemory
@@ -114,7 +116,7 @@ class Bench:
     scoring: bool = False  # of these only the ones on which no training chose anything
 
     def completer(self, chosen: Fit) -> Completer:
-        completer = Completer(self.model, self.corpus.tokenizer)
+        completer = Completer(self.model, self.corpus.tokenizer, precision=decode_precision(AUTO, self.model))
         snapshot = RepositoryMemory(self.repository.folder, self.corpus.tokenizer).update(self.corpus)
         if self.held_out:
             snapshot = snapshot.without({document.path for document in self.corpus.held_out_documents})
@@ -134,24 +136,29 @@ class Bench:
         ]
         return Material(tuple(texts), choose_cursors(texts, cursors, 0), 0)
 
-    def lines(
+    def lines(self, chosen: Fit, cursors: int, *, memory: bool = True, **how) -> list[Line]:
+        """Every cursor's line as it is offered; `how`: see `lines_by`."""
+        return self.lines_by({"": (chosen, memory)}, cursors, **how)[""]
+
+    def lines_by(
         self,
-        chosen: Fit,
+        ways: Mapping[str, tuple[Fit, bool]],
         cursors: int,
         *,
         typing: bool = False,
         inside: bool = False,
         new_code: bool = False,
-        memory: bool = True,
         without: frozenset[str] = frozenset(),
-    ) -> list[Line]:
-        """Every cursor's line as it is offered; with `typing`, also the keys until the line is written; with `inside`,
-        asked after some of the line; with `new_code`, as if nothing of the rest of its block were written yet.
+    ) -> dict[str, list[Line]]:
+        """The same in several ways: with which fit, and whether with the memory.
+
+        With `typing`, also the keys until the line is written; with `inside`, asked after some of the line; with
+        `new_code`, as if nothing of the rest of its block were written yet.
         """
-        completer, material = self.completer(chosen), self.material(cursors)
+        completer, material = self.completer(next(iter(ways.values()))[0]), self.material(cursors)
         completer.without = without
         rng = np.random.default_rng(0)
-        found = []
+        found: dict[str, list[Line]] = {name: [] for name in ways}
         try:
             for cursor in material.cursors:
                 text = material.texts[cursor.file]
@@ -159,22 +166,14 @@ class Bench:
                 prefix, suffix = text.text[:begin], text.text[cursor.end :]
                 suffix = behind_the_block(text.text, cursor) if new_code else suffix
                 wanted = text.text[begin : cursor.end]
-                at = by_line = by_word = 0
-                first, later = None, []
-                while at < len(wanted):
-                    answer = completer.complete(
-                        CompletionRequest(prefix + wanted[:at], suffix, text.path, memory=memory, offer=Offer(0.0))
-                    )
-                    later += [answer.total_ms] if first is not None else []
-                    first = first or answer
-                    if not typing:
-                        break
-                    carried, line_keys, word_keys = keys_pressed(first_line(answer), wanted[at:])
-                    at, by_line, by_word = at + carried, by_line + line_keys, by_word + word_keys
                 above = text.text[: cursor.start].rstrip().rpartition("\n")[2].strip()
                 below = suffix.lstrip().partition("\n")[0].strip()
                 around = Surroundings(prefix, suffix, text.path)
-                found.append(Line(wanted, around, first, by_line, by_word, above, below, tuple(later), new_code))
+                for name, (fit, memory) in ways.items():
+                    completer.fit = fit
+                    asked = CompletionRequest(prefix, suffix, text.path, memory=memory, offer=Offer(0.0))
+                    first, by_line, by_word, later = typed_line(completer, asked, wanted, typing)
+                    found[name].append(Line(wanted, around, first, by_line, by_word, above, below, later, new_code))
         finally:
             completer.close()
         return found
@@ -204,6 +203,25 @@ class Bench:
             invented += bool(answer.text) and len(found[0]) > 3 and not exists and would_fit
         completer.close()
         return right / len(picked), invented
+
+
+def typed_line(
+    completer: Completer, asked: CompletionRequest, wanted: str, typing: bool
+) -> tuple[Completion, int, int, tuple[float, ...]]:
+    """The first answer and, with `typing`, the keys until `wanted` is written, by line and by word, and the
+    milliseconds of every answer after the first.
+    """
+    at = by_line = by_word = 0
+    first, later = None, []
+    while at < len(wanted):
+        answer = completer.complete(replace(asked, prefix=asked.prefix + wanted[:at]))
+        later += [answer.total_ms] if first is not None else []
+        first = first or answer
+        if not typing:
+            break
+        carried, line_keys, word_keys = keys_pressed(first_line(answer), wanted[at:])
+        at, by_line, by_word = at + carried, by_line + line_keys, by_word + word_keys
+    return first, by_line, by_word, tuple(later)
 
 
 def summary(found: list[Line], least: float) -> dict[str, float]:

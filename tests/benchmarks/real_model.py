@@ -18,8 +18,8 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # before NumPy is imported
-    os.environ.pop(variable, None)
+os.environ.pop("OPENBLAS_CORETYPE", None)  # before NumPy is imported
+os.environ.pop("OPENBLAS_L2_SIZE", None)
 
 import numpy as np
 from measure import report, seconds, token_ids
