@@ -52,3 +52,10 @@ def test_it_survives_json():
     ranker = Ranker(np.arange(len(NAMES)) / 8, -1.5)
     again = Ranker.from_json(json.loads(json.dumps(ranker.to_json())))
     assert np.array_equal(again.weights, ranker.weights) and again.none == ranker.none
+
+
+def test_few_cursors_leave_a_ranker_near_the_one_it_began_with():
+    begin = Ranker(np.linspace(-1, 1, len(NAMES)), 0.5)
+    cursors = [(np.zeros((2, len(NAMES))), 0)]  # says nothing about any feature
+    assert fit_ranker(cursors, begin).weights == pytest.approx(begin.weights)
+    assert fit_ranker(cursors).weights == pytest.approx(np.zeros(len(NAMES)))
