@@ -133,6 +133,10 @@ class CompletionRun:
     def _read_prompt(self) -> np.ndarray:
         """The scores after the prompt, read from the nearest kept state; states along the way are kept."""
         ids = self._prompt.ids
+        if self._decoder.keeps_every_prefix:
+            self._reused = self._decoder.return_to(ids)
+            self._read = len(ids) - self._reused
+            return self._decoder.read(ids[self._reused :], self._progress_from(self._reused), self._unwanted)
         found = self._states.find(ids)
         if found is None:
             self._decoder.reset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,5 +45,20 @@ class Contexts:
                 return context
         return None
 
+    def take_nearest(self, ids: tuple[int, ...], least: int) -> Context | None:
+        """The one that agrees with `ids` for longest, for more than `least` tokens; it then is no longer kept here."""
+        nearest = max(self._kept, key=lambda context: agreement(context.ids, ids), default=None)
+        if nearest is None or agreement(nearest.ids, ids) <= least:
+            return None
+        self._kept.remove(nearest)
+        return nearest
+
     def clear(self) -> None:
         self._kept.clear()
+
+
+def agreement(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens two texts have in common at their start."""
+    size = min(len(one), len(other))
+    differing = np.flatnonzero(np.asarray(one[:size]) != np.asarray(other[:size]))
+    return int(differing[0]) if len(differing) else size

@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.devices.interface import Executable
 from engine.errors import CodecoilError, InputError
-from engine.generate.contexts import Context, Contexts
+from engine.generate.contexts import Context, Contexts, agreement
 from engine.generate.programs import DecodeState, Passes
 from engine.generate.quantised import DecodeWeights
 from engine.graph.kernels import FEW_TOKENS, TOP
@@ -184,13 +184,36 @@ class Decoder:
         kept = self._contexts.take(wanted)
         if kept is None:
             return False
+        self._bring_back(kept)
+        return True
+
+    @property
+    def keeps_every_prefix(self) -> bool:
+        """Whether it can go back to any place of what it has read, without a snapshot."""
+        return self._state.has_cache and not self._state.is_recurrent
+
+    def return_to(self, ids: Sequence[int] | np.ndarray) -> int:
+        """Go to where `ids` and what was read before part, at the latest before the last of `ids`.
+
+        Gives how many of `ids` are read already. Only for a decoder that keeps every prefix.
+        """
+        wanted = tuple(np.asarray(ids)[:-1].tolist())
+        shared = agreement(self._ids, wanted)
+        nearest = self._contexts.take_nearest(wanted, shared + WORTH_KEEPING)
+        if nearest is not None:
+            self._bring_back(nearest)
+            shared = agreement(self._ids, wanted)
+        self.position = shared
+        return shared
+
+    def _bring_back(self, kept: Context) -> None:
+        """Have the cache hold `kept`; what it holds now is put aside."""
         self._put_aside()
         for tensor, rows in zip(self._state.of_role(CACHE).values(), kept.rows, strict=True):
             whole = self.model.device.read(tensor)
             whole[:, : rows.shape[1]] = rows
             self.model.device.write(tensor, whole)
         self._ids = list(kept.ids)
-        return True
 
     def _put_aside(self) -> None:
         """Keep the cache as it is on the host."""

@@ -86,6 +86,8 @@ class ScriptedDecoder:
     model's answers, token by token, and then the end of the text.
     """
 
+    keeps_every_prefix = False
+
     def __init__(self, model, *, precision: str = "float32") -> None:
         self.model, self.read_ids, self._said = model, [], []
 

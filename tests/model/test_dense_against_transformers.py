@@ -229,3 +229,27 @@ def test_the_keys_of_a_configuration_come_back():
     for name in CONFIGURATIONS:
         config = read_config(ROOT / name)
         assert config_from(config.to_hugging_face()) == config
+
+
+def test_a_text_that_begins_like_an_earlier_one_is_read_from_where_they_part(cpu):
+    model = engine.load_model(ROOT / "llama", cpu)
+    random = np.random.default_rng(0)
+    first, second = (random.integers(0, model.config.vocab_size, 200) for _ in range(2))
+    edited = np.concatenate([first[:150], second[:40]])
+    decoder = Decoder(model)
+    try:
+        assert decoder.keeps_every_prefix and decoder.return_to(first) == 0
+        decoder.read(first)
+        assert decoder.return_to(first) == 199  # the last one is read again, for its scores
+        assert decoder.return_to(edited) == decoder.position == 150
+        found = decoder.read(edited[150:])
+        decoder.return_to(second)
+        decoder.read(second)
+        assert decoder.return_to(first) == 150  # the rest of it was overwritten by the edited text
+        decoder.read(first[150:])
+        fresh = Decoder(model)
+        assert_close(found, fresh.read(edited), 1e-5)
+        fresh.close()
+    finally:
+        decoder.close()
+        model.close()

@@ -21,6 +21,7 @@ from engine.devices.cpu.attention_tiles import (
     chances,
     dots,
     inner,
+    limits,
     pack_across,
     pack_along,
     softened,
@@ -55,20 +56,6 @@ def _row_reach(reach, first, count, share, begins, ends):
         seen = own < count * share
         begins[own] = reach[first + own // share, 1] if seen else 0
         ends[own] = reach[first + own // share, 2] if seen else 0
-
-
-@inner
-def _limits(begins, ends, row, start, lows, highs):
-    """Which keys of the tile at `start` each of four rows sees; gives the span of all of them."""
-    lowest, highest = KEYS, 0
-    for i in range(FOUR):
-        low, high = max(begins[row + i] - start, 0), min(ends[row + i] - start, KEYS)
-        if low < high:
-            lows[i], highs[i] = low, high
-            lowest, highest = min(lowest, low), max(highest, high)
-        else:
-            lows[i], highs[i] = 0, 0
-    return lowest, highest
 
 
 @inner
@@ -121,7 +108,7 @@ def _attend(q, k, v, size, stride, reach, y, sums, head_dim, scale):
         for tile in range((begin - origin) // KEYS, (end - origin + KEYS - 1) // KEYS):
             place = tile * groups + group
             for quad in range(quads):
-                low, high = _limits(begins, ends, FOUR * quad, origin + tile * KEYS, lows, highs)
+                low, high = limits(begins, ends, FOUR * quad, origin + tile * KEYS, lows, highs)
                 if low >= high:
                     continue
                 at = FOUR * quad
@@ -217,7 +204,7 @@ def attention_backward_queries(d_y, q, k, v, reach, sums, d_q, head_dim, scale):
         for tile in range((begin - origin) // KEYS, (end - origin + KEYS - 1) // KEYS):
             place = tile * groups + group
             for quad in range(quads):
-                low, high = _limits(begins, ends, FOUR * quad, origin + tile * KEYS, lows, highs)
+                low, high = limits(begins, ends, FOUR * quad, origin + tile * KEYS, lows, highs)
                 if low >= high:
                     continue
                 at, packed = FOUR * quad * head_dim, place * head_dim * KEYS
@@ -259,7 +246,7 @@ def attention_backward_keys(d_y, q, k, v, reach, sums, d_k, d_v, head_dim, scale
             _take_rows(q, first, count, group, share, head_dim, padded, rows)
             _take_rows(d_y, first, count, group, share, head_dim, padded, d_rows)
             for quad in range((count * share + FOUR - 1) // FOUR):
-                low, high = _limits(begins, ends, FOUR * quad, start, lows, highs)
+                low, high = limits(begins, ends, FOUR * quad, start, lows, highs)
                 if low >= high:
                     continue
                 at = FOUR * quad * padded

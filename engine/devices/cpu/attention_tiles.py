@@ -73,6 +73,21 @@ def dots(rows, at, width, across, tile, head_dim, factor, target):
 
 
 @inner
+def dots_along(rows, at, along, padded, factor, target):
+    """The same from along (KEYS, padded) and rows[at:] (FOUR, padded): few rows do not pay for transposing a tile."""
+    for j in range(KEYS):
+        a = b = c = e = spread(ZERO)
+        for d in range(0, padded, LANES):
+            key = load(along, j * padded + d)
+            a = a + key * load(rows, at + d)
+            b = b + key * load(rows, at + padded + d)
+            c = c + key * load(rows, at + 2 * padded + d)
+            e = e + key * load(rows, at + 3 * padded + d)
+        target[j], target[KEYS + j] = total(a) * factor, total(b) * factor
+        target[2 * KEYS + j], target[3 * KEYS + j] = total(c) * factor, total(e) * factor
+
+
+@inner
 def _store_four(target, at, x0, x1, x2, x3):
     store(target, at, x0)
     store(target, at + LANES, x1)
@@ -178,3 +193,17 @@ def _hide(scores, at, low, high, value):
         scores[j] = value
     for j in range(at + high, at + KEYS):
         scores[j] = value
+
+
+@inner
+def limits(begins, ends, row, start, lows, highs):
+    """Which keys of the tile at `start` each of four rows sees; gives the span of all of them."""
+    lowest, highest = KEYS, 0
+    for i in range(FOUR):
+        low, high = max(begins[row + i] - start, 0), min(ends[row + i] - start, KEYS)
+        if low < high:
+            lows[i], highs[i] = low, high
+            lowest, highest = min(lowest, low), max(highest, high)
+        else:
+            lows[i], highs[i] = 0, 0
+    return lowest, highest

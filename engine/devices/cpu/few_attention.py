@@ -1,19 +1,30 @@
 """Attention of a few tokens against a cache in float16, cut into tasks; see `few_rows`, which has the other kernels.
 
-A task is a token and one key head with all query heads that share it, so that every key and value is read once.
+A task is a few tokens and one key head with all query heads that share it, so that every key and value is unpacked once
+for them. A token has the same bits alone and among others: rows of a tile do not touch each other.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from engine.devices.cpu.halves import narrow_row
-from engine.devices.cpu.memory import float_at, half_at, half_lanes_at, int_at, lanes_at, put_float
-from engine.devices.cpu.program_table import address, columns_of, few
-from engine.devices.cpu.simd import LANES, load, spread, store, total
-from engine.devices.cpu.vector_math import ZERO, exp, f32
+from engine.devices.cpu.attention_tiles import (
+    FOUR,
+    KEYS,
+    LOWEST,
+    add_weighted,
+    dots_along,
+    limits,
+    pack_along,
+    softened,
+)
+from engine.devices.cpu.halves import narrow_row, read_floats
+from engine.devices.cpu.memory import int_at, put_float
+from engine.devices.cpu.program_table import address, columns_of, few, rows_of
+from engine.devices.cpu.simd import LANES
+from engine.devices.cpu.vector_math import LOG2_E, ZERO, f32
 
-KEYS = 64  # scores held at a time
+TOKENS = 4  # of a task
 Q, K, V, REACH, Y = range(5)
 
 
@@ -26,64 +37,45 @@ def append(row, numbers, task):
 
 
 @few
-def _dot(x, key, head_dim):
-    """x (float32) . key (float16)."""
-    sums, whole = spread(ZERO), head_dim - head_dim % LANES
-    for d in range(0, whole, LANES):
-        sums = sums + half_lanes_at(key + 2 * d) * lanes_at(x + 4 * d)
-    result = total(sums)
-    for d in range(whole, head_dim):
-        result += half_at(key + 2 * d) * float_at(x + 4 * d)
-    return result
-
-
-@few
-def _mix(chances, at, count, value, stride, head_dim, target, target_at, faded):
-    """target = faded * target + chances[at : at + count] @ values (float16, rows `stride` bytes apart)."""
-    whole = head_dim - head_dim % LANES
-    for d in range(0, whole, LANES):
-        sums = load(target, target_at + d) * faded
-        for j in range(count):
-            sums = sums + half_lanes_at(value + j * stride + 2 * d) * chances[at + j]
-        store(target, target_at + d, sums)
-    for d in range(whole, head_dim):
-        result = target[target_at + d] * faded
-        for j in range(count):
-            result += half_at(value + j * stride + 2 * d) * chances[at + j]
-        target[target_at + d] = result
-
-
-@few
 def attend(row, numbers, task):
-    """attention_cached; a task is a token and a key head."""
-    head_dim, scale = int(numbers[0]), f32(numbers[1])
-    width, stride = columns_of(row, Q), 2 * columns_of(row, K)
-    groups = columns_of(row, K) // head_dim
+    """attention_cached; a task is up to TOKENS tokens and a key head."""
+    head_dim, scale = int(numbers[0]), f32(numbers[1]) * LOG2_E
+    width, stride = columns_of(row, Q), columns_of(row, K)
+    groups = stride // head_dim
     share = width // head_dim // groups
-    token, group = task // groups, task % groups
-    first, last = int_at(address(row, REACH) + 12 * token + 4), int_at(address(row, REACH) + 12 * token + 8)
-    q = address(row, Q) + 4 * (width * token + group * share * head_dim)
-    y = address(row, Y) + 4 * (width * token + group * share * head_dim)
-    key, value = address(row, K) + 2 * group * head_dim, address(row, V) + 2 * group * head_dim
-    scores, mixed = np.empty(share * KEYS, f32), np.zeros(share * head_dim, f32)
-    largest, mass = np.full(share, f32(-3.0e38)), np.zeros(share, f32)
-    for start in range(first, last, KEYS):
-        count = min(KEYS, last - start)
-        for j in range(count):
-            for h in range(share):
-                scores[h * KEYS + j] = scale * _dot(q + 4 * h * head_dim, key + (start + j) * stride, head_dim)
-        for h in range(share):
-            new = largest[h]
-            for j in range(h * KEYS, h * KEYS + count):
-                new = max(new, scores[j])
-            faded = exp(largest[h] - new) if mass[h] > ZERO else ZERO
-            sums = ZERO
-            for j in range(h * KEYS, h * KEYS + count):
-                scores[j] = exp(scores[j] - new)
-                sums += scores[j]
-            largest[h], mass[h] = new, mass[h] * faded + sums
-            _mix(scores, h * KEYS, count, value + start * stride, stride, head_dim, mixed, h * head_dim, faded)
-    for h in range(share):
-        inverse = f32(1.0 / mass[h]) if mass[h] > ZERO else ZERO
+    padded = (head_dim + LANES - 1) // LANES * LANES
+    token, group = task // groups * TOKENS, task % groups
+    own = min(TOKENS, rows_of(row, Q) - token) * share  # rows: the heads of each token
+    quads = (own + FOUR - 1) // FOUR
+    rows, mixed = np.zeros(FOUR * quads * padded, f32), np.zeros(FOUR * quads * padded, f32)
+    largest, mass = np.full(FOUR * quads, LOWEST), np.zeros(FOUR * quads, f32)
+    begins, ends = np.zeros(FOUR * quads, np.int64), np.zeros(FOUR * quads, np.int64)
+    begin, end = np.int64(2**31), np.int64(0)
+    for r in range(own):
+        at = token + r // share
+        q = address(row, Q) + 4 * (width * at + (group * share + r % share) * head_dim)
+        read_floats(q, 4, head_dim, rows, r * padded)
+        begins[r], ends[r] = int_at(address(row, REACH) + 12 * at + 4), int_at(address(row, REACH) + 12 * at + 8)
+        begin, end = min(begin, begins[r]), max(end, ends[r])
+    keys, values = np.empty(KEYS * padded, f32), np.empty(KEYS * padded, f32)
+    scores, faded = np.empty(FOUR * KEYS, f32), np.empty(FOUR, f32)
+    lows, highs = np.empty(FOUR, np.int64), np.empty(FOUR, np.int64)
+    for start in range(begin, end, KEYS):
+        count = min(KEYS, end - start)
+        pack_along(address(row, K), 2, stride, start, count, group * head_dim, head_dim, padded, keys, 0)
+        pack_along(address(row, V), 2, stride, start, count, group * head_dim, head_dim, padded, values, 0)
+        for at in range(0, FOUR * quads, FOUR):
+            low, high = limits(begins, ends, at, start, lows, highs)
+            if low >= high:
+                continue
+            dots_along(rows, at * padded, keys, padded, scale, scores)
+            for i in range(FOUR):
+                largest[at + i], mass[at + i], faded[i] = softened(
+                    scores, i * KEYS, lows[i], highs[i], largest[at + i], mass[at + i]
+                )
+            add_weighted(scores, low, high, values, 0, padded, mixed, at * padded, faded)
+    for r in range(own):
+        inverse = f32(1.0 / mass[r]) if mass[r] > ZERO else ZERO
+        y = address(row, Y) + 4 * (width * (token + r // share) + (group * share + r % share) * head_dim)
         for d in range(head_dim):
-            put_float(y + 4 * (h * head_dim + d), mixed[h * head_dim + d] * inverse)
+            put_float(y + 4 * d, mixed[r * padded + d] * inverse)

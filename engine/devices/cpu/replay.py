@@ -17,7 +17,7 @@ from queue import SimpleQueue
 import numpy as np
 
 from engine.compiling import compiled
-from engine.devices.cpu.few_attention import append, attend
+from engine.devices.cpu.few_attention import TOKENS, append, attend
 from engine.devices.cpu.few_products import product_float16, product_float32, product_int8
 from engine.devices.cpu.few_rows import (
     best_few,
@@ -225,7 +225,7 @@ class Replay:
             row[STEP] = TASK_CHANNELS
             row[TASKS] = -(-first.shape[1] // TASK_CHANNELS)
         elif call.kernel == "attention_cached":
-            row[TASKS] = first.shape[0] * (second.shape[1] // int(call.numbers["head_dim"]))
+            row[TASKS] = -(-first.shape[0] // TOKENS) * (second.shape[1] // int(call.numbers["head_dim"]))
         else:
             row[TASKS] = 1 if call.kernel.startswith("carry") else first.shape[0]
 

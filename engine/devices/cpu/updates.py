@@ -7,6 +7,8 @@ from numba import njit, prange
 
 from engine.devices.cpu.compile import kernel
 from engine.devices.cpu.halves import narrow_row, read_floats
+from engine.devices.cpu.memory import byte_at, byte_lanes_at
+from engine.devices.cpu.simd import LANES, store
 from engine.devices.cpu.vector_math import ONE, ZERO, f32
 from engine.graph.kernels import SCALE_BLOCK, Scalars, Statistics
 
@@ -220,9 +222,11 @@ def narrow_int8(x, words, scales):
 def widen_int8(words, scales, y):
     """y (j, k) = byte * scale."""
     rows, k = y.shape
-    as_bytes = words.view(np.int8)
+    whole = k - k % SCALE_BLOCK
+    flat = y.reshape(-1)
     for j in prange(rows):
-        for block in range(scales.shape[1]):
-            scale = scales[j, block]
-            for i in range(block * SCALE_BLOCK, min(k, block * SCALE_BLOCK + SCALE_BLOCK)):
-                y[j, i] = f32(as_bytes[j, i]) * scale
+        source = words.ctypes.data + 4 * j * words.shape[1]
+        for i in range(0, whole, LANES):
+            store(flat, j * k + i, byte_lanes_at(source + i) * scales[j, i // SCALE_BLOCK])
+        for i in range(whole, k):
+            y[j, i] = byte_at(source + i) * scales[j, i // SCALE_BLOCK]
