@@ -4,7 +4,7 @@
                                                                 to resources/memory/
     python tests/benchmarks/memory.py tuning   --work FOLDER    lines and words on the tuning packages, for choosing
     python tests/benchmarks/memory.py evaluate --work FOLDER    the reported packages, once, with what was chosen
-    python tests/benchmarks/memory.py quick    --work FOLDER    the reported packages after a Quick adaptation to each
+    python tests/benchmarks/memory.py quick    --work FOLDER    packages before and after a Quick adaptation to each
     python tests/benchmarks/memory.py refit    --work FOLDER    the mixture fitted again to a package's own files
     python tests/benchmarks/memory.py ablate   --work FOLDER    each part of the memory left out once (tuning packages)
     python tests/benchmarks/memory.py index                     building, opening, changing and asking a large index
@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -39,7 +40,7 @@ from synthetic_repository import make
 from engine.corpus.repository import Repository
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.devices import open_device
-from engine.generate.fits import built_in_fit
+from engine.generate.fits import built_in_fit, fit_for
 from engine.generate.fitting_in import Surroundings
 from engine.memory.evidence import ORDERS, Counter, Source
 from engine.memory.files import open_segment, save_segment, size_on_disk
@@ -74,24 +75,30 @@ def of_package(work: Path, role: str, folder: Path, base: Path, cursors: int, to
         return found | {("memory", "words_from_three_letters"): right, ("memory", "invented_words"): invented}
 
 
-def after_quick(work: Path, role: str, folder: Path, base: Path, cursors: int, tokens: int) -> dict[tuple, float]:
-    """After *Quick* (`full`) on a package: the model alone and with the memory."""
-    chosen, found = built_in_fit(), {}
+def after_quick(
+    work: Path, role: str, folder: Path, base: Path, cursors: int, tokens: int, mode: str = "full"
+) -> dict[tuple, float]:
+    """Before and after *Quick* on a package: the model alone and with the memory, on held-out files."""
+    found: dict[tuple, float] = {}
     device = open_device("cpu")
-    plan = SessionPlan(folder, work / "memory-data", preset("quick").changed(mode="full"), str(base))
+    plan = SessionPlan(folder, work / "memory-data", preset("quick").changed(mode=mode), str(base))
     session = Session(plan, device)
     try:
+        began = time.perf_counter()
         for _ in session.run():
             pass
+        found["adapted", "seconds"] = time.perf_counter() - began
         with open_bench(work, role, folder, base) as bench:
-            adapted = replace(bench, model=session.model, scoring=True)
-            for label, memory in (("adapted", False), ("adapted and memory", True)):
-                lines = adapted.lines(chosen, cursors, memory=memory)
-                measures = summary(lines, chosen.least)
-                found |= {(label, key): measures[key] for key in ("next_line_exact", "shown", "taken_of_shown")}
-            seen = observed(session.model, bench.corpus, tokens, see_after=False, learned=False)
-            found["adapted", "bits_per_byte"] = bits_per_byte(-np.log(seen.chance), seen)
-            found["adapted and memory", "bits_per_byte"] = bits_per_byte(losses(seen, chosen.mixing), seen)
+            for label, model in (("base", bench.model), ("adapted", session.model)):
+                chosen = fit_for(model)
+                ways = {label: (chosen, False), f"{label} and memory": (chosen, True)}
+                held_out = replace(bench, model=model, held_out=True, scoring=role == "evaluation")
+                for way, lines in held_out.lines_by(ways, cursors).items():
+                    measures = summary(lines, chosen.least)
+                    found |= {(way, key): measures[key] for key in ("next_line_exact", "shown", "taken_of_shown")}
+                seen = observed(model, bench.corpus, tokens, see_after=False, learned=False)
+                found[label, "bits_per_byte"] = bits_per_byte(-np.log(seen.chance), seen)
+                found[f"{label} and memory", "bits_per_byte"] = bits_per_byte(losses(seen, chosen.mixing), seen)
         return found
     finally:
         session.close()
@@ -100,6 +107,7 @@ def after_quick(work: Path, role: str, folder: Path, base: Path, cursors: int, t
 
 def do_packages(arguments: argparse.Namespace, role: str, measure: Callable) -> None:
     places = packages(arguments.work, role)
+    places = {name: place for name, place in places.items() if name in (arguments.package or places)}
     count = len(places)
     given = [arguments.work] * count, [role] * count, list(places.values()), [arguments.model] * count
     columns: dict[tuple, list[float]] = {}
@@ -227,6 +235,9 @@ def main() -> None:
     parser.add_argument("--name", default=Path(BUILT_IN).stem, help="of the fit that is written")
     parser.add_argument("--cursors", type=int, help=f"of each package, {CURSORS}, or {FITTED_CURSORS} for `fit`")
     parser.add_argument("--tokens", type=int, default=OBSERVED, help="of each package, for bits per byte")
+    parser.add_argument("--list", choices=("tuning", "evaluation"), default="evaluation", help="for `quick`")
+    parser.add_argument("--mode", default="full", help="for `quick`: how it adapts")
+    parser.add_argument("--package", nargs="+", help="only these packages")
     parser.add_argument("--index-tokens", type=int, default=20_000_000)
     arguments = parser.parse_args()
     arguments.cursors = arguments.cursors or (FITTED_CURSORS if arguments.part == "fit" else CURSORS)
@@ -235,7 +246,7 @@ def main() -> None:
     elif arguments.part in ("tuning", "evaluate"):
         do_packages(arguments, "tuning" if arguments.part == "tuning" else "evaluation", of_package)
     elif arguments.part == "quick":
-        do_packages(arguments, "evaluation", after_quick)
+        do_packages(arguments, arguments.list, partial(after_quick, mode=arguments.mode))
     else:
         parts[arguments.part](arguments)
 
