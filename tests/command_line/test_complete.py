@@ -24,6 +24,7 @@ from engine.generate.decoder import Decoder
 from engine.generate.fits import built_in_fit
 from tests.devices.opened import *  # noqa: F403  (fixtures)
 from tests.generate.small import SOURCE, open_small, plain_tokenizer, tokenizer
+from tests.named_pipe import *  # noqa: F403  (fixtures)
 
 DEVICE = ("--device", "cpu", "--max-tokens", "5")
 
@@ -266,6 +267,24 @@ def test_a_file_that_is_no_text_is_refused(tmp_path, capsys):
     (tmp_path / "a.bin").write_bytes(b"\0\1\2")
     assert main(["complete", "--file", str(tmp_path / "a.bin")]) == REFUSED
     assert "not text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--file"], ["--prompt", "x", "--context"]])
+def test_a_pipe_is_refused_and_not_waited_for(arguments, pipe, store, capsys):
+    assert main(["complete", *DEVICE, *arguments, str(pipe)]) == REFUSED
+    assert "pipe.py is not a regular file" in capsys.readouterr().err
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("app.command_line.complete.LARGEST_FILE", 1 << 20)
+    (tmp_path / "a.py").write_bytes(b"x" * ((1 << 20) + 1))
+    assert main(["complete", "--file", str(tmp_path / "a.py")]) == REFUSED
+    assert "a.py is larger than 1 MiB" in capsys.readouterr().err
+
+
+def test_a_file_is_read_through_a_link(ask, source, tmp_path):
+    (tmp_path / "link.py").symlink_to(source)
+    assert ask("--file", tmp_path / "link.py")["prompt_tokens"] > 0
 
 
 def test_a_checkpoint_becomes_a_model(store, cpu):
