@@ -27,6 +27,13 @@ from tests.generate.small import SOURCE, open_small, plain_tokenizer, tokenizer
 from tests.named_pipe import *  # noqa: F403  (fixtures)
 
 DEVICE = ("--device", "cpu", "--max-tokens", "5")
+ENDLESS = {  # an expression that backtracks without end on a run of a
+    "type": "Sequence",
+    "pretokenizers": [
+        {"type": "Split", "pattern": {"Regex": "(a+)+b"}, "behavior": "Isolated", "invert": False},
+        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+    ],
+}
 
 
 @pytest.fixture
@@ -168,6 +175,25 @@ def test_models_by_name_and_from_a_folder(ask, store, cpu, tmp_path, filling_in)
     (tmp_path / "a.py").write_text("x = 1\ny = 2\n")
     found = ask("--file", tmp_path / "a.py", "--line", 1, "--base", tmp_path / "model")
     assert found["model"].endswith("model") and found["fim"] is False and found["note"]
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "words"),
+    [
+        ("config.json", {"num_hidden_layers": 1_000_000}, "impossible size"),
+        ("tokenizer.json", {"pre_tokenizer": ENDLESS}, "split"),
+    ],
+)
+def test_a_folder_gets_the_checks_of_import(store, cpu, tmp_path, capsys, file, change, words):
+    """A million layers once took 3.7 GB and gave no answer; an endless tokenizer ended in a panic."""
+    with open_small(cpu, plain_tokenizer()) as model:
+        model.save(tmp_path / "model")
+        plain_tokenizer().save(tmp_path / "model")
+    path = tmp_path / "model" / file
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    assert main(["complete", *DEVICE, "--prompt", "x", "--base", str(tmp_path / "model")]) == REFUSED
+    said = capsys.readouterr().err
+    assert words in said and str(tmp_path / "model") in said and "Traceback" not in said
 
 
 def repeated(folder):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.corpus.reading.secrets import find_secrets, mask_lines, scan, secret_file_name
 from tests.corpus.reading.look_alike_contexts import look_alikes_in_places
 from tests.corpus.reading.planted import CODE, Maker, key_block, look_alikes, planted, token_formats
-from tests.corpus.reading.planted_contexts import fillings, in_places
+from tests.corpus.reading.planted_contexts import PLACES, fillings, in_places
 from tests.corpus.reading.planted_words import not_words, words, words_in_places
 
 RECALL = 0.97
@@ -60,6 +60,14 @@ def test_secrets_are_found_wherever_people_leave_them(seed):
     missed = [(sample.path, sample.what) for sample in samples if not find_secrets(sample.path, sample.text)]
     assert len(samples) >= 500
     assert len(missed) <= (1 - RECALL) * len(samples), missed
+
+
+@pytest.mark.parametrize("group", PLACES)
+def test_no_kind_of_place_is_forgotten(group):
+    """In the recall over all of them, one kind more or less would hardly show."""
+    samples = in_places(50, 6, [group])
+    missed = Counter(sample.what for sample in samples if not find_secrets(sample.path, sample.text))
+    assert missed.total() <= (1 - RECALL) * len(samples), missed
 
 
 @pytest.mark.parametrize("seed", [105, 40, 41])
