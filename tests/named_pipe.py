@@ -1,4 +1,4 @@
-"""A named pipe in the place of a file: whoever opens it in the plain way waits for it."""
+"""A named pipe in place of a file: a plain `open` would wait for a writer."""
 
 from __future__ import annotations
 

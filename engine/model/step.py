@@ -239,7 +239,7 @@ def step_programs(
 class TrainingStep:
     """Steps over batches of one shape.
 
-    Owns the gradients, the moments and the working memory; `close` gives them back.
+    Owns the gradients, the moments and the working memory; `close` frees them.
     """
 
     def __init__(

@@ -84,7 +84,7 @@ def plan_of(mode: str, problem: str = ""):
 
 
 def events(steps: int, every: int = 10, first: int = 0):
-    """What a trainer tells in so many steps: losses fall, norms wobble."""
+    """What a trainer reports in this many steps: losses fall, norms fluctuate."""
     for step in range(first, steps + 1):
         if step % every == 0:
             yield EvaluationEvent(step, 3.5 + math.exp(-step / 30), True)

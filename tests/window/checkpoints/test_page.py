@@ -171,7 +171,7 @@ def test_delete_undo_and_the_trash(desk, story, qtbot):
     one.until(lambda: len(names(page)) == 5 and not checkpoints.trash)
     assert not page.notices.message.isVisible()
     choose(one, page, story, "tiny")
-    one.press(page.buttons["delete"])  # others stand on it
+    one.press(page.buttons["delete"])  # others are deltas on it
     one.until(lambda: page.error_card.isVisible())
     assert "needed by" in page.error_card.cause.text() and "tiny" in names(page)
     choose(one, page, story, "shelves #1")

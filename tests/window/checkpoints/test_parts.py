@@ -1,4 +1,4 @@
-"""Panels by themselves: merging, exporting, curves, the note, drops."""
+"""Single panels: merging, exporting, curves, the note, drops."""
 
 from __future__ import annotations
 
