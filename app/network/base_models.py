@@ -1,6 +1,6 @@
 """Larger models to start from: a short list, with what each costs to fetch, to keep and to train.
 
-Only weights that Codecoil can read (Hugging Face format, safetensors) under licences that anyone can use them with.
+Only weights that Codecoil can read (Hugging Face format, safetensors) and whose licence lets everybody use them.
 Nothing here connects: sizes follow from the shapes below, so that the user can agree to them first.
 """
 

@@ -1,8 +1,8 @@
 """How fast this machine trains, so that a plan can say how long a run will take.
 
-A plan measures a step now (`now`), because the machine may be busy. For a model too large for that, earlier runs are
-used: a small JSON file in the data folder has tokens per second by device, mode and model size. Speeds of other sizes
-are scaled by the number of weights, to which the time of a step is proportional.
+A plan measures a step now (`now`): the machine may be busy. Where the model is too large for that, earlier runs say it:
+one small JSON file in the data folder has tokens per second by device, mode and size of the model. From another size it
+is scaled by the number of weights, which is what a step's time follows.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Speeds:
         return speed, SpeedBasis.SMALLER_MODEL if speed else SpeedBasis.UNKNOWN
 
     def _trial(self, config, device, mode: str, rows: int, length: int) -> float:
-        """Tokens per second; 0.0 if there is not enough memory for a trial."""
+        """0.0 where there is no memory for it."""
         from engine.errors import MemoryCeilingError
         from engine.train.trial import trial_speed
 
@@ -84,7 +84,7 @@ class Speeds:
             replace_file(self._path, json.dumps(content, indent=1), durable=False)
 
     def guess(self, device: str, mode: str, parameters: int) -> float:
-        """Tokens per second; 0.0 if nothing was measured on this device."""
+        """Tokens a second; 0.0 where nothing was measured on this device."""
         best: tuple[float, float] | None = None
         for each in self._all():
             if each.device != device or each.parameters <= 0:
@@ -97,9 +97,9 @@ class Speeds:
         return best[1] if best else 0.0
 
     def seconds_for_changes(self, tokens: int, mode: str, held_out: int = 0) -> float:
-        """About how long adapting to this many changed tokens takes, from the latest run of that mode; 0: unknown.
+        """About how long an adaptation to so many changed tokens takes, by the latest run of that mode; 0: unknown.
 
-        `held_out`: tokens of held-out code, which is measured during the run, as are the changed files.
+        `held_out`: tokens of held-out code, which is measured along the run, as is what changed.
         """
         known = [each for each in self._all() if each.mode == mode] or self._all()
         measured = MEASUREMENTS * (min(held_out, MOST_MEASURED) + min(tokens, MOST_MEASURED))

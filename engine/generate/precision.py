@@ -23,7 +23,7 @@ def weight_count(model: Model) -> int:
 
 
 def decode_precision(wanted: str, model: Model) -> str:
-    """The precision that `wanted` means for a model: itself or, for AUTO, the fastest with no relevant loss."""
+    """What `wanted` means for a model: itself, or for AUTO the fastest that loses nothing that matters."""
     PRECISION.check("precision", wanted)
     if wanted != AUTO:
         return wanted

@@ -108,7 +108,7 @@ class Tokenizer:
 
     @property
     def has_fim(self) -> bool:
-        """Whether there are fill-in-the-middle tokens."""
+        """Whether there are tokens to fill in a middle with."""
         special = self.special
         return None not in (special.fim_prefix, special.fim_suffix, special.fim_middle)
 
