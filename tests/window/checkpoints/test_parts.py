@@ -31,6 +31,7 @@ def shown(theme, qtbot):
 
 def save_button_in(panel: MergePanel) -> int:
     """Where the button is in a panel as tall as its content, as on the page."""
+    panel.column.activate()  # what was shown or hidden counts from here on
     panel.resize(420, panel.sizeHint().height())
     panel.column.activate()
     return panel.save_button.y()
