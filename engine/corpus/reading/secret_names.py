@@ -50,6 +50,7 @@ WORDS = re.compile(
 _NOT_PASS = _words("by com tres over sur under buy high low band all render sub pre post multi first second")
 _KEY_BEFORE = _words("api access private auth encryption signing account master license secret validation decryption")
 SPELLED_APART = re.compile(rf"(?i)\b(?:{'|'.join(_KEY_BEFORE)}|activation|auth\w+) $")
+IN_ARN = re.compile(r"(?<!\w)arn:[\w:-]{1,100}:$")  # "...:secret:name" is the reference to a secret
 
 
 def _after(words: list[str]) -> str:
@@ -124,7 +125,7 @@ def names_in(text: str) -> Iterator[tuple[int, int, str]]:
             and (before := SPELLED_APART.search(text, 0, begin))
         ):
             begin = before.start()  # "access key: ..." in prose
-        if says_secret(name := text[begin:at].replace(" ", "_")):
+        if says_secret(name := text[begin:at].replace(" ", "_")) and not IN_ARN.search(text, 0, begin):
             yield begin, at, name
 
 
