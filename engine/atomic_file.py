@@ -59,7 +59,7 @@ def is_temporary(name: str) -> bool:
 
 
 def sweep(folder: Path, older_than: float = 3600.0) -> None:
-    """Remove what killed writers left in `folder`; `older_than`: seconds, so that nobody's work is disturbed."""
+    """Remove what killed writers left in `folder`; `older_than`: seconds, to spare files that are being written."""
     with contextlib.suppress(OSError):
         for left in folder.glob(f".*{SUFFIX}"):
             if time.time() - left.stat().st_mtime > older_than:

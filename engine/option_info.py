@@ -17,8 +17,8 @@ class OptionInfo:
     """A number has `low` and `high` (`whole` for counts), a choice has `choices`; a default of True or False is a
     switch, and a tuple is a list of texts.
 
-    `zero` says what 0 means where that is not a number like the others.  `advanced`: seldom touched, so that a form may
-    fold it away.  `step`: by how much an arrow key changes it, 0 where a form should choose.
+    `zero`: the meaning of 0 where it is special ("no limit").  `advanced`: rarely changed, so a form may fold it away.
+    `step`: the increment of an arrow key, 0 if a form should choose it.
     """
 
     label: str

@@ -33,7 +33,7 @@ _NESTING = re.compile(rb'"(?:[^"\\]++|\\.?)*+"?|[\[{]+|[\]}]+', re.DOTALL)
 
 
 def check_name(name: Any, what: str = "The name") -> str:
-    """A name that every system can use for one file or folder, given back; anything else is refused."""
+    """Return the name if every system allows it for a file or folder; refuse it otherwise."""
     if not isinstance(name, str) or not name:
         raise CheckpointError(f"{what} is empty.", "Give it a name.")
     if len(name) > MAX_NAME or len(name.encode("utf-8", "replace")) > MAX_NAME_BYTES:

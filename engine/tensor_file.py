@@ -1,7 +1,7 @@
 """safetensors files, both ways: the checked header, tensors mapped from the file, and the header of a new file.
 
-Tensors are views of the mapped file: a page is in memory only once it is looked at. A tensor that is larger than memory
-should hold at once is taken in pieces of rows (`pieces`), and the pages behind are given back.
+Tensors are views of the mapped file: a page is loaded when it is first accessed. A large tensor is read in pieces of
+rows (`pieces`), and the pages that were read are released.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ _NAME_OF_DTYPE = {dtype: name for name, dtype in DTYPES.items()}
 class TensorSource(Mapping[str, np.ndarray]):
     """Tensors by name: whole, or in pieces of rows, so that a large one need not be in memory at once.
 
-    `items()` gives back the memory of a tensor once the next one is asked for.
+    `items()` releases the memory of a tensor when the next one is requested.
     """
 
     def pieces(self, name: str) -> Iterator[np.ndarray]:
-        """The rows of a tensor in order; a piece may be gone once the next one is asked for."""
+        """The rows of a tensor in order; a piece may be invalid once the next one is requested."""
         yield from row_pieces(self[name])
 
     def forget(self, name: str) -> None:
-        """Give back the memory of a tensor that has been used; reading it again costs the disk."""
+        """Release the memory of a tensor; accessing it again reads the disk."""
 
     def items(self) -> ItemsView[str, np.ndarray]:
         return _PassingItems(self)
@@ -76,7 +76,7 @@ class _PassingItems(ItemsView[str, np.ndarray]):
 
 
 def pieces_of(tensors: Mapping[str, np.ndarray], name: str) -> Iterator[np.ndarray]:
-    """The rows of a tensor in order, however it is kept."""
+    """The rows of a tensor in order, from a `TensorSource` or any other mapping."""
     return tensors.pieces(name) if isinstance(tensors, TensorSource) else row_pieces(tensors[name])
 
 
@@ -91,7 +91,7 @@ def row_pieces(array: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def piece_rows(row_bytes: int) -> int:
-    """How many rows of so many bytes make up a piece."""
+    """How many rows of this size make up a piece."""
     return max(PIECE // max(row_bytes, 1) // PIECE_ROWS, 1) * PIECE_ROWS
 
 

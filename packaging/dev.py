@@ -198,7 +198,7 @@ def fetch_real_model() -> Path:
 
 
 def import_base(name: str, arguments: list[str]) -> None:
-    """Put the model into the store that the program will use; one that is there already stays as it is."""
+    """Import the model into the store that the program will use, unless it is there already."""
     if name != real_model.NAME:
         stop(f"There is no base {name!r} to set up; known is {real_model.NAME}.")
     command = [program("python"), "-P", "-m", "app", "base", "import", fetch_real_model(), "--name", name]

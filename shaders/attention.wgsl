@@ -3,10 +3,8 @@
 // query; sums: (t, 2 heads), of which the first half becomes the logarithm of the sum of the exponentials.
 // A workgroup takes ROWS queries of one head and goes through the keys KEYS at a time; SHARE = LANES / ROWS lanes have
 // a query together: each has some of the tile's scores, and some channels of the result (PER of them).
-//! lib: grid
+//! lib: grid reach reach_of_block
 
-const LANES = 64u;
-const SHARE = LANES / ROWS;
 const LOWEST = -3.0e38;
 
 struct Params {
@@ -33,7 +31,6 @@ struct Params {
 var<workgroup> queries: array<f32, ROWS * HEAD_DIM>;
 var<workgroup> tile: array<f32, KEYS * HEAD_DIM>;  // keys, then values
 var<workgroup> scores: array<f32, ROWS * KEYS>;
-var<workgroup> span: vec2u;  // first and past-the-last key that any of the queries sees
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -52,18 +49,8 @@ fn main(
     let row = lane / SHARE;
     let part = lane % SHARE;
     let token = min(block + row, p.tokens - 1u);
-    let first = reach[p.reach_offset + 3u * token + 1u];
-    let last = select(first, reach[p.reach_offset + 3u * token + 2u], block + row < p.tokens);
-    if (lane == 0u) {
-        var seen = vec2u(0xffffffffu, 0u);
-        for (var r = 0u; r < min(ROWS, p.tokens - block); r++) {
-            let at = p.reach_offset + 3u * (block + r);
-            seen = vec2u(min(seen.x, reach[at + 1u]), max(seen.y, reach[at + 2u]));
-        }
-        span = seen;
-    }
-    let begin = workgroupUniformLoad(&span).x;
-    let end = workgroupUniformLoad(&span).y;
+    let seen = select(vec2u(0u), keys_seen_by(token), block + row < p.tokens);
+    let span = keys_seen_from(block, lane);
     for (var i = lane; i < ROWS * HEAD_DIM; i += LANES) {
         let t = min(block + i / HEAD_DIM, p.tokens - 1u);
         queries[i] = p.scale * q[p.q_offset + (t * p.heads + head) * HEAD_DIM + i % HEAD_DIM];
@@ -71,10 +58,10 @@ fn main(
     var largest = LOWEST;
     var mass = 0.0;
     var mixed: array<f32, PER>;
-    for (var start = begin; start < end; start += KEYS) {
+    for (var start = span.x; start < span.y; start += KEYS) {
         workgroupBarrier();
         for (var i = lane; i < KEYS * HEAD_DIM; i += LANES) {
-            let j = min(start + i / HEAD_DIM, end - 1u);
+            let j = min(start + i / HEAD_DIM, span.y - 1u);
             tile[i] = k[p.k_offset + (j * p.groups + key_head) * HEAD_DIM + i % HEAD_DIM];
         }
         workgroupBarrier();
@@ -87,12 +74,12 @@ fn main(
         }
         workgroupBarrier();
         for (var i = lane; i < KEYS * HEAD_DIM; i += LANES) {
-            let j = min(start + i / HEAD_DIM, end - 1u);
+            let j = min(start + i / HEAD_DIM, span.y - 1u);
             tile[i] = v[p.v_offset + (j * p.groups + key_head) * HEAD_DIM + i % HEAD_DIM];
         }
         var new_largest = largest;
         for (var j = 0u; j < KEYS; j++) {
-            if (start + j >= first && start + j < last) {
+            if (start + j >= seen.x && start + j < seen.y) {
                 new_largest = max(new_largest, scores[row * KEYS + j]);
             }
         }
@@ -104,7 +91,7 @@ fn main(
         }
         workgroupBarrier();
         for (var j = 0u; j < KEYS; j++) {
-            if (start + j >= first && start + j < last) {
+            if (start + j >= seen.x && start + j < seen.y) {
                 let chance = exp(scores[row * KEYS + j] - largest);
                 mass += chance;
                 for (var i = 0u; i < PER; i++) {

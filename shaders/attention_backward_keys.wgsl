@@ -3,7 +3,7 @@
 // d_y, q: (t, heads * head_dim); k, v, d_k, d_v: (t, groups * head_dim); reach: (t, 3); sums: (t, 2 heads).
 // A workgroup takes ROWS keys of one key head and goes through the queries from there to the end of their sequence,
 // KEYS at a time; SHARE = LANES / ROWS lanes have a key together, each with some of its channels (PER of them).
-//! lib: grid
+//! lib: grid reach
 
 const LANES = 64u;
 const SHARE = LANES / ROWS;
@@ -79,10 +79,10 @@ fn main(
             workgroupBarrier();
             for (var j = part; j < KEYS; j += SHARE) {
                 let token = min(begin + j, end - 1u);
-                let place = p.reach_offset + 3u * token;
+                let seen = keys_seen_by(token);
                 var chance = 0.0;
                 var d_score = 0.0;
-                if (begin + j < end && key >= reach[place + 1u] && key < reach[place + 2u]) {
+                if (begin + j < end && key >= seen.x && key < seen.y) {
                     var score = 0.0;
                     var value = 0.0;
                     for (var d = 0u; d < HEAD_DIM; d++) {

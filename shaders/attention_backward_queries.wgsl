@@ -1,10 +1,7 @@
 // d_q = scale * dS k with dS = P (d_y v^T - delta), P = exp(scale * q k^T - log sum), over the keys that a query sees.
 // d_y, q, d_q: (t, heads * head_dim); k, v: (s, groups * head_dim); reach: (t, 3); sums: (t, 2 heads), the logarithms
 // of the sums and then the deltas.  Rows and lanes as in attention.wgsl.
-//! lib: grid
-
-const LANES = 64u;
-const SHARE = LANES / ROWS;
+//! lib: grid reach reach_of_block
 
 struct Params {
     tokens: u32,
@@ -34,7 +31,6 @@ var<workgroup> d_rows: array<f32, ROWS * HEAD_DIM>;
 var<workgroup> keys: array<f32, KEYS * HEAD_DIM>;
 var<workgroup> values: array<f32, KEYS * HEAD_DIM>;
 var<workgroup> d_scores: array<f32, ROWS * KEYS>;
-var<workgroup> span: vec2u;  // first and past-the-last key that any of the queries sees
 
 @compute @workgroup_size(LANES)
 fn main(
@@ -53,37 +49,27 @@ fn main(
     let row = lane / SHARE;
     let part = lane % SHARE;
     let token = min(block + row, p.tokens - 1u);
-    let first = reach[p.reach_offset + 3u * token + 1u];
-    let last = select(first, reach[p.reach_offset + 3u * token + 2u], block + row < p.tokens);
+    let seen = select(vec2u(0u), keys_seen_by(token), block + row < p.tokens);
     let log_sum = sums[p.sums_offset + token * 2u * p.heads + head];
     let delta = sums[p.sums_offset + token * 2u * p.heads + p.heads + head];
-    if (lane == 0u) {
-        var seen = vec2u(0xffffffffu, 0u);
-        for (var r = 0u; r < min(ROWS, p.tokens - block); r++) {
-            let at = p.reach_offset + 3u * (block + r);
-            seen = vec2u(min(seen.x, reach[at + 1u]), max(seen.y, reach[at + 2u]));
-        }
-        span = seen;
-    }
-    let begin = workgroupUniformLoad(&span).x;
-    let end = workgroupUniformLoad(&span).y;
+    let span = keys_seen_from(block, lane);
     for (var i = lane; i < ROWS * HEAD_DIM; i += LANES) {
         let at = (min(block + i / HEAD_DIM, p.tokens - 1u) * p.heads + head) * HEAD_DIM + i % HEAD_DIM;
         queries[i] = p.scale * q[p.q_offset + at];
         d_rows[i] = d_y[p.d_y_offset + at];
     }
     var summed: array<f32, PER>;
-    for (var start = begin; start < end; start += KEYS) {
+    for (var start = span.x; start < span.y; start += KEYS) {
         workgroupBarrier();
         for (var i = lane; i < KEYS * HEAD_DIM; i += LANES) {
-            let at = (min(start + i / HEAD_DIM, end - 1u) * p.groups + key_head) * HEAD_DIM + i % HEAD_DIM;
+            let at = (min(start + i / HEAD_DIM, span.y - 1u) * p.groups + key_head) * HEAD_DIM + i % HEAD_DIM;
             keys[i] = k[p.k_offset + at];
             values[i] = v[p.v_offset + at];
         }
         workgroupBarrier();
         for (var j = part; j < KEYS; j += SHARE) {
             var d_score = 0.0;
-            if (start + j >= first && start + j < last) {
+            if (start + j >= seen.x && start + j < seen.y) {
                 var score = 0.0;
                 var value = 0.0;
                 for (var d = 0u; d < HEAD_DIM; d++) {

@@ -1,7 +1,7 @@
 // y = softmax(scale * q k^T) v of each query over the keys that it sees, keys and values in float16, two to a word.
 // q, y: (t, heads * head_dim); k, v: rows of groups * head_dim, which is even; reach: (t, 3).
 // A workgroup takes one token and head.  For the scores each lane has a key; for the result each has channels.
-//! lib: grid reduce float_bits
+//! lib: grid reduce float_bits reach
 
 const LANES = 64u;
 const ROOT = 8u;
@@ -48,7 +48,7 @@ fn main(
     let head = flat % p.heads;
     let key_head = head / (p.heads / p.groups);
     if (lane == 0u) {
-        span = vec2u(reach[p.reach_offset + 3u * token + 1u], reach[p.reach_offset + 3u * token + 2u]);
+        span = keys_seen_by(token);
     }
     let first = workgroupUniformLoad(&span).x;
     let last = workgroupUniformLoad(&span).y;

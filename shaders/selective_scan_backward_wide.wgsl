@@ -1,7 +1,7 @@
 // Backward of the selective scan for software adapters: one lane per (sequence, four channels), 16 lanes and 64 channels
 // a workgroup. Why four: see selective_scan_wide.wgsl; here the sums over channels shrink to a quarter too.
 // A dispatch takes a range of chunks, since llvmpipe ends all loops of a lane after 65,535 turns: it leaves G in the slot
-// of `states` that it has used up, and its sums over tokens in `partials`, for the next one to go on from.
+// of `states` that it has used up, and its sums over tokens in `partials`, for the next one to continue from.
 // Equations, shapes and bindings: lib/scan_backward.wgsl.
 //! lib: activation scan_backward
 

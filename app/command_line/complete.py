@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from engine.generate.options import AUTO, OPTIONS, SAMPLING, STOPS, Sampling, St
 from engine.option_info import OptionInfo
 
 ALTERNATIVES = 3  # other lines, in the JSON
+LARGEST_FILE = 64 << 20  # bytes
 GROUP_HELP = "With any of these, text is written until it stops; without, the answer is a whole line or nothing."
 
 
@@ -223,16 +225,22 @@ def offset_of(text: str, line: int | None, column: int | None, name: str) -> int
 
 
 def read_text(name: str) -> str:
-    """The text of a file, decoded as the corpus decodes it."""
+    """The text of a file, decoded as the corpus decodes it.  A pipe is refused: reading it might never end."""
+    from engine.corpus.reading.safe_opening import read_file
     from engine.errors import InputError
 
+    if os.path.exists(name) and not os.path.isfile(name):
+        raise InputError(f"{name} is not a regular file.", "Name a file, or pipe the text into `codecoil complete -`.")
     try:
-        return text_of(Path(name).read_bytes(), name)
+        data = read_file(os.path.realpath(name), LARGEST_FILE + 1)
     except OSError as error:
         raise InputError(
             f"{name} cannot be read: {error.strerror or error}.",
             "Check the path; `-` reads standard input.",
         ) from error
+    if len(data) > LARGEST_FILE:
+        raise InputError(f"{name} is larger than {LARGEST_FILE >> 20} MiB.", "Choose a smaller file.")
+    return text_of(data, name)
 
 
 def text_of(data: bytes, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The settings as they are kept: one JSON file in the data folder.  No Qt: the command line reads them, too.
+"""The settings on disk: one JSON file in the data folder.  No Qt: the command line reads them, too.
 
 `app.state.settings.Settings` is what the window uses; `setting` reads a single value.
 """
@@ -19,7 +19,7 @@ FILE_NAME = "settings.json"
 MOST_BYTES = 1 << 20
 GIB = 2**30
 FIRST_NAMED = 0x01000000  # Qt's key codes below it are characters
-USUAL_LEAST_CHANCE = usual_least_chance()  # of a suggestion being taken as it is
+USUAL_LEAST_CHANCE = usual_least_chance()  # of a suggestion being accepted unchanged
 USUAL_COMPLETION = asdict(Sampling()) | asdict(SUGGESTION_STOPS)
 
 
@@ -101,7 +101,7 @@ def read_settings_file(path: Path) -> dict[str, Any]:
 
 
 def setting(folder: Path, name: str) -> Any:
-    """One setting as it is kept in the data folder; its default where it is missing, damaged or out of range."""
+    """One setting as stored in the data folder; its default if it is missing, damaged or out of range."""
     field = FIELDS[name]
     try:
         value = read_settings_file(folder / FILE_NAME).get(name, field.default)

@@ -24,7 +24,7 @@ from app.workers.files import FilesWorker
 from app.workers.jobs import Job, Jobs
 from app.workers.measuring import MeasuringWorker
 
-AT_ONCE = {  # over before anybody could cancel them, or not to be left half done
+AT_ONCE = {  # not cancellable: over at once, or not to be left half done
     FilesWorker.tidy,
     FilesWorker.refresh,
     FilesWorker.rename,
@@ -106,7 +106,7 @@ class CheckpointController(QObject):
         self._ask(FilesWorker.histories, tuple(ids), then=self.histories_ready.emit)
 
     def compare(self, first: str, second: str) -> None:
-        """How far two are apart, by layer and tensor: `compared`."""
+        """How much two differ, by layer and tensor: `compared`."""
         self._ask(FilesWorker.compare, first, second, then=self.compared.emit)
 
     def verify(self, id: str) -> None:

@@ -29,7 +29,7 @@ class RunScoring(QObject):
         self.score_problem = ""  # why they are not complete
 
     def score(self, run: FinishedView) -> None:
-        """Measure base and result; `before` and `after` become more precise as the job goes on."""
+        """Measure base and result; `before` and `after` become more precise as the job proceeds."""
         self._scored_run = run
         self.on_scoring(0, 1)
         self._score_job = self._jobs.ask(

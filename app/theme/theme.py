@@ -2,7 +2,7 @@
 
 The stylesheet is set on finished parts (a page, the header, a dialog), not on the application: there, Qt would restyle
 a widget each time that it, or anything above it, is put into a layout, and switching would take four times as long.  So
-whoever makes such a part calls `dress` when everything is in it.
+the code that builds such a part calls `dress` when the part is complete.
 """
 
 from __future__ import annotations

@@ -10,5 +10,5 @@
     events        what a device check reports, and `Failure`       failures   exceptions as the window shows them
     limits        what a setting may be                            words      numbers and states for people
 
-Arrays in them belong to whoever receives them.
+The receiver owns the arrays in them.
 """

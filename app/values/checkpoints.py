@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckpointRow:
-    """One row of the table.  `problem`: it is there and cannot be used, and why."""
+    """One row of the table.  `problem`: why it cannot be used."""
 
     id: str
     name: str
     created: str = ""  # ISO 8601, UTC
     kind: str = ""  # whole, delta
     mode: str = ""
-    base: str = ""  # id; empty where it stands on nothing
+    base: str = ""  # id; empty for a full model
     base_name: str = ""
     parents: tuple[str, ...] = ()  # ids
     run: str = ""
@@ -100,7 +100,7 @@ class HeatMapView:
 
 @dataclass(frozen=True, eq=False)
 class ComparisonView:
-    """How far two checkpoints are apart."""
+    """How much two checkpoints differ."""
 
     first: CheckpointRow
     second: CheckpointRow
@@ -142,7 +142,7 @@ class PrecisionLine:
 
 @dataclass(frozen=True)
 class VerifyView:
-    """What is wrong with a checkpoint; no findings: it is whole."""
+    """What is wrong with a checkpoint; no findings: it is intact."""
 
     id: str
     name: str

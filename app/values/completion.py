@@ -38,7 +38,7 @@ class SourceView:
 
 @dataclass(frozen=True)
 class CompletionView:
-    """What a model answered.  `cancelled`: the request was overtaken, and `text` is as far as it came."""
+    """What a model answered.  `cancelled`: the request was superseded, and `text` is incomplete."""
 
     ticket: int
     channel: str
@@ -54,7 +54,7 @@ class CompletionView:
     decode_tokens_per_second: float = 0.0
     fim_used: bool = False
     cancelled: bool = False
-    chance: float | None = None  # that the line is taken as it is
+    chance: float | None = None  # that the line is accepted unchanged
     sources: tuple[SourceView, ...] = ()  # where the repository says the same, best first
     more_sources: int = 0  # beyond `sources`
     alternatives: tuple[str, ...] = ()  # other texts, best first
@@ -75,7 +75,7 @@ class TimelinePoint:
 
 @dataclass(frozen=True)
 class EditedFile:
-    """A file of the repository that was edited just now; `text` is None where it is gone or left out."""
+    """A recently edited file of the repository; `text` is None if it was deleted or is left out."""
 
     path: str  # relative to the repository, posix
     text: str | None = field(repr=False)
@@ -102,7 +102,7 @@ class CompletionQuery:
 
 
 def losses_key(model: str) -> str:
-    """What the losses of a model, by id, are kept by; "" where that is the built-in model and there is none."""
+    """The key under which a model's losses are stored; "" for the built-in model if this build has none."""
     if model != STARTER:
         return model
     return built_in_key(starter_place()) if starter_place().is_dir() else ""

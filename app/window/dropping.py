@@ -21,7 +21,7 @@ def dropped_model_file(data: QMimeData) -> str:
 
 
 def dropped_folder(data: QMimeData) -> str:
-    """The folder that is dragged, or the one that the dragged file lies in; an empty string for anything else."""
+    """The folder that is dragged, or the parent of the file that is; an empty string for anything else."""
     for url in data.urls():
         path = Path(url.toLocalFile()) if url.isLocalFile() else None
         if path is not None and path.is_dir():

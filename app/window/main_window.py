@@ -152,7 +152,7 @@ class MainWindow(QMainWindow):
         self._theme.dress(page)
         self.pages.setCurrentWidget(page)
         if focused is not None and left is not page and left.isAncestorOf(focused):
-            page.setFocus()  # not the next control: a focus ring that nobody tabbed to is noise
+            page.setFocus()  # not the next control: a focus ring that the user did not tab to is noise
         self.rail.mark(title)
         self.header.show_for(title)
         for action in self.actions_.pages.actions():
@@ -283,7 +283,7 @@ class MainWindow(QMainWindow):
             self.base_model_dialog = BaseModelDialog(self.application, self)
         self._theme.dress(self.base_model_dialog)
         self.base_model_dialog.show()
-        self.base_model_dialog.setFocus()  # not its first button: a focus ring that nobody tabbed to is noise
+        self.base_model_dialog.setFocus()  # not its first button: a focus ring that the user did not tab to is noise
         self.base_model_dialog.raise_()
 
     @Slot()

@@ -181,7 +181,7 @@ class _Counted(Mapping):
 
 
 def comparison_of(store, first: str, second: str, report: Callable[[int, int], None]) -> ComparisonView:
-    """How far two checkpoints are apart; `report`: tensors done, tensors in all."""
+    """How much two checkpoints differ; `report`: tensors done, tensors in all."""
     from engine.checkpoints.combining.compare import MEASURES, compare
     from engine.checkpoints.combining.sides import side_of
 

@@ -25,7 +25,7 @@ MEMORY_EVERY = 500  # milliseconds
 class EngineWorker(JobWorker):
     """Answers with frozen values only."""
 
-    engine_failed = Signal(object)  # Failure of something that nobody asked for
+    engine_failed = Signal(object)  # Failure of something that is not a job
     memory_changed = Signal(object)  # MemoryState
     activity_changed = Signal(str, float)  # activity, tokens per second
     warmed_up = Signal()

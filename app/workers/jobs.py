@@ -65,7 +65,7 @@ class Job:
         return self._cancelled.is_set()
 
     def look(self) -> None:
-        """Leave the job here if it was cancelled."""
+        """Raise if the job was cancelled."""
         if self._cancelled.is_set():
             raise Cancelled
 
@@ -97,11 +97,11 @@ class JobWorker(QObject):
         self._posted.emit(job)
 
     def report(self, value: object) -> None:
-        """Tell whoever asked for the present job something on the way."""
+        """Send an intermediate result to the caller of the current job."""
         self.reported.emit(self.job, value)
 
     def progress(self, done: int, total: int, what: str) -> None:
-        """Tell how far the present job is, and leave it here if it was cancelled."""
+        """Report the progress of the current job; leaves the job here if it was cancelled."""
         self.report(Progress(done, total, what))
         self.job.look()
 
@@ -121,7 +121,7 @@ class JobWorker(QObject):
 
 @dataclass(frozen=True)
 class _Asker:
-    """Whom to tell about a job."""
+    """The callbacks of a job's caller."""
 
     then: Callable[[Any], object] | None
     failed: Callable[[Failure], object] | None
@@ -131,7 +131,7 @@ class _Asker:
 
 
 class Jobs(QObject):
-    """Sends every job to its worker and every answer to whoever asked.  Lives in the GUI thread."""
+    """Sends every job to its worker and every answer back to its caller.  Lives in the GUI thread."""
 
     asked = Signal(object)  # Job
     failed = Signal(object)  # Failure of a job that was asked for without `failed`
@@ -191,7 +191,7 @@ class Jobs(QObject):
     def on_reported(self, job: Job, value: object) -> None:
         asker = self._waiting.get(job)
         if asker is None:
-            return  # nobody wants to know it any more
+            return  # the caller is no longer interested
         if isinstance(value, Progress):
             if asker.progressed is not None:
                 asker.progressed(*value)

@@ -15,7 +15,7 @@ MIB = 2**20
 
 
 class MovingWorker(JobWorker):
-    """`usual`: the data folder that is used where nobody names another; the note about a move lies there."""
+    """`usual`: the default data folder, which holds the note about a move."""
 
     def plan(self, source: str, chosen: str) -> MovePlan:
         return plan_move(Path(source), Path(chosen))

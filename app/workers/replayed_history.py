@@ -1,4 +1,4 @@
-"""The history of an interrupted run as the events that it was written from, for the plots."""
+"""The saved history of an interrupted run, turned back into events for the plots."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
-MOST = 500  # events at a time: a window that takes in more would freeze
+MOST = 500  # events at a time: more would freeze the window
 
 
 def replayed_history(lines: Iterable[Mapping[str, Any]]) -> Iterator[tuple]:

@@ -3,7 +3,7 @@
     trainer, imports, merges                          completion, exports, comparisons
             │ save, save_delta, adopt                           ▲ load_parameters
             ▼                                                   │
-    store/      store, reading ── contents (what there is), manifest (what one says of itself), card (for people)
+    store/      store, reading ── contents (what there is), manifest (what is known of one), card (for people)
                 loading           mapped tensors, deltas applied (delta)
                 writing, moves    temporary, flushed, renamed         checking    verify
             │                                                   ▲

@@ -31,7 +31,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """A corpus in numbers; `learned` has the held-out files in it, as `held_out` says apart."""
+    """A corpus in numbers; `learned` includes the held-out files, which `held_out` counts separately."""
 
     all: Tally
     learned: Tally
@@ -62,7 +62,7 @@ class Corpus:
 
     @property
     def has_tokens(self) -> bool:
-        """False for a mere list of files: nothing is tokenised or held out yet."""
+        """False for a list of files that has not been tokenised or split yet."""
         return self._cache is not None
 
     @property
@@ -89,7 +89,8 @@ class Corpus:
 
     @functools.cached_property
     def validation_code(self) -> tuple[Document, ...]:
-        """What runs, merges and precisions are judged by: the code of validation, or all of it where there is none."""
+        """The code that runs, merges and precisions are measured on: that of validation, or if there is none, all of
+        validation."""
         return self.code_among(self.validation_documents) or self.validation_documents
 
     @functools.cached_property

@@ -8,7 +8,7 @@
 
     decoder                         one sequence's state, and what moves it on: read, step, greedy
     programs                        the forward pass over some tokens as kernel calls, from a state to a state
-    contexts                        caches of other texts, put aside
+    contexts                        caches of other texts, saved on the host
     quantised                       the weights that they read: the model's own, or copies in 16 or 8 bits
     prompt, context, healing        from a cursor to tokens, framed as in training; what is typed is written again
     prefix_states, text_tokens      states and tokens kept between requests, so that typing costs only what is new

@@ -60,7 +60,7 @@ class DecodeLosses:
                 content = json.loads(file.read(MOST_BYTES))
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, RecursionError):  # damaged: measured again when somebody asks
+        except (OSError, ValueError, RecursionError):  # damaged: measured again on request
             return {}
         return content if isinstance(content, dict) else {}
 

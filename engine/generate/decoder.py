@@ -2,7 +2,7 @@
 
 Longer texts are read in chunks, and what is left over in passes of up to eight tokens; one token is such a pass. A
 recurrent state has a fixed size, and going back needs a copy of it. A cache has a row for each token, and going back is
-forgetting rows; a context that would be overwritten is put aside on the host (`contexts`).
+forgetting rows; a context that would be overwritten is saved on the host (`contexts`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CHUNKS = (512, 128, 32)  # tokens that the scan takes at a time; what is left ov
 EACH_CHUNK = 128  # tokens of a long text whose scores are all wanted: more would take much working memory
 GREEDY_RUN = 8  # greedy tokens that one submit computes
 CONTEXT = 4096  # tokens that a cache holds
-WORTH_KEEPING = 128  # tokens of a context that are put aside before others take their place
+WORTH_KEEPING = 128  # tokens of a context from which on it is saved before it is overwritten
 
 
 class Cancelled(CodecoilError):
@@ -278,7 +278,7 @@ class Decoder:
         return {"reach": reach} | ({} if rotations is None else {"rotations": rotations})
 
     def _make_room(self, tokens: int) -> None:
-        """What is about to be overwritten is put aside where it is much; a full cache is refused."""
+        """Save what is about to be overwritten if it is long enough to be worth it; refuse a full cache."""
         if not self._state.has_cache:
             return
         if self.position + tokens > self._state.context:

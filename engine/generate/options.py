@@ -1,6 +1,6 @@
 """What can be set about a completion: how tokens are chosen, when it stops, and how the weights are read.
 
-One table for everybody: `Sampling` and `Stops` refuse what it does not allow, and the command line, the settings and
+There is one table: `Sampling` and `Stops` refuse what it does not allow, and the command line, the settings and
 the window take names, ranges, defaults and help from it. Nothing here loads NumPy.
 """
 
@@ -56,8 +56,8 @@ class Sampling:
 class Stops:
     """What ends a completion, besides the end of the text.
 
-    `milliseconds` count from the first token: a large model may read the prompt for longer than it should write, and
-    would otherwise never say anything.
+    `milliseconds` count from the first token: a large model may take longer than that to read the prompt, and would
+    otherwise never write anything.
 
     `stop` strings and line ends are not part of the text. A block ends before the first non-blank line that is
     indented less than the cursor's line; where the cursor's line opens a block (the next line is indented more), that

@@ -1,4 +1,4 @@
-"""In which precision a decoder reads the weights of a model, where nobody chose one.
+"""The precision in which a decoder reads a model's weights if none was chosen.
 
 Measured with `tests/benchmarks/decode.py` and `tests/benchmarks/decode_precision.py` on two cores: a small model's
 weights stay in the cache, and 16 bits are fastest (half the bytes, and cheaper to unpack than 8 bits); a large one's

@@ -117,7 +117,7 @@ def gated_mlp(
             d_low = projection.pass_gradient(tape, d_part, x)
             projection.weight_gradients(tape, d_part, d_low, x)
         if tape.wants(residual):
-            tape.set_gradient(residual, d_out)  # the residual stream: the same buffer goes on to the layer below
+            tape.set_gradient(residual, d_out)  # the residual stream: the layer below gets the same buffer
 
     tape.record(out, backward)
     return out

@@ -135,7 +135,7 @@ def gated_projection(
             count_dead(tape, y, d_g, dead)
         projection.weight_gradients(tape, d_out, d_low, y)
         if tape.wants(residual):
-            tape.set_gradient(residual, d_out)  # the residual stream: the same buffer goes on to the layer below
+            tape.set_gradient(residual, d_out)  # the residual stream: the layer below gets the same buffer
 
     tape.record(out, backward)
     return out
@@ -179,7 +179,7 @@ def causal_conv_silu(
 ) -> Tensor:
     """silu of the depthwise convolution over the first half of xz (t, 2d); weight: (d, 1, k).
 
-    `decoding`: one sequence goes on from `history` (k-1, d), absent for a single tap, which moves on behind it.
+    `decoding`: one sequence continues from `history` (k-1, d), which is then updated; absent for a single tap.
     """
     t, d = xz.shape[0], xz.shape[1] // 2
     taps = weight.tensor.view(shape=(d, weight.shape[2]))
@@ -229,8 +229,8 @@ def selective_state_space(
 ) -> Tensor:
     """y of the selective scan over u (t, d), with delta, B and C projected from u.
 
-    x_proj: (r+2n, d), dt_proj: (d, r), A_log: (d, n). While decoding, one sequence goes on from `state` (n, d), which
-    moves on behind it, with the `coefficients` (n+2, d) that were prepared.
+    x_proj: (r+2n, d), dt_proj: (d, r), A_log: (d, n). While decoding, one sequence continues from `state` (n, d),
+    which is then updated, with the prepared `coefficients` (n+2, d).
     """
     (t, d), (_, n), r = u.shape, A_log.shape, dt_proj.shape[1]
     batch = t // length

@@ -239,7 +239,7 @@ def step_programs(
 class TrainingStep:
     """Steps over batches of one shape.
 
-    Owns the gradients, the moments and the working memory; `close` gives them back.
+    Owns the gradients, the moments and the working memory; `close` frees them.
     """
 
     def __init__(
@@ -283,9 +283,9 @@ class TrainingStep:
     ) -> Callable[[], StepResult]:
         """Enqueue step number `step` (from 1) over ids (micro_batches * batch, length + 1).
 
-        `counted`: how many targets of each row count, from the left. `insight`: also tell what happens in each layer;
-        weights move as they would without. The function given back waits for the result, so that the next step can be
-        enqueued first.
+        `counted`: how many targets of each row count, from the left. `insight`: also report statistics of each
+        layer; the weights change as they would without. The function that is returned waits for the result, so that the
+        next step can be enqueued first.
         """
         ids = checked_ids(ids, self.config, least=2)
         expected = (self.micro_batches * self.batch, self.length + 1)

@@ -21,7 +21,7 @@ from engine.errors import CorpusError
 LARGEST_SHARE = 0.2  # of a score in one file
 EVEN_SHARES = 1.5  # for few files: times the share that each would have if all were equal
 LEAST_LETTERS = 3  # of a line worth completing: not a bracket, not "]),"
-LONGEST_LINE = 200  # characters; nobody writes longer ones by hand
+LONGEST_LINE = 200  # characters; longer ones are rarely written by hand
 NO_CODE = "No held-out file is code, so other text is measured."
 
 
@@ -91,7 +91,7 @@ class Material:
 
 
 def held_out_material(corpus: Corpus, cursors: int, seed: int, most_characters: int = 0) -> Material:
-    """Code that is kept for scoring, in a fixed random order and at most so many characters of it (0: all)."""
+    """Code reserved for scoring, in a fixed random order and limited to a number of characters (0: all)."""
     documents = corpus.code_among(corpus.scoring_documents)
     notes = [] if documents else [NO_CODE]
     if corpus.shares_held_out:

@@ -27,7 +27,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Selection:
-    """The changed files of an incremental run: learned, skipped because they are known well, and not asked for."""
+    """The changed files of an incremental run: learned, skipped because the model knows them, and not requested."""
 
     learned: tuple[Document, ...] = ()
     skipped: tuple[str, ...] = ()

@@ -281,7 +281,7 @@ class Session:
         progress: Progress | None,
         cancelled: Callable[[], bool] | None,
     ):
-        """The base, which nobody can delete until `opened` is closed, and the repository, tokenised for it."""
+        """The base, which cannot be deleted until `opened` is closed, and the repository, tokenised for it."""
         plan = self.plan
         base = find_base(self._store, plan.base or plan.changed_since)
         repository = Repository(plan.root, plan.data_folder)

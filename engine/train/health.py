@@ -1,4 +1,4 @@
-"""The health of a run: what somebody who watches the curves would say.
+"""The health of a run: what a person watching the curves would notice.
 
 The functions look at numbers and return a finding or None; `Health` keeps the last numbers of a run and reports each
 cause once.

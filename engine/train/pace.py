@@ -14,7 +14,7 @@ AVERAGED_EVALUATIONS = 3
 
 
 class Pace:
-    """The seconds of the last steps and evaluations.  `worked`: all work so far, including what lies between them."""
+    """The seconds of the last steps and evaluations.  `worked`: all work so far, including the time between them."""
 
     def __init__(self, options: TrainingOptions) -> None:
         self._options = options

@@ -34,7 +34,7 @@ DTYPES = {"float32": "F32", "int32": "I32", "uint8": "U8"}
 
 @dataclass(frozen=True)
 class SavedRun:
-    """What is trained, on what, and how far it got.  `more` belongs to whoever runs the trainer."""
+    """What is trained, on what, and how far it got.  `more` is for the caller of the trainer."""
 
     run: str
     root: str

@@ -135,7 +135,7 @@ def changes(root: Path, data: Path) -> None:
 
 
 def stops(root: Path, data: Path) -> None:
-    """How long a first scan goes on after it was told to stop, at several moments."""
+    """How long a first scan continues after it was cancelled, at several moments."""
     from measure import report
 
     from engine.corpus.reading.scan_progress import ScanCancelledError

@@ -1,6 +1,6 @@
 """How long the plots of a run take to draw: `python tests/benchmarks/plots.py [points]`.  Prints name=value lines.
 
-A run of 10,000 steps is on the board and goes on growing.  What is measured is what the event loop pays in one turn:
+A run of 10,000 steps is on the board and keeps growing.  What is measured is what the event loop pays in one turn:
 one plot brought up to date and painted, as the board's timer does it.  Offscreen, so that painting is by the processor.
 Times are those of the GUI thread on its core: what else the machine does does not count.
 """

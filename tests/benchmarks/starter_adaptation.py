@@ -13,7 +13,7 @@ list only, `evaluate` the evaluation list only, and what is forgotten is measure
 trained on. "Ten minutes" are the steps that one core does in ten minutes, by `speeds` in two processes at once with
 NUMBA_NUM_THREADS=1: with both cores they take about six. So a busy machine changes how long it takes but not what comes
 out. Finished runs and what was chosen are kept in `starter_records/` and not done again; they say nothing about the
-machine, so another one can go on with them. Prints name=value lines, and tables in Markdown at the end.
+machine, so another one can continue with them. Prints name=value lines, and tables in Markdown at the end.
 """
 
 from __future__ import annotations

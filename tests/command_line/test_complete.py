@@ -24,8 +24,16 @@ from engine.generate.decoder import Decoder
 from engine.generate.fits import built_in_fit
 from tests.devices.opened import *  # noqa: F403  (fixtures)
 from tests.generate.small import SOURCE, open_small, plain_tokenizer, tokenizer
+from tests.named_pipe import *  # noqa: F403  (fixtures)
 
 DEVICE = ("--device", "cpu", "--max-tokens", "5")
+ENDLESS = {  # an expression that backtracks without end on a run of a
+    "type": "Sequence",
+    "pretokenizers": [
+        {"type": "Split", "pattern": {"Regex": "(a+)+b"}, "behavior": "Isolated", "invert": False},
+        {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
+    ],
+}
 
 
 @pytest.fixture
@@ -169,6 +177,25 @@ def test_models_by_name_and_from_a_folder(ask, store, cpu, tmp_path, filling_in)
     assert found["model"].endswith("model") and found["fim"] is False and found["note"]
 
 
+@pytest.mark.parametrize(
+    ("file", "change", "words"),
+    [
+        ("config.json", {"num_hidden_layers": 1_000_000}, "impossible size"),
+        ("tokenizer.json", {"pre_tokenizer": ENDLESS}, "split"),
+    ],
+)
+def test_a_folder_gets_the_checks_of_import(store, cpu, tmp_path, capsys, file, change, words):
+    """A million layers once took 3.7 GB and gave no answer; an endless tokenizer ended in a panic."""
+    with open_small(cpu, plain_tokenizer()) as model:
+        model.save(tmp_path / "model")
+        plain_tokenizer().save(tmp_path / "model")
+    path = tmp_path / "model" / file
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    assert main(["complete", *DEVICE, "--prompt", "x", "--base", str(tmp_path / "model")]) == REFUSED
+    said = capsys.readouterr().err
+    assert words in said and str(tmp_path / "model") in said and "Traceback" not in said
+
+
 def repeated(folder):
     """Two files that share a line which no model could guess; the path of a third that has begun it."""
     for name in ("first.py", "second.py"):
@@ -266,6 +293,24 @@ def test_a_file_that_is_no_text_is_refused(tmp_path, capsys):
     (tmp_path / "a.bin").write_bytes(b"\0\1\2")
     assert main(["complete", "--file", str(tmp_path / "a.bin")]) == REFUSED
     assert "not text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--file"], ["--prompt", "x", "--context"]])
+def test_a_pipe_is_refused_and_not_waited_for(arguments, pipe, store, capsys):
+    assert main(["complete", *DEVICE, *arguments, str(pipe)]) == REFUSED
+    assert "pipe.py is not a regular file" in capsys.readouterr().err
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("app.command_line.complete.LARGEST_FILE", 1 << 20)
+    (tmp_path / "a.py").write_bytes(b"x" * ((1 << 20) + 1))
+    assert main(["complete", "--file", str(tmp_path / "a.py")]) == REFUSED
+    assert "a.py is larger than 1 MiB" in capsys.readouterr().err
+
+
+def test_a_file_is_read_through_a_link(ask, source, tmp_path):
+    (tmp_path / "link.py").symlink_to(source)
+    assert ask("--file", tmp_path / "link.py")["prompt_tokens"] > 0
 
 
 def test_a_checkpoint_becomes_a_model(store, cpu):

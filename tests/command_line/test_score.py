@@ -15,6 +15,7 @@ from engine.checkpoints.store.loading import load_checkpoint
 from engine.checkpoints.store.store import CheckpointStore, Facts
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.generate.decode_losses import DecodeLosses
+from engine.generate.decoder import Decoder
 from engine.generate.options import PRECISIONS
 from engine.model.config import ModelConfig
 from engine.model.initialise import initial_parameters
@@ -60,11 +61,20 @@ def test_json_names_every_measure_with_its_interval(folder, capsys):
     assert model["files"]
 
 
-def test_losses_are_kept_by_precision(folder, capsys):
+def test_losses_are_kept_by_precision(folder, capsys, monkeypatch):
     """Of the model alone, and close to each other: they are of the same weights."""
+    made, plain = [], Decoder.__init__
+
+    def init(self, model, *, precision="float32", **more):
+        made.append(precision)
+        plain(self, model, precision=precision, **more)
+
+    monkeypatch.setattr(Decoder, "__init__", init)
     for precision in PRECISIONS:
         arguments = ["--cursors", "1", "--json", "--device", "cpu", "--precision", precision]
+        made.clear()
         assert main(["score", str(folder), *arguments]) == 0
+        assert set(made) == {precision}
         assert json.loads(capsys.readouterr().out)["models"][0]["precision"] == precision
     newest = next(one for one in CheckpointStore(data_folder() / "checkpoints").list() if one.name == "code #1")
     kept = DecodeLosses(data_folder()).of(newest.id)

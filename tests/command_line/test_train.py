@@ -218,7 +218,7 @@ main(sys.argv[1:])
 
 
 def test_a_second_ctrl_c_quits_at_once_and_the_run_goes_on_later(repository, tiny_base, data_folder, capsys):
-    """In a process of its own, since it ends without a word to anybody."""
+    """In a process of its own, because it exits without cleaning up."""
     arguments = ["train", str(repository), *SHORT, "--base", "tiny", "--mode", "full", "--steps", "1000"]
     done = subprocess.run([sys.executable, "-c", TWICE, *arguments], capture_output=True, text=True, cwd=ROOT)
     (info,) = interrupted_runs(data_folder / "runs")
@@ -231,7 +231,7 @@ def test_a_second_ctrl_c_quits_at_once_and_the_run_goes_on_later(repository, tin
 
 
 def test_a_reader_that_goes_away_costs_nothing(repository, tiny_base, data_folder, capsys, monkeypatch):
-    """As in `codecoil train … --json | head`: the run is saved where it was, and that is told on the other stream."""
+    """As in `codecoil train … --json | head`: the run is saved where it was, and and standard error says so."""
 
     def gone(self, event):
         if event.event == "step" and event.step == 4:

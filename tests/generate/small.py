@@ -122,7 +122,7 @@ class ScriptedDecoder:
     def close(self) -> None: ...
 
     def _scores(self) -> np.ndarray:
-        """Logarithms of the shares of the answers that go on from what was said, in whatever tokens it was said."""
+        """Logarithms of the shares of the answers that continue what was written, in whatever tokens that was."""
         shares = np.full(self.model.config.vocab_size, NEVER)
         said = self._bytes(self._said)
         for share, answer in self.model.answers:

@@ -295,7 +295,7 @@ def test_time_runs_out(small, monkeypatch):
 @pytest.mark.parametrize("memory", [False, True])
 def test_odd_prompts_are_completed(small, request_, memory):
     _, completion = whole(small, CompletionRequest(**vars(request_) | {"stops": FEW, "memory": memory}))
-    # A memory of sixty times the same text knows how it goes on: up to the text after the cursor.
+    # A memory of the same text sixty times knows how it continues: up to the text after the cursor.
     assert (completion.tokens == 12) != (completion.reason == reasons.JOINED and memory)
     assert completion.prompt_tokens >= 1
     assert bool(completion.text.encode()) == (completion.tokens == 12)  # valid Unicode

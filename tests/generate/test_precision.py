@@ -19,9 +19,10 @@ from tests.generate.small import open_small
 
 def test_a_large_model_is_read_in_8_bits_and_a_small_one_in_16(cpu, monkeypatch):
     with open_small(cpu) as model:
-        assert decode_precision("auto", model) == "float16"
-        monkeypatch.setattr(module, "LARGE_MODEL", weight_count(model))
-        assert decode_precision("auto", model) == "int8"
+        assert 0 < weight_count(model) < 1_000_000 and decode_precision("auto", model) == "float16"
+        for weights, precision in ((49_999_999, "float16"), (50_000_000, "int8")):
+            monkeypatch.setattr(module, "weight_count", lambda _, weights=weights: weights)
+            assert decode_precision("auto", model) == precision
 
 
 def test_a_precision_that_was_chosen_is_taken(cpu):

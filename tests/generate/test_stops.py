@@ -60,7 +60,7 @@ def test_the_end_of_a_line(pieces, text, reason):
 @pytest.mark.parametrize(
     ("prefix", "text", "kept"),
     [
-        # The cursor's line goes on, its block goes on, then it is left.
+        # The cursor's line continues, its block continues, then it ends.
         ("def f():\n    x =", " 1\n    y = 2\n\nprint(x)\n", " 1\n    y = 2"),
         ("def f():\n    ", "x = 1\n    if x:\n        y\n    z\nw", "x = 1\n    if x:\n        y\n    z"),
         ("class A:\n    def f(self):\n        ", "return 1\n\n    def g(self):", "return 1"),

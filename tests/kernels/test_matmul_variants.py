@@ -1,4 +1,4 @@
-"""Each variant of the WebGPU products, forced, against float64: by itself a variant runs where it is fastest."""
+"""Each variant of the WebGPU products, forced, against float64: otherwise only the fastest one would run."""
 
 import pytest
 

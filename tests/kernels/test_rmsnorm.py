@@ -37,6 +37,6 @@ def test_backward_without_the_gradient_of_the_scale(device, accumulate):
 
 @pytest.mark.parametrize("parts", [1, 2, 4, 100, 134, 150])
 def test_gradient_of_the_scale_in_any_number_of_parts(device, parts):
-    """134 rows: fewer parts than the kernel would take by itself, more, one a row, and parts that get no rows."""
+    """134 rows: fewer parts than the kernel would choose, more, one per row, and parts that get no rows."""
     sample = make_sample("rmsnorm_backward")
     check(device, with_operands(sample, d_scale=np.full((parts, 33), 9, np.float32)))

@@ -1,4 +1,4 @@
-"""Sums, clipping, AdamW, and what is told of its steps, against float64."""
+"""Sums, clipping, AdamW, and the statistics of its steps, against float64."""
 
 import numpy as np
 import pytest
@@ -127,7 +127,7 @@ def test_adamw_of_a_small_gradient_is_a_whole_step(device):
     assert np.allclose(found["parameter"], -1e-2 * np.sign(gradient), rtol=2e-4)
 
 
-# ---- what is told of a step
+# ---- statistics of a step
 
 
 @pytest.mark.parametrize("decay", [0, 1])

@@ -1,4 +1,4 @@
-"""What a step tells of each layer, against NumPy; and that telling changes nothing."""
+"""What a step reports about each layer, against NumPy; and that reporting changes nothing."""
 
 import numpy as np
 import pytest

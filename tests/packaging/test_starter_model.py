@@ -1,4 +1,4 @@
-"""The recipe of the starter model, on a handful of files: lists, cleaning, freezing, training, going on, exporting."""
+"""The recipe of the starter model, on a handful of files: lists, cleaning, freezing, training, resuming, exporting."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ PLAN_OPTIONS = OPTIONS.changed(steps=30, evaluations=10, mode="vocabulary", rank
 
 
 def train(folder: Path, log: Path, again: bool = True) -> None:
-    """Go on with the interrupted run, or begin one; every loss goes to the log as soon as it is known."""
+    """Resume the interrupted run, or start one; every loss is logged as soon as it is known."""
     data = folder / "data"
     waiting = interrupted_runs(data / "runs") if again else []
     device = open_device("cpu")

@@ -1,4 +1,4 @@
-"""What can go wrong around a run, each told in words, with nothing lost."""
+"""What can go wrong around a run: each has a clear message, and nothing is lost."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Kill -9 at random moments, fifty times: the store stays whole, and the run goes on to the same numbers."""
+"""Kill -9 at random moments, fifty times: the store stays intact, and the resumed run gives the same numbers."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What an unfinished run stands on cannot be deleted by mistake, and first runs at the same time share one base."""
+"""The base of an unfinished run cannot be deleted by mistake, and simultaneous first runs share one base."""
 
 from __future__ import annotations
 

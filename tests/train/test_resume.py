@@ -1,4 +1,4 @@
-"""A run that is interrupted and goes on gives the same as one that never was."""
+"""A run that is interrupted and resumed gives the same result as an uninterrupted one."""
 
 import json
 import math

@@ -133,7 +133,7 @@ def test_a_loss_that_is_not_finite_changes_nothing(value, mode, device):
         assert not (math.isfinite(result.loss) and math.isfinite(result.gradient_norm))
         assert same_bytes(trained_arrays(model), before)
         assert same_bytes(moments(step), moments_before)
-        # and training goes on where the weight is repaired
+        # and training continues once the weight is repaired
         model.parameters[name] = good
         assert step.run(ids, optimiser, 2)().applied
         assert all(np.isfinite(array).all() for array in trained_arrays(model).values())

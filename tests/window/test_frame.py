@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
 
 from app.values.completion import ModelChoice
 from app.values.engine import MemoryState
@@ -213,9 +213,13 @@ def test_an_answered_offer_to_adapt_is_not_made_again(main_window, application):
 
 
 def test_the_footer_shows_the_memory_of_the_process_beside_the_models(main_window):
-    main_window.footer.on_process_due()
-    value, unit = main_window.footer.process.text().split()
+    footer = main_window.footer
+    footer.on_process_due()
+    value, unit = footer.process.text().split()
     assert float(value) > 0 and unit in ("MiB", "GiB")
+    names = [label.text() for label in footer.findChildren(QLabel)]
+    assert names.index("Model memory:") + 1 == names.index(footer.memory.text())
+    assert names.index("Process:") + 1 == names.index(footer.process.text())
 
 
 def test_the_footer_tells_the_engine_memory_watcher_and_speed(main_window, application):

@@ -60,7 +60,7 @@ def test_a_run_that_cannot_be_saved_keeps_the_window(main_window, application, q
     assert main_window.isVisible() and not main_window.closing_bar.isVisible()
     page = main_window.page("Adapt")
     assert front(main_window) == "Adapt" and page.error_card.cause.text() == "No space is left on the disk."
-    application.training._enter("running")  # it goes on: leaving asks again
+    application.training._enter("running")  # it continues: leaving asks again
     main_window.close()
     assert main_window.isVisible() and main_window.closing_bar.stop_button.isEnabled()
     application.training.on_failed(Failure("The device was lost.", ""))  # nobody has said to stop

@@ -146,7 +146,7 @@ def test_a_message_has_words_and_a_sign(shown, qtbot):
     assert not message.isVisible() and told == [1]
 
 
-def test_the_error_card_offers_what_mends_it(shown, qtbot):
+def test_the_error_card_offers_the_fix(shown, qtbot):
     card = shown(ErrorCard())
     told = []
     card.action_wanted.connect(lambda: told.append(1))

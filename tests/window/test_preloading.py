@@ -1,4 +1,4 @@
-"""What is loaded and made ahead: only while nothing else goes on; and what the window does about a second start."""
+"""What is loaded and made ahead, only while nothing else is happening; and what a second start does to the window."""
 
 from __future__ import annotations
 

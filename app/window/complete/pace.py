@@ -1,7 +1,7 @@
 """How long to wait after a key before the model is asked: between two bounds, by how it went so far.  No Qt.
 
 Short where answers come quickly and are taken, long after they were dismissed; never shorter than the pause between two
-keys of somebody who is typing, or every key would ask for an answer that the next one makes worthless.
+keys of a user who is typing, or every key would ask for an answer that the next key makes obsolete.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ class CompletePage(Page):
         """Without a model, the page says how to get one."""
         nothing = self.application.checkpoints.listed and not self._completion.model_choices
         if nothing and self.editor.hasFocus():
-            self.setFocus()  # not to the next control: a focus ring where nobody tabbed to is noise
+            self.setFocus()  # not to the next control: a focus ring that the user did not tab to is noise
         self.stack.setCurrentIndex(0 if nothing else 1)
         if self.isVisible():
             self.drawer.offer()

@@ -22,7 +22,7 @@ ROWS = (
     ("next_line_exact", "next line exact", True, "How often the next line is predicted exactly"),
     ("keystrokes_saved", "keystrokes saved", True, "Share of typing that accepted suggestions would save"),
     ("shown", "shown", True, "How often a suggestion is confident enough to be shown"),
-    ("taken", "accepted", True, "How often a suggestion that is shown is right as it is"),
+    ("taken", "accepted", True, "How often a suggestion that is shown is exactly right"),
 )
 BASE, BASE_MEMORY, ADAPTED, ADAPTED_MEMORY = COLUMNS = ("base", "base + memory", "adapted", "adapted + memory")
 

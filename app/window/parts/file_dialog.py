@@ -1,4 +1,4 @@
-"""The dialog that asks for a file or a folder: it starts in a folder that is there, and has the theme's icons.
+"""The dialog that asks for a file or a folder: it starts in an existing folder and has the theme's icons.
 
 Where the system has a dialog of its own, Qt shows that one, and the icons here are not used.
 """
@@ -24,7 +24,7 @@ ICONS = {  # by the names that Qt gives its buttons; its own arrows are black in
 
 
 class FileDialog(QFileDialog):
-    """Does not block the window: `open` it, and `fileSelected` tells what was chosen.  Deleted when it closes."""
+    """Non-modal for the program: `open` it and connect to `fileSelected`.  Deleted when it closes."""
 
     def __init__(self, parent: QWidget, title: str, start: str | Path = "", accept: str = "") -> None:
         """`start`: the folder to start in, the documents for none; `accept`: the words on the button."""

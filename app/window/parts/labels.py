@@ -25,7 +25,7 @@ def set_tone(widget: QWidget, tone: str) -> None:
 
 
 def set_style(widget: QWidget, name: str, value: str) -> None:
-    """Change a property that the stylesheet looks at, and have the widget drawn anew."""
+    """Change a property that the stylesheet depends on, and redraw the widget."""
     if widget.property(name) != value:
         widget.setProperty(name, value)
         widget.style().unpolish(widget)

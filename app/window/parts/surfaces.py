@@ -107,10 +107,10 @@ class Page(QWidget):
         self.body.setSpacing(0)
 
     def on_shown(self) -> None:
-        """The page came to the front.  Overridden by pages that do something only when somebody looks."""
+        """The page came to the front.  Overridden by pages that do some work only when they are visible."""
 
     def keep_place(self) -> None:
-        """The window closes: remember splitters and the like (`application.settings.keep_place`)."""
+        """The window is closing: remember splitters and so on (`application.settings.keep_place`)."""
 
     def holds_window(self) -> bool:
         """The window is about to close: whether the page asks something first, and closes it afterwards."""

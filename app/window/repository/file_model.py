@@ -39,7 +39,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class FileModel(QAbstractItemModel):
-    """The files of a tree.  `override_wanted` tells what the user ticked."""
+    """The files of a tree.  `override_wanted` is emitted when the user ticks one."""
 
     override_wanted = Signal(str, object)  # path, learn or not
 

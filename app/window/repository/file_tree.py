@@ -1,8 +1,8 @@
 """The files of a repository as a tree: folders with sums, filtered and sorted.  No Qt.
 
-Sorted by the model's loss it is a plain list: whoever looks for the worst files looks for them in all folders.
+Sorted by the model's loss it is a flat list, because the worst files may be in any folder.
 
-Built anew for every filter: the view never asks Python about rows that are not there.  A tree of 20,000 files takes a
+Rebuilt for every filter, so that the view never asks Python about hidden rows.  A tree of 20,000 files takes a
 good part of a second on a busy machine, so `tree_builder` has large ones built beside the window's thread.
 """
 
@@ -141,7 +141,7 @@ class Kept:
     """Rows that stay in sight although they no longer pass the filter: the user has just ticked or unticked them."""
 
     paths: frozenset[str] = frozenset()
-    folders: tuple[str, ...] = ()  # rows that stood for a whole folder: once it is learned, its files take their place
+    folders: tuple[str, ...] = ()  # rows of whole folders: once a folder is learned, its files replace the row
 
     def __contains__(self, path: str) -> bool:
         return path in self.paths or path.startswith(self.folders)

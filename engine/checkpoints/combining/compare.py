@@ -1,4 +1,4 @@
-"""How far two models are apart: by tensor, by layer, by kind of tensor, and as a whole.
+"""How much two models differ: by tensor, by layer, by kind of tensor, and as a whole.
 
 Every measure comes from six sums over the elements, in float64, so that tensors add up to layers and layers to the
 model. The first of the two is what the second is measured against. Two tensors of zeros have the same direction
@@ -96,7 +96,7 @@ class TensorDrift:
 
 @dataclass(frozen=True)
 class Difference:
-    """An option or metric that only one side has (the other is None), or that is not the same."""
+    """An option or metric that differs, or that only one side has (the other is None)."""
 
     name: str
     first: Any
@@ -222,7 +222,7 @@ def _pairs(first: Parameters, second: Parameters) -> Iterator[tuple[str, np.ndar
     """Both sides' tensors of each name.  Of two iterators in different order, one side waits in memory."""
     if isinstance(first, Mapping) and isinstance(second, Mapping) and list(first) == list(second):
         for (name, array), (_, other) in zip(first.items(), second.items(), strict=True):
-            yield name, array, other  # by `items`: mapped files let go of what lies behind
+            yield name, array, other  # by `items`: mapped files release the tensors that have been read
         return
     waiting: dict[str, np.ndarray] = {}
     others = None if isinstance(second, Mapping) else iter(second)

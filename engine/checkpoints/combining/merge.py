@@ -3,11 +3,11 @@
     child = first + weight * (second - first)
 
 in float64, rounded once: weight 0 gives the first parent's bytes, weight 1 the second's, and what both agree on stays
-as it is. One weight for all, or one for each layer and one for what lies outside (embedding, last norm, head).
+as it is. One weight for all, or one for each layer and one for the rest (embedding, last norm, head).
 
-A blend is only measured and never judged by its weights alone: `try_blend` gives the losses of child and parents side
-by side, and `search_blend` keeps the best of a bounded number of blends, the parents among them. The search looks at
-the held-out loss, so its best is a little better there than on text that nobody has measured.
+A blend is judged only by its measured loss: `try_blend` returns the losses of child and parents side by side, and
+`search_blend` keeps the best of a bounded number of blends, the parents among them. The search looks at the held-out
+loss, so its result is slightly optimistic compared with text that was not used for it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FIRST_STEP, SHRINK, LEAST_STEP = 0.25, 0.85, 0.02  # of the search: how far a la
 
 @dataclass(frozen=True)
 class Blend:
-    """How much of the second parent each layer gets, and what lies outside the layers; 0 to 1."""
+    """How much of the second parent each layer gets, and everything outside the layers; 0 to 1."""
 
     layers: tuple[float, ...]
     outside: float
@@ -56,7 +56,7 @@ class Blend:
 
 
 class BlendedParameters(Mapping[str, np.ndarray]):
-    """The child's parameters by name, float32, each computed when it is asked for; not to be written to."""
+    """The child's parameters by name, float32, each computed on access; read-only."""
 
     def __init__(self, first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray], blend: Blend) -> None:
         self._first, self._second, self.blend = first, second, blend

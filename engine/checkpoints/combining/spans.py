@@ -1,6 +1,6 @@
 """Long arrays, worked on in pieces that fit a core's cache, on all cores; results come in the order of the pieces.
 
-NumPy lets go of the GIL inside each call, so threads are enough; they end with the call that started them.
+NumPy releases the GIL inside each call, so threads are enough; they end with the call that started them.
 """
 
 from __future__ import annotations

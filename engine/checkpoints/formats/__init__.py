@@ -1,4 +1,4 @@
-"""The formats that people use, at the border of the checkpoint store.
+"""The file formats of other programs, into the checkpoint store and out of it.
 
     folder in Hugging Face format  ◀──▶  hugging_face  ──┐
     .gguf (llama.cpp, Ollama)      ◀──▶  gguf_export, gguf_import (gguf_header)

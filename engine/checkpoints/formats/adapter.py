@@ -1,7 +1,7 @@
 """Only what was trained, without the base: a folder with `adapter_model.safetensors` and `adapter_config.json`.
 
 Low-rank pairs, and embedding rows beside them, are written as PEFT has them. PEFT (0.21) computes the same from them,
-but refuses a pair on out_proj for whatever calls itself `model_type` mamba, because CUDA kernels would pass it by;
+but refuses a pair on out_proj for whatever calls itself `model_type` mamba, because CUDA kernels would bypass it;
 where that matters, export the whole model. Rows of a projection (WSLA; queries and keys) have no place in PEFT: they
 are written as they are, and the configuration says which rows of which parameter they replace. The base's hash is in
 the weights' metadata.

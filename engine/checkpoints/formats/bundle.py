@@ -1,6 +1,6 @@
 """`.coil`: a checkpoint in one file, to hand to a colleague.  An uncompressed zip of its folder, without `resume/`.
 
-The same checkpoint gives the same bytes. What is needed to continue the run is left out: nobody else has its data.
+The same checkpoint gives the same bytes. What is needed to resume the run is left out: without its data it is useless.
 
 Reading is stricter than `zipfile`: few entries, stored as they are (so that a file cannot be larger than the archive),
 plain files with plain names, none twice, one after the other from the first byte to the directory, with nothing
@@ -192,7 +192,7 @@ def unpacked(path: Path, beside: Path, report: Report | None = None) -> Iterator
         with in_words(f"{path} cannot be unpacked"):
             need_space(beside, archive.size, f"{path} cannot be unpacked")
             folder = beside / uuid.uuid4().hex
-            lock = folder.with_name(f"{folder.name}.lock")  # tells a clean-up of the store that this is in use
+            lock = folder.with_name(f"{folder.name}.lock")  # so that a clean-up of the store knows that this is in use
             held = hold(disk, lock)
             try:
                 _unpack(archive, manifest, folder, disk, path, report)

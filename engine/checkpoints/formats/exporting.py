@@ -102,7 +102,7 @@ def _coil(
         if manifest.base is None:
             return ()
         base = store.lineage(manifest.id)[1]
-        return (f"This is a delta: whoever imports it also needs its base, {base.name}.",)
+        return (f"This is a delta: importing it also needs its base, {base.name}.",)
     names = {field.name for field in dataclasses.fields(Facts)}
     facts = Facts(**{name: getattr(manifest, name) for name in names} | {"parents": (manifest.id,)})
     with tempfile.TemporaryDirectory(dir=out.parent, prefix=".coil-") as place:

@@ -76,7 +76,7 @@ def read_header(path: Path) -> Header:
 
 
 class _Cursor:
-    """Reads on and on; `struct` refuses what lies past the end."""
+    """Reads one value after another; `struct` refuses to read past the end."""
 
     def __init__(self, mapped: mmap.mmap) -> None:
         self._mapped, self._at, self._entries = mapped, 0, 0

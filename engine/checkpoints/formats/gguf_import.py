@@ -38,13 +38,13 @@ ELSEWHERE = "Choose a model of another kind, or import it as a Hugging Face fold
 
 
 def is_gguf(path: Path) -> bool:
-    """Whether a file begins like one."""
+    """Whether a file starts with the magic bytes of GGUF."""
     with open(path, "rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 
 
 def read_gguf(path: Path, tokenizer: Path | None = None) -> Imported:
-    """A GGUF file as a model; `tokenizer`: another one than its own."""
+    """A GGUF file as a model; `tokenizer`: one to use instead of its own."""
     file = GgufFile(path)
     with _kinds_as_expected(path):
         config = config_from_keys(file.config_keys(), str(path))
@@ -64,7 +64,7 @@ def read_gguf(path: Path, tokenizer: Path | None = None) -> Imported:
 
 @contextlib.contextmanager
 def _kinds_as_expected(path: Path) -> Iterator[None]:
-    """A key that has text where a number belongs, or no heads at all: words instead of a traceback."""
+    """A key of the wrong type, or a model without heads, is an error message instead of a traceback."""
     try:
         yield
     except (TypeError, ValueError, AttributeError, OverflowError, ZeroDivisionError) as error:

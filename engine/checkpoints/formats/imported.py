@@ -1,4 +1,4 @@
-"""What every import gives: a model that is not in the store yet, and what is worth saying about where it came from."""
+"""The result of every import: a model that is not in the store yet, with notes on where it came from."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ DAMAGED = "Copy the file again."
 
 
 def is_mbjs(path: Path) -> bool:
-    """Whether a file begins as MBJS does."""
+    """Whether a file starts with the magic bytes of MBJS."""
     try:
         with path.open("rb") as file:
             return file.read(4) == MAGIC.to_bytes(4, "little")

@@ -1,7 +1,7 @@
 """The store: checkpoints written atomically, read with every size checked, verified, moved to the trash.
 
 store, reading     every operation, and the half that only reads     contents   what is in the folder, found each time
-manifest, card     what a checkpoint says of itself                  delta      what a training mode changed
+manifest, card     what is recorded about a checkpoint               delta      what a training mode changed
 writing, moves     how files and folders reach the disk              loading    parameters from mapped files
 checking           verification                                      progress   how far a long job is
 

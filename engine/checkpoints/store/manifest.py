@@ -160,7 +160,7 @@ def read_manifest(data: bytes, where: str) -> Manifest:
 
 
 def plain_value(value: Any) -> Any:
-    """The value that JSON would give back: lists for tuples, Python's numbers for NumPy's."""
+    """The value as it would come back from JSON: lists for tuples, Python's numbers for NumPy's."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, dict):
@@ -285,7 +285,7 @@ def _finite(value: float) -> bool:
 
 
 def _plain(value: Any, depth: int) -> bool:
-    """Whether JSON can hold a value and give the same one back."""
+    """Whether a value survives a round trip through JSON unchanged."""
     if value is None or isinstance(value, bool):
         return True
     if isinstance(value, str):

@@ -1,6 +1,6 @@
 """Where a store is changed: the lock, the folder `work`, and the few moves that everything is made of.
 
-Whatever is being written lies under `work` until a single rename puts it in place. A folder there has a lock file
+Whatever is being written is under `work` until a single rename puts it in place. A folder there has a lock file
 beside it that its writer holds, so that another program's clean-up can tell a running writer from a killed one.
 """
 
@@ -35,7 +35,7 @@ class StoreMoves:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep everybody else from changing the store."""
+        """Keep other programs from changing the store."""
         self.ensure(self.folder)
         with locked(self._disk, self.folder / LOCK):
             yield

@@ -1,4 +1,4 @@
-"""How far a long job over a checkpoint's bytes is.  Whoever is told may end the job by raising."""
+"""Progress of a long job over a checkpoint's bytes.  A callback may end the job by raising."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
         <id>/                one checkpoint: manifest.json and the files that it lists
         trash/<time>-<id>/   what was deleted, until the trash is emptied
         work/                what is being written; after a kill, leftovers for `gc` to remove
-        lock                 held by whoever changes something, for the length of a rename
+        lock                 held by a program that changes something, for the length of a rename
 
 Files never change once they have their name, except `manifest.json`, which is replaced atomically. So readers need no
 lock, and a kill at any instant leaves the old or the new.

@@ -1,7 +1,7 @@
-"""The held-out split of one repository as it lives on: who belongs together, and on which side everybody stands.
+"""The held-out split of a repository over time: which files are similar, and which side each is on.
 
-`split` and `held_out_parts` decide; this keeps what was decided, so that a file does not change sides when others come,
-go, change or are renamed.
+`split` and `held_out_parts` decide; this remembers the decisions, so that a file does not change sides when others are
+added, deleted, changed or renamed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from engine.corpus.reading.verdict import FileVerdict, Reason
 from engine.corpus.reading.verdict_cache import VerdictCache
 
 COPIES = (Reason.DUPLICATE, Reason.NEAR_DUPLICATE)
-MOST_FORGOTTEN = 1000  # sides of files that are gone, kept for the day that they come back with another branch
+MOST_FORGOTTEN = 1000  # sides of deleted files that are kept, because another branch may bring the files back
 
 
 class HeldOut:
@@ -42,18 +42,18 @@ class HeldOut:
         self._basis = ""
         self._newest: Newest | None = None
         self._sides: dict[str, bool] = {}
-        self._scoring: dict[str, bool] = {}  # of held-out files: whether they only score
-        self._groups: dict[str, str] = {}  # only of files that resemble another one
+        self._scoring: dict[str, bool] = {}  # of held-out files: whether they are used for scores only
+        self._groups: dict[str, str] = {}  # of files that are similar to another one
         self._candidates: dict[str, Candidate] = {}
-        self._changed: set[str] = set()  # candidates that are not what they were at the last split
-        self._moved: set[str] = set()  # those of them that are new, or belong to others than before
+        self._changed: set[str] = set()  # candidates that changed since the last split
+        self._moved: set[str] = set()  # those of them that are new or in another group
         self._settled = False
         self._unsaved = False
         self._files_of: dict[str, int] = {}  # learned files by group
         self._files = self._tokens = self._held_files = self._held_tokens = 0
 
     def begin(self, wanted: Callable[[str], bool]) -> None:
-        """Before a scan: what the newest commits are, and where the files stood the last time."""
+        """Before a scan: read the newest commits, and the sides from last time."""
         self.note = ""
         basis = f"path {self.portion}"
         self._newest = newest_paths(self._root, wanted) if self._by_commits else None
@@ -67,7 +67,7 @@ class HeldOut:
         self._settled = False
 
     def follow(self, gone: Mapping[str, str], come: Iterable[FileVerdict]) -> None:
-        """A file that has come with the bytes of one that is gone (path to digest) was renamed: it keeps its side."""
+        """Keep the side of renamed files: new ones with the content of one in `gone` (path to digest)."""
         before = {digest: path for path, digest in gone.items() if digest and path in self._sides}
         for verdict in come:
             old = before.get(verdict.digest)
@@ -78,7 +78,7 @@ class HeldOut:
                 self._unsaved = True
 
     def group(self, verdicts: Iterable[FileVerdict], like: Resemblance, overrides: Overrides) -> None:
-        """Find out which of these files belong together.  They resemble no file that is not among them."""
+        """Group similar files.  No file outside `verdicts` is similar to one of them."""
         links: dict[str, str] = {}
 
         def first(path: str) -> str:
@@ -95,14 +95,14 @@ class HeldOut:
             if verdict.reason in COPIES and verdict.other:
                 join(verdict.path, verdict.other)
             elif verdict.learn and overrides.for_path(verdict.path) is Choice.LEARN:
-                # Learned whatever it resembles.
+                # Learned however similar it is to others.
                 for other in like.like(verdict.path):
                     join(verdict.path, other)
         for path in (*links, *links.values()):
             self._groups[path] = first(path)
 
     def note_files(self, gone: Iterable[str], verdicts: Iterable[FileVerdict]) -> None:
-        """Take note of files that are gone, and of those that are new or not what they were."""
+        """Note files that were deleted, added or changed."""
         for path in gone:
             self._count(self._candidates.pop(path, None), -1)
         for verdict in verdicts:
@@ -135,11 +135,11 @@ class HeldOut:
 
     @property
     def is_alone(self) -> bool:
-        """True if there is nothing to choose from: one file, or files that all resemble each other."""
+        """True if there is nothing to choose from: a single file, or files that are all similar."""
         return self.portion.share > 0 and len(self._files_of) == 1
 
     def split(self) -> dict[str, bool]:
-        """The side, True for held out, of every file whose side may have changed since the last time."""
+        """The side of every file whose side may have changed since the last call: True for held out."""
         sides = self._sides_of_changed() if self._settled else None
         full = sides is None
         if sides is None:
@@ -163,9 +163,9 @@ class HeldOut:
         return sides
 
     def choose_scoring(self, held_out: Iterable[FileVerdict]) -> frozenset[str] | None:
-        """After the split: of all files that are held out, those that only score; None if they have to share.
+        """After the split: the held-out files that are used for scores only; None if there are too few to reserve any.
 
-        Keeps what was decided, sides included.
+        Saves these decisions, and the sides.
         """
         files = [
             HeldOutFile(
@@ -184,9 +184,9 @@ class HeldOut:
         return None if chosen is None else frozenset(path for path, scores in chosen.items() if scores)
 
     def _sides_of_changed(self) -> dict[str, bool] | None:
-        """The usual case, in which nobody else changes sides; None if all have to be asked.
+        """The sides of changed files in the usual case, where no other file changes sides; None if all must be split.
 
-        For that there must be enough on both sides, and nobody may have come to resemble others.
+        The usual case: enough files on both sides, and no file has become similar to others.
         """
         sides = {}
         for path in self._changed & self._candidates.keys():

@@ -1,9 +1,9 @@
-"""Held-out files in two parts: validation, which a run looks at, and scoring, which nothing looks at but a score.
+"""Held-out files in two parts: validation, which a run looks at, and scoring, which only scores look at.
 
-A run keeps the step that does best on validation. A score on the same files would flatter the model a little, because
-they chose it. So half of the held-out files, by a hash of their paths, only score. As in `split`, files that resemble
-each other stay together and what was decided is remembered; the hash is overruled where a part would have too little
-code in it. Where there is too little for two parts, both uses share all files.
+A run keeps the step that does best on validation, so a score on the same files would be slightly optimistic. Half of
+the held-out files, by a hash of their paths, are therefore reserved for scores. As in `split`, similar files stay
+together and decisions are remembered; the hash is overridden where a part would have too little code. Where there is
+too little for two parts, all files are used for both.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ SHARED = (
 )
 SCORING_SHARE = 0.5  # of the held-out files
 LEAST_SHARE = 0.2  # of the held-out code in each part
-MOST_COUNTED = 16_000  # bytes of one file: a score takes no more of it, so a large one does not outweigh the others
+MOST_COUNTED = 16_000  # bytes of one file: a score uses no more of it, so that a large file does not dominate
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOutFile:
-    """A held-out file; files that resemble each other have the same `group`."""
+    """A held-out file; similar files have the same `group`."""
 
     path: str
     size: int
@@ -33,7 +33,7 @@ class HeldOutFile:
 
 @dataclass(slots=True)
 class _Unit:
-    """What goes to one part as a whole."""
+    """Files that are in the same part."""
 
     paths: list[str]
     code: int = 0  # bytes that count
@@ -43,15 +43,15 @@ class _Unit:
 
     @property
     def place(self) -> float:
-        """Between 0 and 1, from another hash than the split's: that one has chosen these files already."""
+        """From 0 to 1, by another hash than the split's, which has already selected these files."""
         path = min(self.paths).encode("utf-8", "surrogateescape")
         return int.from_bytes(blake2b(path, digest_size=8, person=b"codecoil scoring").digest(), "big") / 2.0**64
 
 
 def choose_scoring(files: Iterable[HeldOutFile], previous: Mapping[str, bool]) -> dict[str, bool] | None:
-    """For every held-out file whether it only scores; None if there is too little for two parts.
+    """For every held-out file, whether it is reserved for scores; None if there is too little for two parts.
 
-    `previous`: what was decided before. A file changes its part only where one of them would be left with too little.
+    `previous`: earlier decisions. A file changes parts only where one of them would have too little otherwise.
     """
     units: dict[str, _Unit] = {}
     for file in files:
@@ -61,7 +61,7 @@ def choose_scoring(files: Iterable[HeldOutFile], previous: Mapping[str, bool]) -
         unit.code += min(file.size, MOST_COUNTED) if file.is_code else 0
         before = previous.get(file.path)
         if before is not None:
-            # Where two parts have grown alike, validation wins: a run may have been chosen by it.
+            # Files of both parts have become similar: validation wins, because it may have selected a run's step.
             unit.known = before if unit.known is None else unit.known and before
     for unit in units.values():
         unit.scoring = unit.place < SCORING_SHARE if unit.known is None else unit.known
@@ -71,7 +71,7 @@ def choose_scoring(files: Iterable[HeldOutFile], previous: Mapping[str, bool]) -
 
 
 def _balance(units: list[_Unit]) -> bool:
-    """Move as few as possible, new ones first, until both parts have enough; False if that cannot be."""
+    """Move as few as possible, new ones first, until both parts have enough; False if that is impossible."""
     of_code = any(unit.code for unit in units)
 
     def size(unit: _Unit) -> int:

@@ -1,13 +1,13 @@
-"""Which files are only measured on, never learned.
+"""Which files are held out: measured on, never learned.
 
 The side of a file follows from a hash of its path, so it is the same on every machine and does not depend on other
-files.  Three things may overrule the hash, and what they decide is remembered (`Sides`) so that it does not move later:
-files that resemble each other stand on one side; there is a least number of held-out files and tokens, and of files of
-code, because scores count nothing else; something is always left to learn.  A file that has been learned is never held
-out afterwards because of what happened to another one, unless nothing is held out without it.
+files.  Three rules override the hash, and their decisions are remembered (`Sides`) so that files do not change sides
+later: similar files are on the same side; a minimum number of files, of tokens and of code files (scores are measured
+on code only) is held out; something is always left to learn.  A file that has been learned is not held out later
+because of a change to another file, unless nothing would be held out otherwise.
 
-The second strategy holds out what the newest commits touch: code that the model would really have to write next.  A
-repository of one file is split by lines, at its end.
+The second strategy holds out the files that the newest commits touch: code that the model would really have had to
+write next.  A repository of one file is split by lines: its end is held out.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from pathlib import Path
 
 from engine.corpus.reading.git import ask_git
 
-MOST_TOKENS = 0.5  # of all tokens in one file: such a file is learned, or little is left
+MOST_TOKENS = 0.5  # of all tokens: a file with more is learned, because little would be left without it
 MOST_COMMITS = 1000
 
 Sides = Mapping[str, bool]
-"""For every file of the corpus that has a side: True for held out."""
+"""By path: True for held out, False for learned.  Files that are neither are not in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that the split decides about.
+    """A file to be put on one side.
 
-    Files that resemble each other have the same `group`.  `learned` is False for a copy that is left out: it takes the
-    side of its group too, so that it cannot change sides when the file it copies is deleted.
+    Similar files have the same `group`.  `learned` is False for a duplicate that is left out: it is on the side of its
+    group as well, so that it does not change sides when the original is deleted.
     """
 
     path: str
@@ -45,7 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """How much is held out: a share of the files, and at least so many files and such a share of the tokens."""
+    """How much is held out: a share of the files, with a minimum number of files and a minimum share of the tokens."""
 
     share: float = 0.10
     least_files: int = 2
@@ -54,7 +54,7 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """The files that the newest commits touch, newest first, and the commit that this was read at."""
+    """The files that the newest commits touch, newest first, and the commit that was checked out."""
 
     commit: str
     paths: tuple[str, ...]
@@ -62,7 +62,7 @@ class Newest:
 
 @dataclass(slots=True)
 class _Unit:
-    """What goes to one side as a whole."""
+    """Files that are on the same side."""
 
     paths: list[str]
     files: int = 0
@@ -75,18 +75,18 @@ class _Unit:
 
 @functools.lru_cache(maxsize=1 << 17)
 def place_of(path: str) -> float:
-    """Where a path lies between 0 and 1; files below the share are held out."""
+    """A path's hash, from 0 to 1; paths below the held-out share are held out."""
     digest = blake2b(path.encode("utf-8", "surrogateescape"), digest_size=8, person=b"codecoil split").digest()
     return int.from_bytes(digest, "big") / 2.0**64
 
 
 def is_held_out_by_hash(file: Candidate, total: int, portion: Portion) -> bool:
-    """The side of a file that is new and resembles no other; `total`: the tokens of all files."""
+    """The side of a new file that is similar to no other; `total`: the tokens of all files."""
     return place_of(file.path) < portion.share and file.tokens <= MOST_TOKENS * total
 
 
 def split_by_path(candidates: Iterable[Candidate], previous: Sides, portion: Portion) -> dict[str, bool]:
-    """The side of every candidate: True for held out.  `previous`: where they stood before, so that they stay."""
+    """The side of every candidate: True for held out.  `previous`: the sides they had before, which they keep."""
     units = _units(candidates, previous)
     total = sum(unit.tokens for unit in units)
     for unit in units:
@@ -125,7 +125,7 @@ def split_by_commits(
 
 
 def _units(candidates: Iterable[Candidate], previous: Sides) -> list[_Unit]:
-    """Candidates by group.  The hash of a group is that of its first path."""
+    """Candidates by group.  A group's hash is that of its first path."""
     groups: dict[str, _Unit] = {}
     for candidate in candidates:
         unit = groups.get(candidate.group)
@@ -138,7 +138,7 @@ def _units(candidates: Iterable[Candidate], previous: Sides) -> list[_Unit]:
             unit.tokens += candidate.tokens
         before = previous.get(candidate.path)
         if before is not None:
-            # Where two sides have grown alike, the one that was learned decides: it cannot be unlearned.
+            # Files of both sides have become similar: learned wins, because that cannot be undone.
             unit.known = before if unit.known is None else unit.known and before
     for unit in groups.values():
         unit.place = place_of(min(unit.paths))
@@ -146,7 +146,7 @@ def _units(candidates: Iterable[Candidate], previous: Sides) -> list[_Unit]:
 
 
 def _with_least_and_rest(units: list[_Unit], order: list[_Unit], total: int, portion: Portion) -> dict[str, bool]:
-    """Hold out more until the least is reached, and see to it that something is left to learn."""
+    """Hold out more until the minimum is reached, and leave something to learn."""
     usable = [unit for unit in order if unit.files]
     if usable and all(unit.held for unit in usable):
         max(usable, key=lambda unit: (unit.tokens, unit.place)).held = False
@@ -167,7 +167,7 @@ def _with_least_and_rest(units: list[_Unit], order: list[_Unit], total: int, por
 
 
 def _hold_out_code(usable: list[_Unit], total: int, portion: Portion) -> None:
-    """Of code that nobody has learned yet, hold out more until the least number of files is reached."""
+    """Hold out more code that has not been learned yet, until the minimum number of files is reached."""
     code_files = sum(unit.code_files for unit in usable if unit.held)
     learned = sum(not unit.held and bool(unit.code_files) for unit in usable)
     for unit in usable:
@@ -179,9 +179,9 @@ def _hold_out_code(usable: list[_Unit], total: int, portion: Portion) -> None:
 
 
 def line_to_split_at(text: str, portion: Portion) -> int | None:
-    """Where the held-out end of a text begins, as an index into it, after a line break; None if it is too short.
+    """The index, just after a line break, where the held-out end of a text begins; None if the text is too short.
 
-    At least the share of the text and one line, at most about half of it.
+    The end has at least the held-out share and one line, and at most about half of the text.
     """
     if portion.share <= 0:
         return None
@@ -189,15 +189,15 @@ def line_to_split_at(text: str, portion: Portion) -> int | None:
     least = max(1, int(len(text) * max(portion.share, portion.least_tokens)))
     cut = text.rfind("\n", 0, len(text) - least) + 1
     if cut <= half:
-        # A long last line: the middle is the best that lines allow.
+        # The last line is long: the first line break after the middle is the best there is.
         cut = max(cut, text.find("\n", half, len(text) - 1) + 1)
     return cut if 0 < cut < len(text) else None
 
 
 def newest_paths(root: Path, wanted: Callable[[str], bool]) -> Newest | None:
-    """What the newest commits touch, of the files that are `wanted`; None without git or history.
+    """The `wanted` files that the newest commits touch; None without git or without a history.
 
-    Files of one commit come in the order of their hash, so that a commit that touches everything gives a fair sample.
+    Files of the same commit are ordered by their hash, so that a commit that touches everything gives a random sample.
     """
     arguments = ["log", f"--max-count={MOST_COMMITS}", "-z", "--name-only", "--relative", "--no-renames"]
     arguments += ["--no-merges", "--format=%x01%H", "--", "."]
@@ -212,7 +212,7 @@ def newest_paths(root: Path, wanted: Callable[[str], bool]) -> Newest | None:
 
 
 def _commits(output: bytes) -> list[tuple[str, list[str]]]:
-    """Hash and paths of every commit.  Between them stand NULs; the first path comes after a line break as well."""
+    """Hash and paths of every commit, from fields separated by NUL; a line break precedes the first path."""
     commits: list[tuple[str, list[str]]] = []
     first = False
     for part in output.split(b"\0"):

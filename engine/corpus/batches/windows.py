@@ -1,12 +1,12 @@
 """Batches of token windows for the trainer, from the documents of a corpus (`documents.DocumentSource`).
 
-One pass over the corpus (an epoch) is all documents in an order drawn from the seed, in blocks of about 2 Mi tokens:
+An epoch is one pass over all documents in an order drawn from the seed, in blocks of about 2 Mi tokens:
 
-    documents ── shuffled ──▶ blocks ── joined ──▶ one stream a block ── cut ──▶ windows ── shuffled ──▶ batches
+    documents ── shuffled ──▶ blocks ── joined ──▶ one stream per block ── cut ──▶ windows ── shuffled ──▶ batches
 
-Windows overlap by one token, so each token is a target once a pass. The last window of a block goes on with the block's
-beginning; so does a corpus that is smaller than a window. A block depends on nothing but the seed, the epoch and its
-documents: a cursor is three numbers, and restoring it builds one block.
+Windows overlap by one token, so that each token is a target once per epoch. The last window of a block wraps around to
+the block's beginning, and so does a corpus that is smaller than a window. A block depends only on the seed, the epoch
+and its documents: a cursor is three numbers, and restoring it builds one block.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from engine.corpus.batches.framing import Framing
 from engine.errors import ConfigError, CorpusError, InputError, TokenizerError
 from engine.option_info import check_number
 
-BLOCK_TOKENS = 1 << 21  # nearly every repository is one; with 2^18 a single large file was all that a run saw for long
-FRAME_TOKENS = 16  # about what path and separators take; only for sharing documents out to blocks
+BLOCK_TOKENS = 1 << 21  # most repositories are one block; with 2^18, a run could see one large file for many steps
+FRAME_TOKENS = 16  # roughly what path and separators take, to distribute documents over blocks
 SHORTEST_SECTION = 64
 CURSOR_VERSION = 1
 
 
 @dataclass(frozen=True)
 class Batch:
-    """tokens (b, l + 1) int32; starts: for each row, where in it documents begin; counted (b,) int32: how many of a
-    row's targets count, from the left (all, but for the end of the held-out windows)."""
+    """tokens (b, l + 1) int32; starts: the places in each row where documents begin; counted (b,) int32: how many of a
+    row's targets count, from the left (all of them, except at the end of held-out windows)."""
 
     tokens: np.ndarray
     starts: tuple[np.ndarray, ...]
@@ -45,14 +45,14 @@ class Batch:
 
     @property
     def targets(self) -> np.ndarray:
-        """(b, l), -1 where a target counts for nothing."""
+        """(b, l), -1 where a target does not count."""
         place = np.arange(self.tokens.shape[1] - 1)
         return np.where(place < self.counted[:, None], self.tokens[:, 1:], np.int32(-1))
 
 
 @dataclass(frozen=True)
 class _Stream:
-    """Documents one after the other: tokens (t,), and begins (t,) bool, True where a document does."""
+    """Concatenated documents: tokens (t,), and begins (t,) bool, True at the first token of each document."""
 
     tokens: np.ndarray
     begins: np.ndarray
@@ -65,18 +65,18 @@ class _Stream:
         return _Stream(tokens, begins)
 
     def batch(self, windows: Sequence[int], seq_len: int) -> tuple[np.ndarray, list[np.ndarray]]:
-        """tokens (len(windows), seq_len + 1) and the starts of each; past its end the stream begins again."""
+        """tokens (len(windows), seq_len + 1) and the starts of each; past its end, the stream wraps around."""
         places = (np.asarray(windows)[:, None] * seq_len + np.arange(seq_len + 1)) % len(self.tokens)
         return self.tokens[places], [np.flatnonzero(row).astype(np.int32) for row in self.begins[places]]
 
 
 class Windows:
-    """Training windows without end: a batch is (batch, seq_len + 1) tokens; the same seed gives the same batches.
+    """An endless stream of training batches of (batch, seq_len + 1) tokens; the same seed gives the same batches.
 
-    `fim_share` of the documents is rearranged (`framing.fill_in`), each epoch others; a document longer than
-    `fim_section` tokens (half a window unless told, 0 for never) is cut at line ends first and each section rearranged
-    by itself.  `documents` takes the place of all learned ones.  `block_tokens`: the windows of a document are spread
-    over so many tokens; more makes neighbouring batches less alike, and building a block takes longer.
+    `fim_share` of the documents, drawn anew in each epoch, is rearranged for fill-in-the-middle (`framing.fill_in`); a
+    document longer than `fim_section` tokens (default: half a window; 0: never) is first cut at line ends, and each
+    section is rearranged separately.  `documents` replaces all learned ones.  `block_tokens`: over how many tokens the
+    windows of a document are spread; with more, successive batches are less similar and a block takes longer to build.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Windows:
         self._begin(0)
 
     def take(self, rows: int | None = None) -> Batch:
-        """The next batch; `rows` windows instead of `batch` where a trainer had to make its batches smaller."""
+        """The next batch, of `rows` windows instead of `batch` if a trainer had to shrink its batches."""
         rows = self.batch if rows is None else rows
         _check_sizes(self.seq_len, rows)
         tokens, starts = [], []
@@ -131,7 +131,7 @@ class Windows:
 
     @property
     def progress(self) -> float:
-        """Passes over the corpus so far, by tokens (blocks differ in size): 2.5 in the middle of the third."""
+        """Epochs so far, by tokens (blocks differ in size): 2.5 in the middle of the third."""
         sizes = [sum(document.tokens + FRAME_TOKENS for document in block) for block in self._blocks]
         behind = sum(sizes[: self._block]) + sizes[self._block] * self._window / len(self._order)
         return self.epoch + behind / sum(sizes)
@@ -146,10 +146,10 @@ class Windows:
         }
 
     def restore(self, state: dict[str, Any]) -> str:
-        """Goes on where `state` was taken: the batches are those of a run that never stopped.
+        """Continue from `state`, with exactly the batches that an uninterrupted run would have had; returns "".
 
-        Gives "" then.  On another corpus, or with other settings, it starts the next epoch and gives a note that says
-        so.  The size of a batch may change freely.
+        If the corpus or the settings have changed, starts the next epoch and returns a note that says so. The batch
+        size may be another one.
         """
         numbers = [state.get(key) for key in ("version", "epoch", "block", "window", "delivered")]
         if not all(type(number) is int and number >= 0 for number in numbers) or numbers[0] != CURSOR_VERSION:
@@ -164,8 +164,8 @@ class Windows:
         if changed:
             self.delivered = delivered
             self._begin(epoch + 1)
-            cause = "The files to learn changed" if "documents" in changed else f"Other settings ({', '.join(changed)})"
-            return f"{cause} since the run was saved: it goes on with a new pass over all of them."
+            cause = "The files to learn have" if "documents" in changed else f"Settings ({', '.join(changed)}) have"
+            return f"{cause} changed since the run was saved: it continues with a new pass over all files."
         before = self.epoch, self._block, self._window
         self._begin(epoch, block)
         if block >= len(self._blocks) or window > len(self._order):
@@ -176,7 +176,7 @@ class Windows:
         return ""
 
     def _identity(self) -> dict[str, Any]:
-        """What has to be the same for a cursor to be exact."""
+        """What must not change for a cursor to be valid."""
         return {
             "version": CURSOR_VERSION,
             "tokenizer": self._source.tokenizer.digest,
@@ -189,7 +189,7 @@ class Windows:
         }
 
     def _begin(self, epoch: int, block: int = 0) -> None:
-        """Shares the documents of an epoch out to blocks, and builds one."""
+        """Distribute the documents of an epoch over blocks, and build one block."""
         self.epoch = epoch
         drawn = sorted((draw(self.seed, epoch, each.path).order, place) for place, each in enumerate(self._documents))
         self._blocks: list[list[Document]] = []
@@ -218,10 +218,10 @@ class Windows:
         self._order = _shuffled(count, draw(self.seed, self.epoch, "", block + 1).order)
 
     def _arranged(self, documents: list[Document]) -> list[np.ndarray]:
-        """The tokens of `documents` with their frames, some of them rearranged."""
+        """The tokens of `documents` with path and separators, some of them rearranged for fill-in-the-middle."""
         tokenizer, framing = self._source.tokenizer, self._framing
         framing.prepare(document.path for document in documents)
-        # One call to the tokenizer for all parts of all rearranged documents.
+        # The tokenizer is called once, for all parts of all rearranged documents.
         plain: list[np.ndarray | None] = []
         owners: list[str] = []
         texts: list[str] = []
@@ -241,11 +241,11 @@ class Windows:
 
 
 class HeldOutWindows:
-    """Held-out documents in path order, never rearranged; iterating gives the same batches every time.
+    """Held-out documents in path order, never rearranged; every iteration gives the same batches.
 
-    Each token but the very first is a counted target exactly once.  Batches all have `batch` rows: what is missing at
-    the end counts for nothing.  `limit` takes that many windows, evenly spread, for a quick measure.  `documents` takes
-    the place of everything held out.
+    Every token but the first is counted as a target exactly once.  All batches have `batch` rows; rows that fill up the
+    last one do not count.  `limit`: use only this many windows, evenly spread, for a quick measurement.  `documents`
+    replaces everything held out.
     """
 
     def __init__(
@@ -288,7 +288,7 @@ def _check_sizes(seq_len: int, batch: int) -> None:
 
 
 def _shuffled(count: int, key: int) -> np.ndarray:
-    """0 to count - 1 in an order that follows from `key` alone (splitmix64 of each, sorted)."""
+    """0 to count - 1 in an order that depends only on `key` (splitmix64 of each, sorted)."""
     with np.errstate(over="ignore"):
         mixed = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(key)
         mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,7 +1,7 @@
-"""The passes over every byte of a repository, compiled, many texts a call, without the GIL.
+"""Compiled passes over every byte of a repository: many texts per call, without the GIL.
 
-Two questions are asked of each text: which of its lines hold a literal that may belong to a secret (`secrets` has the
-automaton and judges the lines), and what is its MinHash signature (`near_duplicates` has what it means).
+They find two things in each text: the lines with a literal that may be part of a secret (`secrets` builds the automaton
+and examines those lines), and the text's MinHash signature (see `near_duplicates`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from engine import compiling
 BINS = 256
 SHINGLE = 5  # tokens
 FEWEST_SHINGLES = 32
-ADDRESS, NAME = 4, 8  # signs that count only where an "@", or something like a value, stands in the same line too
+ADDRESS, NAME = 4, 8  # signs that need more than the literal: an "@" in the line, or something like a value
 FEWEST_VALUE = 6  # characters
-CONTINUED_LINES = 4  # in which the value of a name may follow
-LONGEST_BARE_NAME = 80  # bytes of a line that ends with a name
-ROW = 64  # entries of the automaton for one state: a power of two above the number of classes
+CONTINUED_LINES = 4  # after a name, in which its value may follow
+LONGEST_BARE_NAME = 80  # bytes of a line that ends with a name and may be continued
+ROW = 64  # entries per state of the automaton: a power of two above the number of classes
 
 u64 = np.uint64
 compiled = compiling.compiled(nogil=True)
@@ -28,16 +28,16 @@ compiled = compiling.compiled(nogil=True)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Automaton:
-    """Finds literals in any case: a state is the place of its row in `table`; states with signs come last."""
+    """Finds literals, ignoring case.  A state is the index of its row in `table`; states with signs come last."""
 
     table: np.ndarray  # (states * ROW,) int32: the next state
     classes: np.ndarray  # (256,) uint8: the column for each byte
-    signs: np.ndarray  # (states,) int64: what the literals that end here are signs of
+    signs: np.ndarray  # (states,) int64: the signs of the literals that end in this state
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Swept:
-    """What one pass over a text found."""
+    """What a pass over one text found."""
 
     marked: list[list[int]]
     """The lines with a literal: [number from 1, begin, end, signs]."""
@@ -48,7 +48,7 @@ class Swept:
 
 
 def sweep(texts: Sequence[bytes], automaton: Automaton) -> list[Swept]:
-    """Both answers for every text (UTF-8).  Holds the GIL only before and after the work."""
+    """Both results for every text (UTF-8).  Holds the GIL only while it packs and unpacks the arrays."""
     data = np.frombuffer(b"".join(texts) if len(texts) > 1 else texts[0], np.uint8)
     ends = np.cumsum(np.array([len(text) for text in texts], np.int64))
     counts = np.empty(len(texts), np.int64)
@@ -73,7 +73,7 @@ def sweep(texts: Sequence[bytes], automaton: Automaton) -> list[Swept]:
 def _sweep(data, ends, table, classes, signs, lines, counts, bins, shapes):
     """Fill counts (n,), bins (n, 256), shapes (n, 3: shingles, lines, longest line) and lines (m, 4).
 
-    Returns how many lines were marked; those that do not fit into `lines` are only counted.
+    Returns the number of marked lines; those beyond the end of `lines` are counted, not stored.
     """
     silent = 0
     while silent < signs.size and signs[silent] == 0:
@@ -91,10 +91,10 @@ def _sweep(data, ends, table, classes, signs, lines, counts, bins, shapes):
 
 @compiled
 def mark_lines(data, table, classes, signs, first, lines, shape):
-    """Note every line with a literal: its number, where it begins and ends, and what its literals are signs of.
+    """Record every line with a literal: its number, its begin and end, and the signs of its literals.
 
-    `first` is the first state with signs. Returns how many lines there are; those beyond the end of `lines` (n, 4) are
-    only counted. shape[1:] = number of lines, longest line.
+    `first`: the first state with signs. Returns the number of such lines; those beyond the end of `lines` (n, 4) are
+    counted, not stored. shape[1:] = number of lines, longest line.
     """
     sign = np.int64(0)
     count = begin = longest = 0
@@ -123,9 +123,9 @@ def mark_lines(data, table, classes, signs, first, lines, shape):
 
 @compiled
 def _confirmed(data, begin, end, sign):
-    """The signs of data[begin:end] without those that need something else there which is not there.
+    """The signs of the line data[begin:end], without those whose other condition is not met.
 
-    An address needs an "@".  A name needs what may be a value, in its own line or in one of those that continue it.
+    An address needs an "@" in the line.  A name needs a possible value, in its line or in one that continues it.
     """
     if sign & ADDRESS:
         at = False
@@ -155,14 +155,14 @@ def _confirmed(data, begin, end, sign):
 
 @compiled
 def _goes_on(ch):
-    """One of  ( = : + \\ | > , { [ - & " ' `  with which a line ends that the next one continues."""
+    """Whether a line that ends with this character, one of  ( = : + \\ | > , { [ - & " ' `  , is continued."""
     return (ch == 40 or ch == 61 or ch == 58 or ch == 43 or ch == 92 or ch == 124 or ch == 62 or ch == 44 or ch == 123
             or ch == 91 or ch == 45 or ch == 38 or ch == 34 or ch == 39 or ch == 96)  # fmt: skip
 
 
 @compiled
 def _has_value(data, begin, end):
-    """What may be a value: some characters in a row, a digit or a sign among them, or capitals here and there."""
+    """Whether there is a possible value: a run of characters with a digit or symbol in it, or with mixed case."""
     length = changes = wide = signs = 0
     rich = upper = digit = False
     for i in range(begin, end):
@@ -194,10 +194,10 @@ def _has_value(data, begin, end):
 
 @compiled
 def fill_bins(data, bins):
-    """The least hash of every bin (256,); returns the number of shingles.  data: (n,) bytes.
+    """Put the minimum hash of every bin into `bins` (256,); returns the number of shingles.  data: (n,) bytes.
 
-    Empty bins borrow from one that is not, found by a sequence that depends on the empty bin only. Nothing is filled
-    where there are too few shingles to judge.
+    An empty bin copies a non-empty one, picked by a sequence that depends only on the empty bin; with too few shingles
+    to compare, empty bins stay empty.
     """
     empty = u64(0xFFFFFFFFFFFFFFFF)
     bins[:] = empty
@@ -218,7 +218,7 @@ def fill_bins(data, bins):
         tokens += 1
         if tokens >= SHINGLE:
             x = _mix((((a * step + b) * step + c) * step + d) * step + word)
-            # The highest bits name the bin, the others are compared; the lowest 16 are kept in the signature.
+            # The top 8 bits select the bin, the whole hash is compared, and the signature keeps the lowest 16 bits.
             bin = x >> u64(56)
             if x < bins[bin]:
                 bins[bin] = x

@@ -1,11 +1,11 @@
-"""The rules of `.gitignore` files, exactly as git reads them (its dir.c and wildmatch.c), one folder level at a time.
+"""The rules of `.gitignore` files, with git's own semantics (its dir.c and wildmatch.c), one folder level at a time.
 
-Not pathspec: that library answers for a whole path at once, so a rule for a folder also speaks for what is in it, and
-"*.x" followed by "!keep/" lets keep/a.x through where git does not. A walk that never enters an ignored folder only
-asks about the last part of a path, as git does. It also tries one expression per rule and path: here a name that no
-rule can match, nearly all of them, costs a few set and suffix look-ups.
+Why not pathspec: it matches whole paths, so a rule for a folder also applies to what is in it, and "*.x" followed by
+"!keep/" includes keep/a.x, which git ignores. A walk that never enters an ignored folder only needs to match the last
+part of a path, as git does. pathspec also tries every rule's expression on every path; here a name that no rule can
+match (almost every name) costs a few set and suffix look-ups.
 
-Names and rules are compared byte by byte, as in git: both come as text with one character per byte (`as_bytes_text`).
+Names and rules are compared byte by byte, as in git: both are strings with one character per byte (`as_bytes_text`).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ POSIX_CLASSES = {
 
 
 class _NeverMatchesError(ValueError):
-    """A pattern that git parses and that matches no name: an open bracket, a backslash at the end."""
+    """A pattern that git accepts but that matches no name: an unclosed bracket, a trailing backslash."""
 
 
 def as_bytes_text(name: str) -> str:
-    """A file name with one character per byte of its name on disk."""
+    """A file name as a string with one character per byte of the name on disk."""
     return name if name.isascii() else os.fsencode(name).decode("latin-1")
 
 
@@ -48,14 +48,15 @@ class Rule:
     words: str
     keep: bool  # the line began with "!"
     folders_only: bool
-    on_path: bool  # there is a "/" in it: it is compared with the path from the file's own folder, not with the name
-    literal: str | None  # a pattern without wildcards is a comparison ...
-    suffix: str | None  # ... one that is a star and then none a comparison of the end ...
-    expression: str | None  # ... and any other a regular expression
+    on_path: bool  # it contains a "/": matched against the path relative to the ignore file, not against the name
+    # One of three: the pattern itself if it has no wildcards, what follows a single leading star, or an expression.
+    literal: str | None
+    suffix: str | None
+    expression: str | None
 
 
 def parse_line(text: str, number: int) -> Rule | None:
-    """The rule in one line (without its line break); None for comments, empty lines and patterns that never match."""
+    """The rule in a line (without its line break); None for comments, empty lines and patterns that never match."""
     if not text or text.startswith("#"):
         return None
     pattern = _without_trailing_spaces(text)
@@ -77,8 +78,8 @@ def parse_line(text: str, number: int) -> Rule | None:
         suffix = pattern[1:]
     else:
         try:
-            # git compares the part before the first wildcard by itself: "a**/b" therefore begins, for the wildcards,
-            # with two stars.
+            # git compares what precedes the first wildcard separately, so that in "a**/b" the wildcard part starts
+            # with the two stars.
             cut = first.start()
             expression = re.escape(pattern[:cut]) + _expression(pattern[cut:], on_path)
         except _NeverMatchesError:
@@ -87,7 +88,7 @@ def parse_line(text: str, number: int) -> Rule | None:
 
 
 def _without_trailing_spaces(text: str) -> str:
-    """Spaces at the end do not count unless a backslash stands before them."""
+    """Trailing spaces are dropped unless a backslash precedes them."""
     end = i = 0
     while i < len(text):
         if text[i] == "\\":
@@ -102,13 +103,13 @@ def _without_trailing_spaces(text: str) -> str:
 
 
 def _expression(pattern: str, on_path: bool) -> str:
-    """A regular expression for git's wildmatch that no name keeps busy.
+    """A regular expression equivalent to git's wildmatch, without catastrophic backtracking.
 
-    What stands between two stars, and between two double stars, is matched as early as it can be and never again (in
-    atomic groups), since the next star takes all the rest.
+    The text between two stars, and between two double stars, is matched at the first possible position and never
+    retried (atomic groups): the next star can match whatever follows.
     """
-    stretches: list[list[str]] = [[]]  # between "**/" and "**/"
-    chunk: list[str] | None = None  # what follows the last star, in the same part of the path
+    stretches: list[list[str]] = [[]]  # between one "**/" and the next
+    chunk: list[str] | None = None  # since the last star, within the same path component
     star = "[^/]*" if on_path else ".*"
 
     def end_chunk(more_stars: bool) -> None:
@@ -160,7 +161,7 @@ def _expression(pattern: str, on_path: bool) -> str:
 
 
 def _bracket(pattern: str, i: int) -> tuple[str, int]:
-    """The set of characters that begins at pattern[i] == "[", and where the pattern goes on."""
+    """The character class that starts at pattern[i] == "[" as an expression, and the index just past it."""
 
     def at(j: int) -> str:
         if j >= len(pattern):
@@ -201,7 +202,7 @@ def _bracket(pattern: str, i: int) -> tuple[str, int]:
         previous = c
         i += 1
     if negated:
-        members.add("/")  # no set stands for the "/" between two parts
+        members.add("/")  # no class matches the separator
     else:
         members.discard("/")
     if not members:
@@ -211,7 +212,7 @@ def _bracket(pattern: str, i: int) -> tuple[str, int]:
 
 
 def _class_end(pattern: str, i: int) -> int | None:
-    """Where the "]" of "[:name:]" stands; None if this is no such class and the bracket is a plain character."""
+    """The index of the "]" of "[:name:]"; None if this is not such a class and the bracket is an ordinary character."""
     end = pattern.find("]", i)
     if end < 0:
         raise _NeverMatchesError
@@ -219,7 +220,7 @@ def _class_end(pattern: str, i: int) -> int | None:
 
 
 class IgnoreFile:
-    """The rules of one ignore file, for paths relative to the folder it lies in."""
+    """The rules of one ignore file, for paths relative to its folder."""
 
     def __init__(self, data: bytes, words: str, *, any_case: bool = False) -> None:
         self.words = words
@@ -230,7 +231,7 @@ class IgnoreFile:
         lines = (line.removesuffix("\r") for line in text.split("\n"))
         rules = [rule for number, line in enumerate(lines, 1) if (rule := parse_line(line, number))]
         self._rules = [(rule, rule.expression and re.compile(rule.expression, flags)) for rule in rules]
-        self._rules.reverse()  # the last rule that matches decides
+        self._rules.reverse()  # the last matching rule wins
         names = [rule for rule in rules if not rule.on_path]
         paths = [rule for rule in rules if rule.on_path]
         self._names = frozenset(fold(rule.literal) for rule in names if rule.literal is not None)
@@ -244,7 +245,7 @@ class IgnoreFile:
         return bool(self._rules)
 
     def match(self, prefix: str, name: str, is_folder: bool) -> Rule | None:
-        """The rule that decides about prefix + name, where prefix is "" or ends with "/"; None if no rule does."""
+        """The rule that applies to prefix + name, where prefix is "" or ends with "/"; None if none does."""
         name = self._fold(name)
         if not (
             name in self._names
@@ -273,11 +274,11 @@ class IgnoreFile:
         return None
 
     def describe(self, rule: Rule) -> str:
-        """The rule in words, as a person finds it: ".gitignore line 3: *.log"."""
+        """Where the rule is and what it says: ".gitignore line 3: *.log"."""
         return f"{self.words} line {rule.line}: {rule.words.encode('latin-1').decode('utf-8', 'replace')}"
 
 
 def _any_of(rules: list[Rule], flags: int) -> re.Pattern[str] | None:
-    """One expression that matches what any of the rules matches; None without any."""
+    """One expression that matches whatever any of the rules' expressions does; None if they have none."""
     found = [f"(?:{rule.expression})" for rule in rules if rule.expression is not None]
     return re.compile("|".join(found), flags) if found else None

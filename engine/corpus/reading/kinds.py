@@ -1,8 +1,8 @@
 """What kind of file it is: code, prose, data, configuration or generated.  Scores count code alone.
 
-The only owner of that fact. A file's language says most of it (`languages`); a name can say more (a manual page, a
-licence), and so can the text (a table of numbers in a Python file is data). Being prose or data keeps no file from
-being learned; a generated file is left out by `rules`, unless the user wants it, and stays generated even then.
+This module is the only owner of that fact. The language (`languages`) mostly decides it; so can the name (a manual
+page, a licence) and the text (a table of numbers in a Python file is data). Prose and data are learned like code; a
+generated file is left out by `rules` unless the user wants it, and counts as generated even then.
 """
 
 from __future__ import annotations

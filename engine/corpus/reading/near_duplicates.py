@@ -1,11 +1,11 @@
-"""Which texts are nearly the same: MinHash over shingles of five tokens, in one pass over the bytes.
+"""Near-duplicate texts: MinHash over shingles of five tokens, in one pass over the bytes.
 
-One-permutation hashing: a shingle's hash names one of 256 bins and is the candidate for the least value in it, so a
-shingle costs one comparison instead of 256. Empty bins borrow from a bin that is not empty, found by a sequence that
-depends on the empty bin only ("optimal densification"): the share of equal bins stays an unbiased estimate of the
-Jaccard similarity, with a standard error of 2 points at 85 %.
+One-permutation hashing: a shingle's hash selects one of 256 bins and competes for that bin's minimum, so a shingle
+costs one comparison instead of 256. An empty bin copies a non-empty one, picked by a sequence that depends only on the
+empty bin ("optimal densification"). The share of equal bins remains an unbiased estimate of the Jaccard similarity,
+with a standard error of 2 points at 85 %.
 
-Tokens are words and single signs; white space does not count, so a file that was only indented again is the same.
+Tokens are words and single punctuation characters; white space is ignored, so that reindenting a file changes nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from engine.corpus.reading.byte_passes import BINS, FEWEST_SHINGLES, compiled, fill_bins
 
 SIGNATURE_BYTES = 2 * BINS
-BAND = 8  # bins a band: at 85 % the chance that none of the 32 bands agrees is 4 in 100,000
+BAND = 8  # bins per band: at 85 % similarity, the chance that none of the 32 bands agrees is 4 in 100,000
 THRESHOLD = 0.85
 
 u64 = np.uint64
@@ -26,9 +26,9 @@ u64 = np.uint64
 
 @dataclass(frozen=True, slots=True)
 class NearDuplicates:
-    """`of[i] = (j, similarity)`: text i is nearly the same as text j, an earlier one that stays.
+    """`of[i] = (j, similarity)`: text i is a near-duplicate of text j, an earlier one that is kept.
 
-    `groups`: the members (in order, the one that stays first) of every group with more than one member.
+    `groups`: every group of two or more, the text that is kept first and the others in order.
     """
 
     of: dict[int, tuple[int, float]]
@@ -36,7 +36,7 @@ class NearDuplicates:
 
 
 def signature(text: str | bytes) -> bytes:
-    """The MinHash signature (SIGNATURE_BYTES), empty for a text too short to judge.  Releases the GIL."""
+    """The MinHash signature (SIGNATURE_BYTES bytes); empty if the text is too short to compare.  Releases the GIL."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     bins = np.empty(BINS, np.uint64)
     if fill_bins(np.frombuffer(data, np.uint8), bins) < FEWEST_SHINGLES:
@@ -45,15 +45,15 @@ def signature(text: str | bytes) -> bytes:
 
 
 def similarity(a: bytes, b: bytes) -> float:
-    """The estimated Jaccard similarity of two texts by their signatures."""
+    """The Jaccard similarity of two texts, estimated from their signatures."""
     return float(np.mean(np.frombuffer(a, "<u2") == np.frombuffer(b, "<u2")))
 
 
 def near_duplicates(signatures: Sequence[bytes], threshold: float = THRESHOLD) -> NearDuplicates:
-    """Which texts are nearly the same as an earlier one; empty signatures never are.
+    """The texts that are near-duplicates of an earlier one; a text with an empty signature never is.
 
-    The order decides who stays: each text is compared with those before it that stay, and belongs to the one it is most
-    like. So a chain of small changes does not make its two ends the same.
+    Earlier texts take precedence: each one is compared only with earlier texts that are kept, and assigned to the most
+    similar. A chain of small changes therefore does not put its two ends into one group.
     """
     judged = [i for i, found in enumerate(signatures) if found]
     if len(judged) < 2:
@@ -75,14 +75,14 @@ def near_duplicates(signatures: Sequence[bytes], threshold: float = THRESHOLD) -
 
 @compiled
 def _assign(rows, buckets, least):
-    """For every row the earlier row that stays and is most like it, and in how many bins; -1 for rows that stay.
+    """For every row, the most similar earlier row that is kept (-1 if the row itself is), and the number of equal bins.
 
-    rows: (n, 256); buckets: (n, bands) the number of the row's bucket in each band.
+    rows: (n, 256); buckets: (n, bands), the bucket of each row in each band.
     """
     n, bands = buckets.shape
     of = np.full(n, -1, np.int64)
     equal = np.zeros(n, np.int64)
-    heads = np.full((bands, n), -1, np.int64)  # the newest staying row of each bucket ...
+    heads = np.full((bands, n), -1, np.int64)  # the latest kept row of each bucket ...
     chain = np.full((n, bands), -1, np.int64)  # ... and the one before it
     asked = np.full(n, -1, np.int64)
     for i in range(n):

@@ -29,9 +29,9 @@ class Choice(StrEnum):
 class Overrides:
     """The user's choices: by path, by folder ("a/b", "" for the root) and by language; `with_…` gives changed ones.
 
-    A path decides before its nearest folder, and that before the language. A path that is to be learned is, whatever
-    else is said about it, as long as it is text; a folder lifts what is said about files by their place, name and
-    shape, but not that they are duplicates or hold secrets; a language only switches that language on or off.
+    A path takes precedence over its nearest folder, and a folder over the language. A path that the user chose is
+    learned for as long as it is text, whatever the rules say; a folder overrides the rules about location, name and
+    form, but not those about duplicates and secrets; a language only switches that language on or off.
     """
 
     paths: dict[str, Choice] = field(default_factory=dict)

@@ -1,8 +1,7 @@
-"""Where a secret stands when nothing about its shape gives it away: assignments, addresses, headers, commands, calls.
+"""Secrets with no recognisable format, found by their context: assignments, URLs, headers, commands, calls.
 
-Each context is an expression that finds a candidate in a line, or in a line with those that continue it; whether the
-candidate is a secret is for `secret_values` to judge.  Most functions yield (kind, begin, end): the candidate's
-place in the text.
+Each context is an expression that finds a candidate in a line, or in a line and its continuation; `secret_values`
+decides whether the candidate is a secret.  Most functions yield (kind, begin, end), the candidate's span in the text.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Candidate = tuple[str, int, int]
 
 # ── assignments ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-# After the name: the end of what quotes or indexes it, and what gives it its value.
+# After the name: the closing quote or index, and the operator that assigns the value.
 AFTER = r"(?:\\{0,3}[\"'`]|&quot;)?(?:\s*\[\w*\]|\s?\)|\])*\s*"
 GIVES = (
     r"(?P<op>:\s*[\w.&'\[\]<>|?* ]{1,30}?\s*=(?![=>])|(?i:\bas)\s+[\w.]+\s*=|\{\s*get;\s*(?:\w+;\s*)*\}\s*=|:="
@@ -54,13 +53,13 @@ DEFAULT = re.compile(r'"\s*\{(?:[^{}]|\{[^{}]*\})*?\bdefault\s*=\s*"(?P<value>[^
 BESIDE = re.compile(r"\s*=\s*[\"'][^\"'\n]*[\"']\s*,\s*[\"'](?P<value>[^\"'\n]{5,200})[\"']\s*$", re.MULTILINE)
 CELL = re.compile(r"[\"'`*]*\s*\|\s*`?(?P<value>[^\s|`]{6,200})`?\s*\|")
 IDENTIFIER = re.compile(r"^[A-Za-z_][\w.]*$")
-# How sure the sign between a name and its value makes it that the value is a value and not, say, another argument.
+# Operators that leave no doubt that what follows is the value and not, say, another argument.
 DEFINE = re.compile(r"[ \t]*#[ \t]*define[ \t]+\w*$")
 ASSIGNS = re.compile(r"=$|^:$|=>|:=|<-|^[=!]=|\?[?:]|\|\||\bis\b")
 
 
 def assigned(text: str, *, in_test: bool, plain: bool) -> Iterator[Candidate]:
-    """Values that are given to a name that says what they are.  `plain`: a file whose values stand without quotes."""
+    """Values assigned to a name that suggests a secret.  `plain`: the file's values are not quoted."""
     for begin, at, name in names_in(text):
         quoted = _in_quotes(text, begin)
         if (match := QUOTED.match(text, at)) and (match["op"] or name.lower() not in ("pass", "auth", "pw")):
@@ -99,12 +98,12 @@ COMMENT = re.compile(r"(?:^|\s)(?:#|//|--|/?\*|<!--|;|(?i:rem))\s[^\n]*$")
 
 
 def _is_bare_token(value: str) -> bool:
-    """True for a token that could pass for a name in code, but for its digits: one in a comment, say."""
+    """True for a token, in a comment for example, that only its digits distinguish from an identifier."""
     return value.isalnum() and sum(map(str.isdigit, value)) >= 3 and values.is_token(value, in_test=True)
 
 
 def _is_unmistakable(value: str, in_test: bool) -> bool:
-    """True for a long token of small and large letters and digits, with no word in it: more than a hash or a name."""
+    """True for a long token of mixed case and digits without any word in it: neither a hash nor an identifier."""
     mixed = values.classes(value.replace("-", "").replace("_", "")) >= 3 and sum(map(str.isdigit, value)) >= 3
     return mixed and not in_test and values.is_token(value, in_test=True) and not values.LONG_WORDS.search(value)
 
@@ -113,7 +112,7 @@ NEARBY = re.compile(r"[^\n]{0,60}?(?<![\w/+-])[\"'`](?P<value>[A-Za-z0-9+/_.~=-]
 
 
 def _in_quotes(text: str, place: int) -> bool:
-    """True if a quotation is open here, as far as the line tells."""
+    """True if this place is inside quotes, judging by its line alone."""
     begin = text.rfind("\n", 0, place) + 1
     return any(text.count(mark, begin, place) % 2 for mark in "\"'`")
 
@@ -261,7 +260,7 @@ COMMAND_LITERALS = tuple(
 
 
 def in_command(text: str, *, in_test: bool) -> Iterator[Candidate]:
-    """Passwords as switches and arguments of commands, and in SQL."""
+    """Passwords in the options and arguments of commands, and in SQL."""
     lowered = text.lower()
     for literals, expression in COMMANDS:
         if any(literal.lower() in lowered for literal in literals):
@@ -331,7 +330,7 @@ DECODED_USER = re.compile(
 
 
 def in_call(text: str, *, in_test: bool) -> Iterator[Candidate]:
-    """Passwords and keys that are handed over without a name."""
+    """Passwords and keys passed as positional arguments."""
     for expression in CALLS:
         for match in expression.finditer(text):
             value = match["value"]
@@ -353,7 +352,7 @@ ENTRY = re.compile(r"^(?P<indent>[ \t]+)(?P<name>[\w.-]+):[ \t]+[\"']?(?P<value>
 
 
 def cluster_secret_lines(lines: list[str]) -> Iterator[int]:
-    """The lines with values of a Kubernetes Secret: whatever they are called, somebody thought them worth one."""
+    """The lines with values of a Kubernetes Secret, whatever their names are: being in one makes them secret."""
     what = ""
     for at, line in enumerate(lines):
         entry = ENTRY.match(line) if what else None

@@ -1,4 +1,4 @@
-"""Secrets that are known by their shape: each has literals by which a line is found at all, and an expression.
+"""Secrets with a recognisable format: for each, literals that select the lines to look at, and an expression.
 
 Both are narrow, since a false alarm costs the user a line of code.  Group 1, if there is one, is the part that must
 look random.

@@ -1,4 +1,4 @@
-"""Names that say that what they are given is a secret: db_password, STRIPE_API_KEY, clientSecret.
+"""Names that suggest that their value is a secret: db_password, STRIPE_API_KEY, clientSecret.
 
 `names_in` finds them in a line, `named_kind` judges a value by the name that it was given.
 """
@@ -50,6 +50,7 @@ WORDS = re.compile(
 _NOT_PASS = _words("by com tres over sur under buy high low band all render sub pre post multi first second")
 _KEY_BEFORE = _words("api access private auth encryption signing account master license secret validation decryption")
 SPELLED_APART = re.compile(rf"(?i)\b(?:{'|'.join(_KEY_BEFORE)}|activation|auth\w+) $")
+IN_ARN = re.compile(r"(?<!\w)arn:[\w:-]{1,100}:$")  # "...:secret:name" is the reference to a secret
 
 
 def _after(words: list[str]) -> str:
@@ -107,7 +108,7 @@ STAYS = re.compile(
 
 
 def names_in(text: str) -> Iterator[tuple[int, int, str]]:
-    """(begin, end, name) of every name in the first line of a text that says that it is given a secret."""
+    """(begin, end, name) of every name in the first line of a text that suggests a secret."""
     lowered = text.lower() if text.isascii() else "".join(c.lower() if c.isascii() else c for c in text)
     end = text.find("\n")
     at = 0
@@ -124,13 +125,13 @@ def names_in(text: str) -> Iterator[tuple[int, int, str]]:
             and (before := SPELLED_APART.search(text, 0, begin))
         ):
             begin = before.start()  # "access key: ..." in prose
-        if says_secret(name := text[begin:at].replace(" ", "_")):
+        if says_secret(name := text[begin:at].replace(" ", "_")) and not IN_ARN.search(text, 0, begin):
             yield begin, at, name
 
 
 @lru_cache(maxsize=4096)
 def says_secret(name: str) -> bool:
-    """True if a value with this name is a secret, if it is a value at all."""
+    """True if the name suggests that its value, if it has a real one, is a secret."""
     if INNOCENT_NAME.search(name.replace("-", "_")):
         return False
     words = list(SECRET_WORD.finditer(name))
@@ -138,7 +139,7 @@ def says_secret(name: str) -> bool:
 
 
 def named_kind(name: str, value: str, *, in_test: bool, wordy: bool = True, quoted: bool = True) -> str | None:
-    """The kind of secret that a value is if it was given to this name; None if it is none."""
+    """The kind of secret that a value assigned to this name is; None if it is not a secret."""
     lowered = name.lower()
     if value.lower() in (lowered, lowered.rpartition(".")[2]):
         return None

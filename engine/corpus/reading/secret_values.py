@@ -1,7 +1,6 @@
-"""Whether a value is a secret: the difference between a random value, a password, words, and a placeholder.
+"""Decides whether a value is a secret: tells random values and passwords from words and placeholders.
 
-Only judgements about a piece of text and the name that it was given; where such pieces stand in a file is for
-`secret_contexts` to know.
+It looks only at a piece of text and the name it is assigned to; `secret_contexts` finds such pieces in a file.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ HASH = re.compile(
     | ^(?:sha\d+|md5|bcrypt|scrypt|crypt|h1)[-:$] | ^pbkdf2 | ^argon2 | ^\*[0-9A-F]{40}$
     | ^SCRAM-SHA | ^md5[0-9a-f]{32}$"""
 )
-# One of these anywhere, and somebody has said that the value is not real.
+# Any of these says that the value is not a real one.
 MARKS = re.compile(
     r"""(?ix) example | placeholder | change[_-]?(?:me|this|it) | redact | dummy | lorem | x{4,} | \*{3,} | \.{3} | …
     | your[_\W] | [_\W]your | ^your[a-z] | insert[_-] | replace[_-]?(?:me|with|this) | not[_-]?(?:a[_-]?)?real | fixme
@@ -104,7 +103,7 @@ def entropy(value: str) -> float:
 
 
 def is_random(value: str) -> bool:
-    """True if the variable part of a known format is no placeholder: enough different characters, no counting up."""
+    """True if the variable part of a known format is not a placeholder: enough different characters, no sequence."""
     if entropy(value) < min(3.0, 0.7 * math.log2(len(value))) or _counts_up(value):
         return False
     return not re.search(
@@ -113,7 +112,7 @@ def is_random(value: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """True if a value is to be filled in, is looked up elsewhere, is a hash, or was made up for show."""
+    """True for a value that is a blank to fill in, a reference, a hash, or an obvious example."""
     if ENCRYPTED.match(value) or value.startswith("arn:"):
         return True
     if _is_strong(value, 24) and len({c for c in value if not c.isalnum()}) >= 6:
@@ -135,7 +134,7 @@ def _counts_up(value: str) -> bool:
 
 
 def _is_made_of_dummies(value: str) -> bool:
-    """True for `my-secret-token-1` and `Test1234!`: nothing but words that stand for a value, and few digits."""
+    """True for `my-secret-token-1` and `Test1234!`: only placeholder words and a few digits."""
     digits = "".join(filter(str.isdigit, value))
     if len(digits) > 4 and not _counts_up(digits):
         return False
@@ -170,7 +169,7 @@ def classes(value: str) -> int:
 
 
 def is_password(value: str, *, in_test: bool = False, wordy: bool = True) -> bool:
-    """True if a value that was given as a password is one, and not a name, a sentence or a placeholder.
+    """True if a value in the place of a password is one, and not an identifier, a sentence or a placeholder.
 
     `wordy`: one made of words and digits counts (`walnut-harbour-482`), as people think them up.
     """
@@ -196,9 +195,9 @@ def is_password(value: str, *, in_test: bool = False, wordy: bool = True) -> boo
 
 
 def _is_wordy_password(value: str, wordy: bool) -> bool:
-    """Words with digits and signs ("Falcon2931!", "walnut-harbour-482"), but no names ("login-password-2", "web-tls").
+    """Words with digits and symbols ("Falcon2931!", "walnut-harbour-482"), not identifiers ("login-password-2").
 
-    What mixes small and large letters, digits and signs is enough in itself; with less the place must say it (`wordy`).
+    Mixed case with digits and symbols is enough; anything less counts only where a password is expected (`wordy`).
     """
     pieces = {word.lower() for word in CAMEL_WORDS.findall(value)}
     digits = sum(map(str.isdigit, value))
@@ -258,19 +257,19 @@ def is_token(value: str, *, in_test: bool = False) -> bool:
 
 
 def _is_strong(value: str, least: int) -> bool:
-    """True for a long value of all kinds of characters in which hardly a word stands."""
+    """True for a long value of all character classes with hardly a word in it."""
     if len(value) < least or entropy(value) < min(3.4, 0.9 * math.log2(len(value))) or sum(map(str.isdigit, value)) < 2:
         return False
     return sum(map(len, LONG_WORDS.findall(value))) <= 0.35 * len(value)
 
 
 def _is_noise(value: str) -> bool:
-    """True for a long value of all kinds of characters, spaces among them, as WordPress makes its keys."""
+    """True for a long value of all character classes including spaces, such as WordPress's generated keys."""
     return _is_strong(value, 40) and len({c for c in value if not c.isalnum()}) >= 8
 
 
 def _is_shuffled(letters: str) -> bool:
-    """True for letters whose case changes all the time: in names small letters come three and more in a row."""
+    """True if the case of letters keeps changing: identifiers have runs of three or more lower-case letters."""
     if len(letters) >= 20 and classes(letters) == 2 and sum(c in "aeiouAEIOU" for c in letters) < 0.27 * len(letters):
         return True  # words have more vowels
     changes = sum(a.isupper() != b.isupper() for a, b in pairwise(letters))
@@ -285,7 +284,7 @@ def _all_words(value: str) -> bool:
 
 
 def is_jwt(header: str, payload: str) -> bool:
-    """True if both parts are JSON as in a real token, and it is not the example that every documentation shows."""
+    """True if both parts are JSON as in a real token, and it is not the well-known example from the documentation."""
     try:
         head, body = (json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))) for part in (header, payload))
     except (ValueError, RecursionError):
@@ -305,7 +304,7 @@ def from_base64(value: str) -> str | None:
 
 
 def is_basic(value: str) -> bool:
-    """True if a value is a user and a password in base64, as a header or a container registry has them."""
+    """True if a value is base64 of user:password, as in an HTTP header or a container registry's configuration."""
     text = from_base64(value)
     if text is None or not text.isprintable() or ":" not in text:
         return False
@@ -319,7 +318,7 @@ def is_key_in_base64(value: str) -> bool:
 
 
 def is_url_password(user: str, password: str, host: str) -> bool:
-    """True if the part between ":" and "@" of an address is somebody's password."""
+    """True if the part of a URL between ":" and "@" is a real password."""
     lowered = password.lower()
     if password.startswith("{") and password.endswith("}"):  # computed where the address is put together
         return False

@@ -32,7 +32,7 @@ FIRST_FORMAT = 9
 FORMATS_A_BIT = 2
 LONGEST_BLOCK = 200
 LONGEST_LINE = 20_000
-MOST_LINES = 5  # of a statement that goes on in the next ones ...
+MOST_LINES = 5  # of a statement that spans several ...
 LONGEST_STATEMENT = 800  # ... and bytes of these
 LONGEST_DOCUMENT = 1 << 16
 KEY_MATERIAL = re.compile(r"[A-Za-z0-9+/]{32}")
@@ -49,7 +49,7 @@ PLAIN_VALUES = re.compile(
     | (^|/)\.?[^/.]+$"""
 )
 LEADING_BYTES = bytes({word.encode()[0] for word in "пр密码パ"})  # of "password" in other scripts
-GOES_ON = frozenset("(=:+\\|>,{[&.-\"'`")  # a line that ends with one of these, or with a word, may go on in the next
+GOES_ON = frozenset("(=:+\\|>,{[&.-\"'`")  # a line that ends with one of these, or with a word, may be continued
 TABLE = re.compile(r"(?i)\.[ct]sv$")
 INSERTS = re.compile(r"(?i)\binsert\s+into\b")  # columns, and their values in the next line
 # Two literals that are one: "a" + "b", 'a' . 'b', or just one after the other, also over lines.
@@ -143,7 +143,7 @@ def scan(path: str, data: bytes, marked: list[list[int]] | None = None) -> list[
 
 
 def _statement(data: bytes, line: str, end: int) -> str:
-    """The line, with those after it if they may continue it."""
+    """The line, followed by the next ones if they may continue it."""
     last = line.rstrip()[-1:]
     if end >= len(data) or not (last in GOES_ON or last.isalnum() or (last == ")" and INSERTS.search(line))):
         return line
@@ -166,7 +166,7 @@ def _cluster_secrets(data: bytes, begin: int, end: int, number: int) -> tuple[li
 
 
 def _secrets_in_table(data: bytes, in_test: bool) -> Iterator[Found]:
-    """The cells below headings such as "password", as the exports of browsers and password managers have them."""
+    """The cells under headings such as "password", as in exports of browsers and password managers."""
     lines = data.decode("utf-8", "replace").split("\n")
     for at, kind in contexts.table_secret_lines(lines, in_test=in_test):
         yield Found(at + 1, at + 1, kind, fingerprint(lines[at].encode("utf-8", "replace")))
@@ -178,7 +178,7 @@ def fingerprint(content: bytes) -> str:
 
 
 def _kind(line: str, statement: str, sign: int, in_test: bool, plain: bool) -> tuple[str | None, int, int]:
-    """The kind of secret in a statement, whose first line this is, and in which of its lines it stands, from 0."""
+    """The kind of secret in the statement that `line` starts, and the first and last of its lines (from 0) with it."""
     for text in (line, statement) if len(statement) > len(line) else (line,):
         for kind, begin, end in _candidates(text, sign, in_test, plain):
             end = _end_of_literals(statement, end)
@@ -193,7 +193,7 @@ def _kind(line: str, statement: str, sign: int, in_test: bool, plain: bool) -> t
 
 
 def _end_of_literals(text: str, end: int) -> int:
-    """Where a literal that may be continued by others really ends; `end`: of what was found of it."""
+    """The end of a literal including adjacent literals that continue it; `end`: the end of what was found."""
     while (joint := JOINT.match(text, end)) and (close := text.find(joint[1], joint.end())) >= 0:
         end = close
     return end
@@ -209,7 +209,7 @@ def _formats_in(lowered: str) -> int:
 
 
 def _place_before_joining(text: str, place: int) -> int:
-    """Where in the text a place of the joined text is."""
+    """The index in the original text of a place in the joined text."""
     for joint in JOINT.finditer(text):
         if joint.start() >= place:
             break
@@ -340,7 +340,7 @@ def automaton() -> Automaton:
             fallback[target] = int(table[fallback[state], key]) if state else 0
             table[state, key] = target
             waiting.append(target)
-    # Silent states first, so that one comparison tells them from the others.
+    # States without signs first, so that one comparison distinguishes them.
     order = sorted(range(len(signs)), key=lambda state: (signs[state] != 0, state))
     place = np.empty(len(order), np.int32)
     place[order] = np.arange(len(order)) * ROW

@@ -48,7 +48,7 @@ def decode(data: bytes) -> Decoded | Reason:
 
 
 def _decoded(data: bytes, codec: str, name: str) -> Decoded | Reason:
-    """The text after a byte order mark, which is no proof: what does not decode, or holds zeros, is binary."""
+    """The text after a byte order mark.  That alone proves nothing: what does not decode, or has zeros, is binary."""
     try:
         text = data.decode(codec)
     except UnicodeDecodeError:
@@ -59,7 +59,7 @@ def _decoded(data: bytes, codec: str, name: str) -> Decoded | Reason:
 
 
 def _latin(data: bytes) -> Decoded | Reason:
-    """Latin-1 gives every byte a character: only believed where most of the text is plain and little is control."""
+    """Latin-1 decodes anything, so it is accepted only if most of the text is ASCII and little of it is control."""
     plain = len(data.translate(None, bytes(range(0x80, 0x100))))
     control = len(data) - len(data.translate(None, HIGH_CONTROL))
     high = len(data) - plain

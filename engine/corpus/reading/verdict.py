@@ -86,7 +86,7 @@ class FileVerdict:
     learned_digest: str = ""
     """Hash of the text that is learned: `digest`, unless lines are masked, the file is a notebook or not in UTF-8."""
     kind: Kind | None = None
-    """Code, prose, data, ...: as far as its path tells where the file was not read, None for a folder."""
+    """Code, prose, data, ...: judged by the path alone if the file was not read; None for a folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,9 +102,9 @@ class VerdictCache:
             self._write(self._rewrite)
 
     def load_sides(self, basis: str) -> tuple[dict[str, bool], dict[str, bool]]:
-        """Where every file stood (True: held out), and of those held out, which only score.
+        """The side of every file (True: held out), and for those held out, whether they are used for scores only.
 
-        Nothing if the split was made another way, or is damaged. Before there was a scoring part, nothing was noted
+        Empty if the split was made another way, or is damaged. Before there was a scoring part, nothing was noted
         about it: `held_out_parts` decides then.
         """
         try:

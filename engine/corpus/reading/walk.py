@@ -1,4 +1,4 @@
-"""One walk over a folder: every file in it once, with the rule that leaves it out if one does.
+"""Walks a folder: every file once, with the rule that ignores it, if any.
 
 Follows the project's own rules: `.gitignore` at every level, `.git/info/exclude`, and `.codecoilignore`, which is
 written for this program and therefore decides before the other two. Of files of one kind the deeper one decides. Where
@@ -85,8 +85,8 @@ def source_folder(given: Path | str) -> Path:
 def walk(root: Path, progress: Progress | None = None, *, enter_ignored: EnterIgnored | None = None) -> Iterator[Entry]:
     """Every file under `root`, folder by folder, names in order; raises CorpusError only if root is no folder.
 
-    `progress` is called now and then with the number of entries so far. `enter_ignored(folder)` says whether an ignored
-    folder ("a/b") is entered all the same (hand in `Overrides.reaches_into`); what is found in it stays `ignored`.
+    `progress` is called now and then with the number of entries so far. `enter_ignored(folder)` says whether to enter
+    an ignored folder ("a/b") anyway (pass `Overrides.reaches_into`); what is found in it is still `ignored`.
     """
     walker = _Walker(root, enter_ignored)
     seen = 0
@@ -101,8 +101,8 @@ def walk(root: Path, progress: Progress | None = None, *, enter_ignored: EnterIg
 def walk_some(root: Path, paths: Iterable[str], *, enter_ignored: EnterIgnored | None = None) -> Iterator[Entry]:
     """The entries for these paths only (relative to root; files or folders), each as `walk` would give it.
 
-    A path that is gone, or that `walk` would not reach (inside `.git`), gives nothing; one inside an ignored folder
-    gives that folder's entry, once.
+    A path that no longer exists, or that `walk` would not reach (inside `.git`), yields nothing; one inside an ignored
+    folder yields that folder's entry, once.
     """
     walker = _Walker(root, enter_ignored)
     given: set[str] = set()
@@ -125,7 +125,7 @@ class _Walker:
         self.linked: list[tuple[_Level, str, str]] = []
 
     def top(self) -> _Level:
-        """The root, with the rules that hold before its own are read."""
+        """The root, with the rules that apply before its own are read."""
         return _Level("", self.root, self._rules_above(), ())
 
     def below(self, top: _Level) -> Iterator[Entry]:
@@ -136,7 +136,7 @@ class _Walker:
             yield from self._linked_folder(level, name, target)
 
     def at(self, path: str, levels: dict[str, _Level | None]) -> Iterator[Entry]:
-        """The entries for one path; `levels` remembers the folders on the way ("a/b/"), None where none is entered."""
+        """The entries for one path; `levels` caches the folders on its path ("a/b/"), None if one is not entered."""
         if not path:
             yield from self.below(self.top())
             return
@@ -161,7 +161,7 @@ class _Walker:
                 yield from self._linked_folder(level, name, target)
 
     def _way_to(self, folder: str, levels: dict[str, _Level | None]) -> Entry | None:
-        """Note every folder on the way to this one in `levels`; the entry at which the way ends, if it does."""
+        """Add every folder that leads to this one to `levels`; returns the entry that blocks the way, if one does."""
         level, done, stopped = levels[""], "", None
         for name in folder.split("/") if folder else ():
             done += name + "/"
@@ -173,7 +173,7 @@ class _Walker:
         return stopped
 
     def _only(self, level: _Level, name: str) -> Entry | _Level | None:
-        """What the walk finds under this name in a folder."""
+        """What the walk would find under this name in a folder."""
         if name in NEVER_ENTERED or name in (".", ".."):
             return None
         try:
@@ -225,7 +225,7 @@ class _Walker:
         return Entry(path, status.st_size, status.st_mtime_ns, status.st_ino, ignored, error)
 
     def _link(self, level: _Level, name: str) -> Entry | None:
-        """A link: an entry for a file inside the root; a folder waits until everything else has been met."""
+        """A link: an entry if it is to a file inside the root; a folder is queued until everything else was visited."""
         path = level.path + name
         target = os.path.realpath(os.path.join(level.real, name))
         inside = self._inside(target)
@@ -260,7 +260,7 @@ class _Walker:
             yield from self._folders([_Level(path, target, level.git, level.own, ignored=level.ignored)])
 
     def _inside(self, target: str) -> str | None:
-        """The path of something on disk relative to the root; None if it lies outside, or where the walk never goes."""
+        """The path of something on disk relative to the root; None if it is outside, or where the walk never goes."""
         if target == self.root:
             return ""
         lead = self.root.rstrip(os.sep) + os.sep
@@ -270,7 +270,7 @@ class _Walker:
         return None if not NEVER_ENTERED.isdisjoint(inside.split("/")) else inside
 
     def _ignored(self, level: _Level, name: str, is_folder: bool) -> str:
-        """The rule that leaves this name out, in words; empty if none does."""
+        """The rule that ignores this name, in words; empty if none does."""
         key = as_bytes_text(name)
         for rules, way in level.asked:
             rule = rules.match(way, key, is_folder)
@@ -279,7 +279,7 @@ class _Walker:
         return ""
 
     def with_own_rules(self, level: _Level, names: set[str] | None = None) -> _Level:
-        """The level with the ignore files that lie in it; `names` are the folder's entries, where they are known."""
+        """The level with the ignore files in it; `names`: the folder's entries, if known."""
         git, own = level.git, level.own
         way = as_bytes_text(self.above + level.path)
         skip = len(way)
@@ -297,7 +297,7 @@ class _Walker:
     def _rules_above(self) -> tuple[tuple[IgnoreFile, int], ...]:
         """The ignore files between the top of the git repository that holds the root and the root.
 
-        None if the root is itself such a top, lies in no repository, or is ignored there: then it is not a part of it
+        None if the root is itself such a top, is in no repository, or is ignored there: then it is not a part of it
         (a home folder is often a repository that ignores everything).
         """
         folders = [self.root]

@@ -137,7 +137,7 @@ def _word_end(source, classes, start):
 
 @compiled(nogil=True)
 def _encode(source, classes, byte_ids, keys, values, ids):
-    """Fills `ids`, as long as `source`; gives how many there are."""
+    """Fill `ids`, which is as long as `source`; returns how many there are."""
     ranks, made = np.empty(SHORT, np.int32), np.empty(SHORT, np.int32)
     count = start = 0
     while start < len(source):
@@ -153,7 +153,7 @@ def _encode(source, classes, byte_ids, keys, values, ids):
 
 @compiled(nogil=True)
 def _merge_short(word, keys, values, ranks, made):
-    """Merges in place, the lowest rank first and leftmost among equals; gives the length that is left."""
+    """Merge in place, the lowest rank first and the leftmost among equals; returns the remaining length."""
     n = len(word)
     for i in range(n - 1):
         ranks[i], made[i] = _find(keys, values, word[i], word[i + 1])
@@ -228,7 +228,7 @@ def _push(heap, size, entry):
 
 @compiled(nogil=True)
 def _pop(heap, size):
-    """Takes the first entry off."""
+    """Remove the first entry."""
     size -= 1
     entry, place = heap[size], 0
     while 2 * place + 1 < size:

@@ -4,8 +4,8 @@
     tokens/<tokenizer digest>/0001.index   40 bytes a text: key, place, length, checksum of the tokens, own checksum
     tokens/<tokenizer digest>/lock         held for the length of one append
 
-Tokens are written before the record that points to them.  A kill therefore leaves bytes that nobody points to, and at
-worst a torn record, which the next writer pads out.  A record or tokens whose checksum is wrong count as not there:
+Tokens are written before the record that points to them.  A kill therefore leaves unreferenced bytes, and at
+worst a torn record, which the next writer pads.  A record or tokens whose checksum is wrong count as not there:
 the text is tokenised again and the new record, being later, wins.  Indexed bytes are never cut off or moved, so that
 other processes may keep them mapped.  Nothing is flushed to the platter: what a power cut takes, checksums notice.
 """
@@ -106,7 +106,7 @@ class TokenCache:
             self._remember(texts)
 
     def refresh(self) -> None:
-        """Learn what other processes have added, or removed, since."""
+        """Pick up what other processes have added or removed in the meantime."""
         numbers = self._numbers()
         for number in self._shards.keys() - set(numbers):
             self._forget(number)
@@ -135,7 +135,7 @@ class TokenCache:
         return self.folder / f"{number:04d}.u{8 * self.dtype.itemsize}"
 
     def _read_index(self, number: int) -> None:
-        """Take in the records that are new.  An index that was replaced or cut is read from its start."""
+        """Read the records that are new.  An index that was replaced or truncated is read from its start."""
         shard = self._shards.get(number)
         try:
             with open(self._index_path(number), "rb") as file:
@@ -224,7 +224,7 @@ class TokenCache:
             offset += packed.nbytes
         _append_or_undo(self._shard_path(number), b"".join(chunks), start)
         index_end = _end_of(self._index_path(number))
-        # A writer that was killed may have left a torn record; those after it must lie on their own places.
+        # A killed writer may have left a torn record; the next ones must be at multiples of the record size.
         torn = bytes(-index_end % RECORD.itemsize)
         _append_or_undo(self._index_path(number), torn + records.tobytes(), index_end)
         self._read_index(number)
@@ -258,7 +258,7 @@ def _end_of(path: Path) -> int:
 
 
 def _append_or_undo(path: Path, content: bytes, end: int) -> None:
-    """Append, and on a failure give the space back.  Nothing points behind `end` yet, so nobody reads there."""
+    """Append, and truncate again on a failure.  Nothing points beyond `end` yet, so no one is reading there."""
     try:
         with open(path, "ab", buffering=0) as file:
             rest = memoryview(content)

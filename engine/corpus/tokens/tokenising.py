@@ -54,9 +54,9 @@ def tokenise(
     watch: Watch,
     done: Callable[[int], None],
 ) -> None:
-    """Encode texts and put them into the cache.  `done` hears of every batch how many texts it had.
+    """Encode texts and put them into the cache.  `done` is called with the number of texts in each batch.
 
-    When the scan is stopped, what is finished is kept; the worker ends after the batch it is at.
+    When the scan is cancelled, finished batches are kept; the worker stops after the current one.
     """
     worker = ThreadPoolExecutor(1, "tokeniser")
     running: tuple[list[bytes], Future[list[np.ndarray]]] | None = None

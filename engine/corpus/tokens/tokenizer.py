@@ -117,7 +117,7 @@ class Tokenizer:
         return self.vocab_size <= model_vocab_size
 
     def token(self, number: int) -> str:
-        """How the vocabulary writes an id; "" where the id stands for nothing."""
+        """The vocabulary's entry for an id; "" if there is none."""
         return self._names.get(number, "")
 
     @property
@@ -186,7 +186,7 @@ class Tokenizer:
 
     @contextlib.contextmanager
     def _library_errors(self, what: str) -> Iterator[None]:
-        """Errors of the library as ours: it raises bare Exception, and its panics are not even that."""
+        """Turn the library's errors into ours: it raises bare Exception, and its panics are only BaseException."""
         try:
             yield
         except (KeyboardInterrupt, SystemExit, MemoryError):
@@ -245,7 +245,7 @@ class IncrementalDecoder:
         return bool(self._decoder.getstate()[0])
 
     def finish(self) -> str:
-        """What is left, as U+FFFD where a character was not finished; the decoder is then as new."""
+        """What is left, with U+FFFD for an unfinished character; the decoder is then reset."""
         rest = self._decoder.decode(b"", final=True)
         self._decoder.reset()
         return rest

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from engine.corpus.reading.safe_opening import read_file
 from engine.corpus.tokens.byte_alphabet import CHARACTER_OF_BYTE
 from engine.errors import TokenizerError
 
@@ -61,9 +62,10 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def _read_text(path: Path) -> str:
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
+        data = read_file(path.resolve(strict=True), MAX_FILE_BYTES + 1)
+        if len(data) > MAX_FILE_BYTES:
             raise TokenizerError(f"{path} is larger than {MAX_FILE_BYTES >> 20} MB, too large for a tokenizer.", REMEDY)
-        return path.read_bytes().decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except FileNotFoundError as error:
         raise TokenizerError(f"{path} does not exist.", REMEDY) from error
     except OSError as error:

@@ -1,8 +1,8 @@
-"""A trial of somebody else's tokenizer: a regular expression that backtracks without end is refused on import.
+"""A trial of an imported tokenizer: a regular expression with catastrophic backtracking is refused.
 
 The library's expression engine (Oniguruma) runs without the GIL and cannot be interrupted, so the trial has a thread of
-its own. One that runs out of time is abandoned safely: the engine gives up after 10 million steps at one place (less
-than a second, and then it panics), the texts are short, and the thread stops after the text that it is at.
+its own. After a time-out it can safely be abandoned: the engine gives up after 10 million steps at one position (less
+than a second, then it panics), the texts are short, and the thread stops after its current text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SECONDS = 10.0  # for all texts; a sound tokenizer takes about a tenth of one
 RUNS = (48, 1024)  # characters in a row: the shorter runs find exponential expressions, the longer ones polynomial ones
-# What may follow a run: nothing, or every sign, because an expression that wants a sign is not tried without it.
+# What may follow a run: nothing, or every printable character, because an expression may require one of them.
 ENDS = ("", string.printable)
 SAMPLES = (
     "def f(x, y=0):\n    return [x ** 2 for x in range(10) if x != y]  # comment\n",
@@ -31,7 +31,7 @@ REMEDY = "Choose another tokenizer."
 
 
 def try_tokenizer(tokenizer: Tokenizer, seconds: float = SECONDS) -> None:
-    """Raise unless `tokenizer` reads a few hundred short texts in time."""
+    """Raise unless `tokenizer` can encode a few hundred short texts in time."""
     if not tokenizer.uses_library:
         return
     abandoned, failures = threading.Event(), []

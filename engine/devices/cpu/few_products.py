@@ -1,7 +1,7 @@
 """Products of a few rows with a matrix in float32, float16 or 8 bits, cut into tasks: what decoding spends its time on.
 
-The matrix is read once, row after row as it lies in memory (several rows side by side are half as fast: their streams
-end before the processor has noticed them), and the tokens take turns at a row in pairs. Each sum is added up in one
+The matrix is read once, row by row in memory order (several rows side by side are half as fast: their streams
+end before the prefetcher has noticed them), and the tokens take turns at a row in pairs. Each sum is added up in one
 order whatever the number of tokens, so a token has the same bits alone and among others.
 """
 

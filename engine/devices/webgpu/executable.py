@@ -158,7 +158,7 @@ class WebGpuExecutable(Executable):
 
     def _copy_statistics(self, encoder: wgpu.GPUCommandEncoder) -> None:
         if len(self._readings) == RING:
-            self._readings.popleft().collect()  # frees its buffer; whoever waits for it still gets the value
+            self._readings.popleft().collect()  # frees its buffer; a caller that waits for it still gets the value
         target = self._ring[self._runs % RING]
         self._runs += 1
         tensor = self.plan.program.outputs[READ_BACK]
@@ -180,7 +180,7 @@ class WebGpuExecutable(Executable):
 
     def close(self) -> None:
         with contextlib.suppress(DeviceLostError):
-            for reading in self._readings:  # whoever waits for one still gets its value
+            for reading in self._readings:  # a caller that waits for one still gets its value
                 reading.collect()
             self.device.synchronize()
         for buffer in self._ring:

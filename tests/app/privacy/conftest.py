@@ -18,7 +18,7 @@ PATIENCE = 1800  # seconds; a machine may be busy, and a tour is long
 
 @pytest.fixture
 def cut_off(tmp_path, data_folder):
-    """Runs commands in such a process; gives what it tells."""
+    """Runs commands in such a process; returns its report."""
 
     def run(mode: str, *commands: list[str], planted: str = "", guard_only: bool = False) -> dict:
         report = tmp_path / "report.json"

@@ -133,7 +133,7 @@ def plant(host: str) -> None:
 
 
 def plant_compiled() -> None:
-    """No hook of Python sees it: compiled code that connects by itself."""
+    """Compiled code that connects directly, which no hook of Python sees."""
     compiled("connect", socket.AF_INET, socket.SOCK_STREAM, address_of("192.0.2.1", 443))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from PySide6.QtCore import QThread
 
@@ -96,11 +98,17 @@ def test_pause_holds_and_resume_goes_on(program, repository, tiny):
     one.until(lambda: training.phase == "finished")
 
 
-def test_after_resuming_the_engine_no_longer_says_that_it_is_paused(program, repository, tiny, monkeypatch):
-    """Also before the first step, while the held-out loss is measured."""
+def test_after_resuming_the_engine_no_longer_says_that_it_is_paused(program, repository, tiny, qapp, monkeypatch):
+    """At once: also before the first step, and however long the next thing takes."""
     from engine.session.session import Session
 
-    plain = Session.advance
+    plain, entered, go_on = Session.advance, threading.Event(), threading.Event()
+
+    def wait(self):
+        entered.set()
+        go_on.wait()
+        return plain(self)
+
     monkeypatch.setattr(Session, "advance", lambda self: [] if self.history else plain(self))
     one = program()
     training = one.state.training
@@ -110,10 +118,15 @@ def test_after_resuming_the_engine_no_longer_says_that_it_is_paused(program, rep
     one.until(lambda: training.phase == "running")
     training.pause()
     one.until(lambda: one.state.engine.activity == "Paused")
+    monkeypatch.setattr(Session, "advance", wait)
     training.resume()
-    one.until(lambda: one.state.engine.activity != "Paused")
-    assert training.phase == "running" and training.step == 0
-    monkeypatch.setattr(Session, "advance", plain)
+    try:
+        one.until(entered.is_set)
+        qapp.processEvents()
+        assert one.state.engine.activity != "Paused"
+        assert training.phase == "running" and training.step == 0
+    finally:
+        go_on.set()
     one.until(lambda: not training.active)
 
 

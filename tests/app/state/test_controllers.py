@@ -1,4 +1,4 @@
-"""Controllers alone, without workers: what they refuse, remember and tell."""
+"""Controllers alone, without workers: what they refuse, remember and report."""
 
 from __future__ import annotations
 

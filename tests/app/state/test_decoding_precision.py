@@ -51,14 +51,16 @@ def test_a_model_in_training_is_read_as_it_is():
     assert loaded._precision == "float32"
 
 
-def test_the_loss_at_every_precision_is_measured_and_kept(program, repository, tiny, folder):
+def test_the_loss_at_every_precision_is_measured_and_kept(program, repository, tiny, folder, made):
     running = program()
     running.open(repository)
     ready = []
     running.state.checkpoints.decode_losses_ready.connect(ready.append)
+    made.clear()
     running.state.checkpoints.measure_decoding(tiny)
     running.until(lambda: ready or running.failures)
     assert ready == [tiny] and not running.failures
+    assert {*made, "float32"} == set(PRECISIONS)  # the model itself computes in float32, without a decoder
     kept = DecodeLosses(folder).of(tiny)
     assert set(kept) == set(PRECISIONS) and all(loss.repository == str(repository) for loss in kept.values())
     assert all(abs(loss.loss - kept["float32"].loss) < 0.05 for loss in kept.values())

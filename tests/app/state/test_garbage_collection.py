@@ -34,7 +34,7 @@ def collecting(qapp):
 
 
 def allocate(kept: list) -> None:
-    """Enough to make the collector run by itself, many times."""
+    """Enough to trigger the collector many times."""
     kept += [[number] for number in range(20_000)]
 
 

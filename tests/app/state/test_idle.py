@@ -1,4 +1,4 @@
-"""When an adaptation may begin by itself."""
+"""When an adaptation may start automatically."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rules(qapp, folder, monkeypatch):
 
 
 def leave(rules):
-    """Nobody is there for as long as it takes."""
+    """The user has been away for long enough."""
     rules._touched -= 60 * rules.settings.idle_minutes + 1
 
 
@@ -52,7 +52,7 @@ def test_it_begins_once_for_the_same_changes(rules):
 def test_what_was_refused_is_asked_again(rules):
     told = []
     rules.may_adapt.connect(lambda: told.append(True))
-    rules.on_look()  # another run goes on: none begins
+    rules.on_look()  # another run is active: none starts
     rules.on_look()
     assert told == [True, True]
 
@@ -126,7 +126,7 @@ def test_a_run_of_the_user_goes_on_when_he_moves_the_mouse(program, repository, 
     training = one.state.training
     one.until(lambda: not training.start_problem)
     training.adapt_to_changes()
-    one.state.idle.may_adapt.emit()  # refused: one goes on
+    one.state.idle.may_adapt.emit()  # refused: a run is active
     assert not training.automatic
     one.until(lambda: training.step > 2)
     one.state.idle.eventFilter(QObject(), QEvent(QEvent.Type.MouseMove))

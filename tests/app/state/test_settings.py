@@ -1,4 +1,4 @@
-"""Settings: validated, told, kept, and never a reason not to start."""
+"""Settings: validated, announced, saved, and never a reason not to start."""
 
 from __future__ import annotations
 

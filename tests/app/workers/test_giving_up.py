@@ -12,7 +12,7 @@ from engine.session.session import Session
 
 
 class Gate:
-    """Holds the engine's thread at one place until the test lets it go on."""
+    """Blocks the engine's thread at one place until the test releases it."""
 
     def __init__(self) -> None:
         self.reached, self._open = threading.Event(), threading.Event()

@@ -1,4 +1,4 @@
-"""Lines of a history are the events that they were."""
+"""A saved history gives the same events again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_plot_cannot_tell_them_from_the_first_telling():
 
 
 def test_memory_is_kept_where_it_changes_and_comes_back_for_every_step():
-    """The chart said 0 B for all that lay before a resume."""
+    """The chart said 0 B for all steps before a resume."""
     (step,) = (event for event in events(1) if event.event == "step")
     plan = PlanEvent("full", 3, 64, 1, 10, {"weights": 7}, "cpu")
     steps = [replace(step, step=n, memory=memory) for n, memory in ((1, {"weights": 7}), (2, {"weights": 9}))]

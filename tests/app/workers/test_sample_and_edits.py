@@ -1,4 +1,4 @@
-"""The sample project is copied beside the window, reading goes on after a cancel, and edits are remembered."""
+"""The sample project is copied beside the window, reading resumes after a cancel, and edits are remembered."""
 
 from __future__ import annotations
 

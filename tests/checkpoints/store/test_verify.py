@@ -1,4 +1,4 @@
-"""Every planted fault is found, and told in words."""
+"""Every planted fault is found and described."""
 
 from __future__ import annotations
 

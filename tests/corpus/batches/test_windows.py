@@ -1,4 +1,4 @@
-"""Training windows: what is in them, in which order, and going on after a stop."""
+"""Training windows: what is in them, in which order, and resuming after a stop."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_a_changed_corpus_starts_the_next_epoch_and_says_so(corpus):
     state = windows.state()
     changed = samples.TextSource(samples.trained(), dict(corpus.learned) | {"lib/new.py": "y = 2\n"})
     restored = Windows(changed, 64, 4, 1)
-    assert "files to learn changed" in restored.restore(state)
+    assert "files to learn have changed" in restored.restore(state)
     assert (restored.epoch, restored.delivered) == (1, 40)
     assert restored.take().tokens.shape == (4, 65)
     assert Windows(changed, 64, 4, 1).restore(restored.state()) == ""

@@ -345,7 +345,8 @@ def words_in_places(seed: int = 105) -> list[Sample]:
 
     places = [
         (path, form)
-        for path, form in PLACES
+        for group in PLACES.values()
+        for path, form in group
         if re.search(r"<<(?:pw|human)>>", form) and not any(mark in form for mark in NOT_FOR_WORDS)
     ]
     return [Sample(path, re.sub(r"<<(\w+)>>", fill, form) + "\n", 0, form) for path, form in [*places, *MORE_PLACES]]

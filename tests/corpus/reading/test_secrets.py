@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine.corpus.reading.secrets import find_secrets, mask_lines, scan, secret_file_name
 from tests.corpus.reading.look_alike_contexts import look_alikes_in_places
 from tests.corpus.reading.planted import CODE, Maker, key_block, look_alikes, planted, token_formats
-from tests.corpus.reading.planted_contexts import fillings, in_places
+from tests.corpus.reading.planted_contexts import PLACES, filled, fillings, in_places
 from tests.corpus.reading.planted_words import not_words, words, words_in_places
 
 RECALL = 0.97
@@ -62,6 +62,14 @@ def test_secrets_are_found_wherever_people_leave_them(seed):
     assert len(missed) <= (1 - RECALL) * len(samples), missed
 
 
+@pytest.mark.parametrize("group", PLACES)
+def test_no_kind_of_place_is_forgotten(group):
+    """In the recall over all of them, one kind more or less would hardly show."""
+    samples = in_places(50, 6, [group])
+    missed = Counter(sample.what for sample in samples if not find_secrets(sample.path, sample.text))
+    assert missed.total() <= (1 - RECALL) * len(samples), missed
+
+
 @pytest.mark.parametrize("seed", [105, 40, 41])
 def test_passwords_made_up_from_words_are_found_where_the_place_says_password(seed):
     samples = words_in_places(seed)
@@ -108,6 +116,33 @@ def test_every_row_of_a_table_with_a_password_column_is_found():
     assert find_secrets("export.csv", text) == [(line, "password") for line in (3, 4, 5)]
     assert find_secrets("export.csv", f'name,password\n{"a" * 200_000}\rb,"\0\n{rows}') == []
     assert find_secrets("export.csv", "token,count\nthe_token_2,4821\nMain-View_2,7\n") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("wifi.h", '#define API_SECRET "<<human>>"'),  # nothing but a space between the name and the value
+        ("wifi.h", '#  define WIFI_PASSWORD "<<human>>"'),
+        ("core-site.xml", "<property><name>db.password</name><value><<pw>></value></property>"),
+        ("Info.plist", "<key>ClientSecret</key>\n<string><<token>></string>"),
+    ],
+)
+def test_names_and_values_that_only_their_form_connects(path, form):
+    texts = [filled(form, Maker(seed)) for seed in range(20)]
+    assert [text for text in texts if not find_secrets(path, text)] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.yml", "db_password: arn:aws:ssm:eu-west-1:123456789012:parameter/prod/db4Xk29Lq\n"),
+        ("a.yml", "valueFrom: arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-Xk29Lq\n"),
+        ("a.tf", 'secret_arn = "arn:aws:secretsmanager:us-east-1:123456789012:secret:my-app/api-key-a1B2c3"\n'),
+        ("a.py", 'url = f"postgres://{user}:{quote(config.DB2_Password)}@{host}/shop"\n'),
+    ],
+)
+def test_references_are_no_secrets(path, text):
+    assert find_secrets(path, text) == []
 
 
 def test_a_secret_before_the_values_of_a_cluster_secret_is_found_too():

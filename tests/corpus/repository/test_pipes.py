@@ -1,4 +1,4 @@
-"""Pipes in the place of files: nothing in a user's folder is opened in a way that could wait for ever."""
+"""Pipes in place of files: nothing in a user's folder is opened in a way that could block forever."""
 
 from __future__ import annotations
 
@@ -121,5 +121,5 @@ def test_the_editor_does_not_wait_for_a_pipe(tmp_path):
         try:
             text, problem = reading.result(timeout=HANG)
         finally:
-            os.close(os.open(tmp_path / "a.py", os.O_RDWR | os.O_NONBLOCK))  # lets a reader that waits go on
+            os.close(os.open(tmp_path / "a.py", os.O_RDWR | os.O_NONBLOCK))  # releases a reader that is waiting
     assert text is None and "a.py" in problem

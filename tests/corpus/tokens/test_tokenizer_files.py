@@ -10,6 +10,7 @@ import pytest
 from engine.corpus.tokens.special_tokens import SpecialTokens
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import TokenizerError
+from tests.named_pipe import *  # noqa: F403  (fixtures)
 
 from . import samples
 
@@ -204,6 +205,11 @@ def test_merges_that_cannot_be_read(tmp_path):
     merges.unlink()
     with pytest.raises(TokenizerError, match=r"merges\.txt does not exist"):
         Tokenizer.load(tmp_path)
+
+
+def test_a_pipe_is_not_waited_for(pipe):
+    with pytest.raises(TokenizerError, match=r"pipe\.py cannot be read: Not a file"):
+        Tokenizer.load(pipe)
 
 
 def test_a_folder_that_is_missing_is_made(tmp_path):

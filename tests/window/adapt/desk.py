@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from PySide6.QtCore import QObject
 
@@ -46,12 +47,15 @@ class Desk(QObject):
         self.training.on_bases((BaseChoice("", "Built-in model", ""), BaseChoice("c1", "orbit-api #1", "lora")))
         self.plan()
 
-    def plan(self, problem: str = "", unsuited: str = "qk") -> None:
-        """As if the worker had answered; `unsuited`: the mode that trains nothing in the chosen model."""
+    def plan(self, problem: str = "", unsuited: str = "qk", **speed) -> None:
+        """As if the worker had answered; `unsuited`: the mode that trains nothing in the chosen model.
+
+        `speed`: `tokens_per_second` and `speed_basis` of the plan.
+        """
         self.training._plan_timer.stop()
         plans = {mode: plan_of(mode) for mode in self.training.modes}
         mode = self.training.mode
-        plans[mode] = plan_of(mode, problem)
+        plans[mode] = replace(plan_of(mode, problem), **speed)
         plans[unsuited] = PlanView(unsuited, problem=f"Mode {unsuited} has nothing to train here.", suits=False)
         self.training.on_planned((plans[mode], plans), self.training._plan_request())
 
@@ -80,7 +84,7 @@ def plan_of(mode: str, problem: str = ""):
 
 
 def events(steps: int, every: int = 10, first: int = 0):
-    """What a trainer tells in so many steps: losses fall, norms wobble."""
+    """What a trainer reports in this many steps: losses fall, norms fluctuate."""
     for step in range(first, steps + 1):
         if step % every == 0:
             yield EvaluationEvent(step, 3.5 + math.exp(-step / 30), True)

@@ -1,4 +1,4 @@
-"""What the plots compute: thinning keeps peaks, smoothing goes on where it was, ticks are round."""
+"""What the plots compute: thinning keeps peaks, smoothing continues where it was, ticks are round."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_axis_of_steps_grows_seldom_and_wastes_little():
     assert all(end <= step * 1.2 + 16 for step, end in enumerate(ends, start=1))
     assert ends[-1] == 1000
     assert grown(500, 0) >= 500
-    assert grown(1200, 1000) == 1200  # a run may go on after its plan
+    assert grown(1200, 1000) == 1200  # a run may exceed its plan
 
 
 def test_the_nearest_step_is_found():

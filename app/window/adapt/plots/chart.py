@@ -58,7 +58,7 @@ class Chart(PlotView):
     """A plot of a run over its steps."""
 
     name = ""
-    help = ""  # what it shows, for somebody who has never seen such a plot
+    help = ""  # what it shows, for a user who has never seen such a plot
     help_keys = (("In a plot: move by step", "Left, Right"), ("In a plot: zoom, show all", "+, -, Esc"))
     floor: float | None = None  # the fixed lower end of the left axis, if any
 

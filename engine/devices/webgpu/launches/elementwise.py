@@ -1,4 +1,4 @@
-"""Launches of the kernels that take each element by itself: fill, gate, the coefficients of the scan, the casts."""
+"""Launches of the elementwise kernels: fill, gate, the coefficients of the scan, the casts."""
 
 from __future__ import annotations
 
