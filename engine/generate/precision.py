@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from engine.generate.options import AUTO, PRECISION
+from engine.model.storage import narrower
 
 if TYPE_CHECKING:
     from engine.model.model import Model
@@ -23,8 +24,14 @@ def weight_count(model: Model) -> int:
 
 
 def decode_precision(wanted: str, model: Model) -> str:
-    """What `wanted` means for a model: itself, or for AUTO the fastest that loses nothing that matters."""
+    """What `wanted` means for a model: itself, or for AUTO the fastest that loses nothing that matters.
+
+    A model that is kept packed is read as it is kept, unless fewer bits are wanted.
+    """
     PRECISION.check("precision", wanted)
+    kept = model.storage.precision
     if wanted != AUTO:
-        return wanted
+        return narrower(wanted, kept)
+    if kept != "float32":
+        return kept
     return "int8" if weight_count(model) >= LARGE_MODEL else "float16"
