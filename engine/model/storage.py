@@ -39,6 +39,15 @@ def check_precision(precision: str) -> None:
         raise InputError(f"There is no precision {precision!r}.", f"Choose one of: {', '.join(PRECISIONS)}.")
 
 
+def check_can_pack(mode: str, precision: str) -> None:
+    """Refuse to keep a base packed that `mode` trains whole."""
+    if mode == "full" and precision != "float32":
+        raise InputError(
+            f"Mode full trains every weight, in float32; the base cannot be kept in {precision}.",
+            "Choose mode lora, or set base_precision to auto or float32.",
+        )
+
+
 def narrower(one: str, other: str) -> str:
     """The precision of fewer bits."""
     return max(one, other, key=PRECISIONS.index)
