@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -67,6 +68,7 @@ def run_estimate(
     """
     more = {"token_ids": token_ids, "measured_rows": measured_rows, "precision": precision}
 
+    @cache  # a plan asks for the same split again, and a large model takes a second
     def estimate(fit: Fit) -> dict[Kind, int]:
         shape = (fit.micro_batch, options.sequence_length, fit.micro_batches, options.rank)
         return estimate_training(config, device, options.mode, *shape, recompute=fit.recompute, **more)
