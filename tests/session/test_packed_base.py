@@ -64,6 +64,8 @@ def test_a_run_says_what_it_was_trained_over_and_changes_the_true_base(
     assert finished.held_out_after < finished.held_out_before
     manifest = store.get(saved.checkpoint)
     assert manifest.kind == "delta" and manifest.options["base_precision"] == precision
+    card = (store.folder_of(manifest.id) / "card.md").read_text()
+    assert (f"its base kept in {precision}" in card) == (precision != "float32")
     delta = store.load_delta(manifest.id)
     with store.load_parameters(dense_base.id) as before, store.load_parameters(manifest.id) as after:
         for name in before:
