@@ -27,6 +27,8 @@ DEFAULT_LIMIT = 3e-6
 LIMITS = {
     "fill": 0.0,
     "embedding_gather": 0.0,
+    "embedding_gather_float16": 0.0,
+    "embedding_gather_int8": 1e-7,
     "embedding_scatter": 5e-7,
     "embedding_store": 0.0,
     "gather_columns": 0.0,

@@ -76,7 +76,7 @@ def fact_lines(facts: dict[str, Any]) -> list[str]:
         "precision": f"{facts['stored']}{kept}",
         "on disk": f"{nbytes(facts['bytes'])} in the store",
         "memory": ", ".join(f"{mode} {nbytes(amount)}" for mode, amount in facts["memory"].items()),
-        "": f"to train with {batch_words()}; smaller batches take less",
+        "": f"to train with {batch_words()}; smaller batches and a base in fewer bits take less",
         "fill in the middle": fim if facts["tokenizer"] else "no: the model comes without a tokenizer",
     }
     return [f"{name:<20}{value}" for name, value in rows.items()]

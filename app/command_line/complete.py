@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = completer = None
     try:
         progress(0, 0, "Loading the model")
-        chosen = open_chosen(arguments.checkpoint, arguments.base, place.file, device)
+        chosen = open_chosen(arguments.checkpoint, arguments.base, place.file, device, arguments.precision)
         precision = decode_precision(arguments.precision, chosen.model)
         completer = Completer(chosen.model, chosen.tokenizer, precision=precision)
         losses = DecodeLosses(data_folder()).of(chosen.key)

@@ -124,7 +124,7 @@ def ask(
     chosen = completer = None
     try:
         progress(0, 0, "Loading the model")
-        chosen = open_starter(device) if checkpoint is None else open_chosen(checkpoint, None, None, device)
+        chosen = open_starter(device) if checkpoint is None else open_chosen(checkpoint, None, None, device, AUTO)
         completer = Completer(chosen.model, chosen.tokenizer, precision=decode_precision(AUTO, chosen.model))
         completer.memory = snapshot
         return completer.complete(request)

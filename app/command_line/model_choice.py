@@ -33,22 +33,27 @@ class ChosenModel:
     key: str = ""
 
 
-def open_chosen(checkpoint: str | None, base: str | None, file: Path | None, device: Device) -> ChosenModel:
+def open_chosen(
+    checkpoint: str | None, base: str | None, file: Path | None, device: Device, precision: str = "float32"
+) -> ChosenModel:
     """The given checkpoint or folder; otherwise the newest checkpoint of the file's repository, else the newest of
-    all, else the built-in model."""
+    all, else the built-in model.  `precision`: in which it will be decoded, so that a large one is kept in that."""
     from engine.checkpoints.store.loading import load_checkpoint
     from engine.checkpoints.store.store import CheckpointStore
+    from engine.generate.precision import kept_precision
 
     if base is not None:
         from engine.checkpoints.formats.hugging_face import load_folder
+        from engine.model.files import read_config
 
-        return ChosenModel(*load_folder(Path(base), device), base)
+        return ChosenModel(*load_folder(Path(base), device, kept_precision(precision, read_config(Path(base)))), base)
     store = CheckpointStore(data_folder() / STORE)
     manifest = store.get(checkpoint) if checkpoint is not None else newest_for(store.list(), file)
     if manifest is None:
         return open_starter(device)
     root = next((folder for folder in (file.parents if file else ()) if is_of(manifest, folder)), None)
-    return ChosenModel(*load_checkpoint(store, manifest.id, device), manifest.name, root, manifest.id)
+    kept = kept_precision(precision, store.config(manifest.id))
+    return ChosenModel(*load_checkpoint(store, manifest.id, device, kept), manifest.name, root, manifest.id)
 
 
 def newest_for(manifests: list[Manifest], file: Path | None) -> Manifest | None:

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         for choice in wanted:
             progress(0, 0, "Loading a model")
-            chosen = open_chosen(choice, None, None, device)
+            chosen = open_chosen(choice, None, None, device, arguments.precision)
             try:
                 if material is None:
                     material = read_material(folders.scanned(chosen.tokenizer), wanted, options, arguments.replay)

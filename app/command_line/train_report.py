@@ -60,11 +60,12 @@ class Report:
         length = f"{event.steps:,} steps" if event.steps else "Steps"
         limit = f" for at most {event.minutes:g} minutes" if event.minutes else ""
         parts = f" in {event.micro_batches} parts" if event.micro_batches > 1 else ""
+        base = "" if event.mode == "full" else f"; the base is kept in {event.base_precision}"
         changed = f"{event.changed_files:,} changed files, mixed with older code.\n" if event.changed_files else ""
         return (
             f"Run {event.run} on {event.device}: base {event.base}, mode {event.mode}, "
             f"{event.trained_parameters:,} trained weights.\n"
-            f"{length} of {event.tokens_per_step:,} tokens{parts}{limit}.\n{changed}Memory: {memory}."
+            f"{length} of {event.tokens_per_step:,} tokens{parts}{limit}.\n{changed}Memory: {memory}{base}."
         )
 
     def _step(self, event) -> str:

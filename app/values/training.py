@@ -38,6 +38,7 @@ class PlanView:
     tokens_per_second: float = 0.0
     speed_basis: SpeedBasis = SpeedBasis.UNKNOWN
     suits: bool = True
+    base_precision: str = "float32"  # in which the weights that are not trained are kept
 
     @property
     def memory_total(self) -> int:

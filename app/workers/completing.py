@@ -102,7 +102,7 @@ class CompletionWorker(JobWorker):
         if self._open_device.session is not None:
             return  # its memory belongs to the run
         try:
-            loaded = self._open_device.model(model)
+            loaded = self._open_device.model(model, precision=precision)
             loaded.decode_at(precision)
             loaded.completer.complete(CompletionRequest("\n", stops=Stops(max_tokens=1)))
         except CodecoilError:
@@ -117,7 +117,7 @@ class CompletionWorker(JobWorker):
     def _answer(self, query: CompletionQuery) -> None:
         from engine.generate.completer import Piece
 
-        loaded = self._open_device.model(query.model, query.second, query.blend)
+        loaded = self._open_device.model(query.model, query.second, query.blend, query.precision)
         loaded.decode_at(query.precision)
         memory = self._open_device.remembered
         remembers = loaded.remember(memory) and query.memory

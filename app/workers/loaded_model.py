@@ -77,8 +77,8 @@ class LoadedModel:
             self.model.close()
 
 
-def load_one(store, device, id: str) -> LoadedModel:
-    """The built-in model or a checkpoint."""
+def load_one(store, device, id: str, precision: str = "float32") -> LoadedModel:
+    """The built-in model or a checkpoint, whose large matrices are kept in `precision`."""
     if id == STARTER:
         from engine.corpus.tokens.tokenizer import Tokenizer
         from engine.model.starter import load_starter, starter_folder
@@ -86,14 +86,14 @@ def load_one(store, device, id: str) -> LoadedModel:
         return LoadedModel(load_starter(device), Tokenizer.load(starter_folder()))
     from engine.checkpoints.store.loading import load_checkpoint
 
-    return LoadedModel(*load_checkpoint(store, id, device))
+    return LoadedModel(*load_checkpoint(store, id, device, precision))
 
 
-def load_blend(store, device, first: str, second: str) -> LoadedModel:
+def load_blend(store, device, first: str, second: str, precision: str = "float32") -> LoadedModel:
     """The first, with the differing parameters of both kept beside it."""
     from engine.checkpoints.combining.sides import refuse_unlike
 
-    loaded = load_one(store, device, first)
+    loaded = load_one(store, device, first, precision)
     try:
         a, b = _Side.of(store, first), _Side.of(store, second)
         if first != STARTER and second != STARTER:

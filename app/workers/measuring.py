@@ -164,7 +164,7 @@ class MeasuringWorker(JobWorker):
         from engine.scorecard.token_measures import ScoreCancelledError
 
         options = ScoreOptions(seed=material.seed)
-        with self._open_device.held(model) as loaded:
+        with self._open_device.held(model, precision) as loaded:
             if memory is not None and memory.tokenizer.digest != loaded.tokenizer.digest:
                 return None
             subject = Subject(name, loaded.model, loaded.tokenizer, memory, precision)

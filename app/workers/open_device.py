@@ -16,6 +16,7 @@ from app.values.engine import MemoryState
 from app.workers.loaded_model import LoadedModel, load_blend, load_one
 from engine.errors import CodecoilError, MemoryCeilingError
 
+ModelKey = tuple[tuple[str, ...], str]  # one id, or the two of a blend, and the precision they are kept in
 MOST_MODELS = 5  # the two that are compared, their blend, and two points of a timeline
 
 
@@ -34,7 +35,8 @@ class OpenDevice:
         self._wanted, self._ceiling = "auto", 3 << 30
         self._device = None
         self._opened = ""  # the name that the device was opened under
-        self._models: OrderedDict[tuple[str, ...], LoadedModel] = OrderedDict()
+        self._models: OrderedDict[ModelKey, LoadedModel] = OrderedDict()
+        self._kept: dict[tuple[str, str], str] = {}  # the precision that a model is kept in, by id and wanted one
         self._store = None
         self._trusted: set[str] = set()  # descriptions of devices that were checked
         self._training_model: LoadedModel | None = None
@@ -97,12 +99,15 @@ class OpenDevice:
 
     # ---- models
 
-    def model(self, id: str, second: str = "", blend: float = 0.0) -> LoadedModel:
-        """A model ready for use: STARTER, IN_TRAINING, a checkpoint's id, or the blend of two."""
+    def model(self, id: str, second: str = "", blend: float = 0.0, precision: str = "float32") -> LoadedModel:
+        """A model ready for use: STARTER, IN_TRAINING, a checkpoint's id, or the blend of two.
+
+        `precision`: in which it will be decoded; a large model is kept in that alone.
+        """
         if id == IN_TRAINING:
             return self._in_training()
         blended = bool(second) and blend > 0 and second != id and second != IN_TRAINING
-        key = (id, second) if blended else (id,)
+        key = ((id, second) if blended else (id,), self._kept_precision(id, precision))
         loaded = self._models.get(key)
         if loaded is None:
             self._make_room(MOST_MODELS - 1)
@@ -113,9 +118,9 @@ class OpenDevice:
         return loaded
 
     @contextlib.contextmanager
-    def held(self, id: str) -> Iterator[LoadedModel]:
+    def held(self, id: str, precision: str = "float32") -> Iterator[LoadedModel]:
         """A model that stays loaded while it is in use, whatever else is needed meanwhile."""
-        loaded = self.model(id)
+        loaded = self.model(id, precision=precision)
         self._held.append(loaded)
         try:
             yield loaded
@@ -136,7 +141,7 @@ class OpenDevice:
 
     def forget(self, id: str) -> None:
         """Unload a checkpoint that was deleted or changed."""
-        for key in [key for key in self._models if id in key]:
+        for key in [key for key in self._models if id in key[0]]:
             self._models.pop(key).close()
 
     def training_began(self, session) -> None:
@@ -170,13 +175,23 @@ class OpenDevice:
             self._training_model = LoadedModel(self.session.model, self.session.corpus.tokenizer, owned=False)
         return self._training_model
 
-    def _loaded(self, key: tuple[str, ...]) -> LoadedModel:
+    def _kept_precision(self, id: str, wanted: str) -> str:
+        if wanted == "float32":
+            return wanted
+        if (id, wanted) not in self._kept:
+            from engine.generate.precision import kept_precision
+
+            found = self._resolve(id)  # the built-in one is small
+            self._kept[id, wanted] = "float32" if found == STARTER else kept_precision(wanted, self.store.config(found))
+        return self._kept[id, wanted]
+
+    def _loaded(self, key: ModelKey) -> LoadedModel:
         """Load, unloading others for as long as there is too little memory."""
+        ids, precision = tuple(map(self._resolve, key[0])), key[1]
+        load = load_blend if len(ids) == 2 else load_one
         while True:
             try:
-                if len(key) == 2:
-                    return load_blend(self.store, self.device, *(self._resolve(id) for id in key))
-                return load_one(self.store, self.device, self._resolve(key[0]))
+                return load(self.store, self.device, *ids, precision)
             except MemoryCeilingError:
                 before = len(self._models)
                 self._make_room(before - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from app.values.training import PlanView, RunRequest, SpeedBasis
@@ -59,6 +60,7 @@ def plan_view(event) -> PlanView:
         dict(event.memory),
         event.ceiling,
         event.device,
+        base_precision=event.base_precision,
     )
 
 
@@ -67,35 +69,35 @@ def _full_speed(open_device: OpenDevice, speeds: Speeds, config, options) -> tup
     from engine.errors import CodecoilError
 
     try:
-        fit, _ = _fit(open_device, config, options)
+        fit, *_ = _fit(open_device, config, options)
     except CodecoilError:  # this mode's plan says why
         return 0.0, SpeedBasis.UNKNOWN
     speed, basis = speeds.now(config, open_device.device, options.mode, fit.micro_batch, options.sequence_length)
     return speed / RELATIVE[options.mode], basis
 
 
-def _fit(open_device: OpenDevice, config, options) -> tuple[Any, dict[str, int]]:
-    """How the batch would be split, and the bytes by kind that the run would hold."""
-    from engine.model.blueprint import estimate_training
+def _fit(open_device: OpenDevice, config, options) -> tuple[Any, str, dict[str, int]]:
+    """How the batch would be split, the precision of the base, and the bytes by kind that the run would hold."""
     from engine.session.batches import HELD_OUT_BATCH
-    from engine.train.memory_fitting import fitting
+    from engine.train.memory_fitting import base_precision, fitting, run_estimate
 
-    device = open_device.device
+    device, layers = open_device.device, config.num_hidden_layers
+    ceiling = device.ledger.ceiling
     token_ids = _token_ids(open_device.corpus, config.vocab_size) if options.mode == "vocabulary" else None
 
-    def estimate(fit) -> dict:
-        shape = (fit.micro_batch, options.sequence_length, fit.micro_batches, options.rank)
-        more = {"token_ids": token_ids, "recompute": fit.recompute, "measured_rows": HELD_OUT_BATCH}
-        return estimate_training(config, device, options.mode, *shape, **more)
+    @cache
+    def estimates(precision: str):
+        return run_estimate(config, device, options, precision, token_ids, HELD_OUT_BATCH)
 
-    fit = fitting(options, config.num_hidden_layers, estimate, device.ledger.ceiling)
-    return fit, {str(kind): count for kind, count in estimate(fit).items()}
+    precision = base_precision(options, layers, estimates, ceiling)
+    fit = fitting(options, layers, estimates(precision), ceiling)
+    return fit, precision, {str(kind): count for kind, count in estimates(precision)(fit).items()}
 
 
 def _plan(open_device: OpenDevice, full_speed: tuple[float, SpeedBasis], config, options) -> PlanView:
     from engine.session.batches import HELD_OUT_WINDOWS
 
-    fit, memory = _fit(open_device, config, options)
+    fit, precision, memory = _fit(open_device, config, options)
     ceiling = open_device.device.ledger.ceiling
     steps = _steps(open_device.corpus, options)
     tokens = options.batch_size * options.sequence_length
@@ -120,6 +122,7 @@ def _plan(open_device: OpenDevice, full_speed: tuple[float, SpeedBasis], config,
         "" if total <= ceiling else f"It needs {total / 2**20:,.0f} MiB; the limit is {ceiling / 2**20:,.0f} MiB.",
         speed,
         full_speed[1],
+        base_precision=precision,
     )
 
 

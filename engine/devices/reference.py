@@ -62,6 +62,15 @@ def embedding_gather(ids, table, y, first_row) -> Arrays:
     return {"y": y}
 
 
+def embedding_gather_float16(ids, table, y, first_row) -> Arrays:
+    return embedding_gather(ids, table.astype(np.float64), y, first_row)
+
+
+def embedding_gather_int8(ids, words, scales, y, first_row) -> Arrays:
+    table = decode_reference.widen_int8(words, scales, np.empty((len(words), y.shape[1])))["y"]
+    return embedding_gather(ids, table, y, first_row)
+
+
 def embedding_scatter(ids, order, d_y, d_table, first_row) -> Arrays:
     d_table = d_table.copy()
     for i in order:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from engine.devices import attention_samples, decode_samples
+from engine.devices.decode_samples import bytes_of
 from engine.devices.sample_parts import Sample, Sizes, normal, sample
 from engine.graph.kernels import NORM_PARTS, STATE_INTERVAL, Scalars, Statistics
 
@@ -42,6 +43,20 @@ def _make_embedding_gather(random, s, given):
     return sample(
         "embedding_gather", s, given, {"first_row": s.v // 4}, ids=ids, table=table, y=normal(random, s.t, s.m)
     )
+
+
+@_maker
+def _make_embedding_gather_float16(random, s, given):
+    plain = _make_embedding_gather(random, s, given)
+    table = plain.operands["table"].astype(np.float16)
+    return sample("embedding_gather_float16", s, plain.numbers, {}, **{**plain.operands, "table": table})
+
+
+@_maker
+def _make_embedding_gather_int8(random, s, given):
+    ids, (words, scales) = random.integers(0, s.v, s.t, dtype=np.int32), bytes_of(random, s.v // 2 + 1, s.m)
+    operands = {"ids": ids, "words": words, "scales": scales, "y": normal(random, s.t, s.m)}
+    return sample("embedding_gather_int8", s, given, {"first_row": s.v // 4}, **operands)
 
 
 @_maker

@@ -60,14 +60,14 @@ class Decoder:
         self, model: Model, *, precision: str = "float32", chunk: int = CHUNKS[0], context: int = CONTEXT
     ) -> None:
         """`precision`: "float32" reads the model's own weights, so that a model in training is decoded as it is now;
-        "float16" and "int8" read copies that `refresh` makes anew.
+        "float16" and "int8" read copies that `refresh` makes anew, but none of what the model keeps in as few bits.
 
         `chunk`: the most tokens that are read between two looks at `cancelled`. `context`: the most tokens that a cache
         holds; a model without one reads without end.
         """
         if not isinstance(chunk, int) or chunk < 1:
             raise InputError(f"A chunk has {chunk!r} tokens; it must be a whole number of at least 1.")
-        self.model, self.precision, self.position = model, precision, 0
+        self.model, self.position = model, 0
         self._chunks = sorted({chunk, *CHUNKS} & set(range(FEW_TOKENS + 1, chunk + 1)), reverse=True)
         self._few = min(chunk, FEW_TOKENS)
         context = min(context, getattr(model.config, "max_position_embeddings", context))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from engine.model.storage import AUTO, PRECISIONS
 from engine.option_info import OptionInfo
 
 
@@ -135,8 +136,6 @@ OPTIONS = SAMPLING | STOPS
 SUGGESTION_STOPS = Stops(max_tokens=48, milliseconds=2000, end_of_block=True)
 """For someone who is typing and waiting."""
 
-AUTO = "auto"
-PRECISIONS = ("float32", "float16", "int8")
 PRECISION = OptionInfo(
     "Decoding precision",
     None,

@@ -70,6 +70,13 @@ KERNELS: dict[str, Kernel] = {
             "first_row",
             "y[i] = table[ids[i] - first_row] where that row is in this block of the table; other rows of y stay",
         ),
+        _kernel("embedding_gather_float16", "ids:r1i table:r2h y:x2", "first_row", "embedding_gather from float16"),
+        _kernel(
+            "embedding_gather_int8",
+            "ids:r1i words:r2i scales:r2 y:x2",
+            "first_row",
+            "embedding_gather from 8 bits: words and scales as narrow_int8 leaves them",
+        ),
         _kernel(
             "embedding_scatter",
             "ids:r1i order:r1i d_y:r2 d_table:x2",

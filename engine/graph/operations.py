@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 from engine.graph.kernels import FEW_TOKENS, STATE_INTERVAL
-from engine.graph.parameters import IndexedRows, Parameter, TrainedRows
-from engine.graph.projections import Projection, product, sum_parts, weight_gradient
+from engine.graph.parameters import IndexedRows, Matrix, PackedMatrix, Parameter, TrainedRows
+from engine.graph.projections import Projection, multiply, product, sum_parts, unpacked, weight_gradient
 from engine.graph.tape import Tape
 from engine.graph.tensor import Kind, Tensor, View
 
@@ -19,6 +19,7 @@ LOGITS_BYTES = 8 * 2**20  # logits held at a time: small enough for a cache, whe
 LOGITS_ROWS = 256  # with a large one: as many tokens as a matrix product needs to be fast, within LOGITS_MOST
 LOGITS_MOST = 64 * 2**20
 LOGITS_MIN_ROWS = 64
+PACKED_MIN_ROWS = 128  # where the head is packed, and has to be widened anew for each such chunk
 NORM_BLOCK_ROWS = 64  # rows whose share of the norm's scale gradient is summed in one go
 DEAD_SHARE = 1e-3  # of the layer's root mean square, at which a channel counts as dead
 
@@ -38,7 +39,7 @@ def embedding(
     """
     x = tape.new("embedded", (ids.shape[0], table.shape[1]))
     for first_row, block in zip(table.first_rows, table.blocks, strict=True):
-        tape.emit("embedding_gather", ids, block, x, first_row=first_row)
+        _gather(tape, ids, block, x, first_row)
     if factor != 1.0:
         tape.emit("scale", x, factor=factor)
     trained = tape.trained(table)
@@ -55,6 +56,16 @@ def embedding(
 
     tape.record(x, backward)
     return x
+
+
+def _gather(tape: Tape, ids: Tensor | View, block: Matrix, x: Tensor, first_row: int) -> None:
+    """Rows of a block of a table, which begins with `first_row`, into x (t, m)."""
+    if isinstance(block, Tensor):
+        tape.emit("embedding_gather", ids, block, x, first_row=first_row)
+    elif block.scales is None:
+        tape.emit("embedding_gather_float16", ids, block.numbers, x, first_row=first_row)
+    else:
+        tape.emit("embedding_gather_int8", ids, block.numbers, block.scales, x, first_row=first_row)
 
 
 def rmsnorm(tape: Tape, x: Tensor, scale: Parameter, epsilon: float) -> Tensor:
@@ -298,11 +309,12 @@ def selective_state_space(
     return y
 
 
-def head_rows(vocabulary: int, t: int, max_binding_bytes: int) -> int:
+def head_rows(head: Parameter, t: int, max_binding_bytes: int) -> int:
     """How many tokens' logits are held at a time."""
-    row = 4 * vocabulary
-    rows = max(LOGITS_MIN_ROWS, LOGITS_BYTES // row, min(LOGITS_ROWS, LOGITS_MOST // row))
-    return max(1, min(rows, t, max_binding_bytes // row))
+    row_bytes = 4 * head.shape[0]
+    least = PACKED_MIN_ROWS if any(isinstance(block, PackedMatrix) for block in head.blocks) else LOGITS_MIN_ROWS
+    rows = max(least, LOGITS_BYTES // row_bytes, min(LOGITS_ROWS, LOGITS_MOST // row_bytes))
+    return max(1, min(rows, t, max_binding_bytes // row_bytes))
 
 
 def cross_entropy(
@@ -319,7 +331,7 @@ def cross_entropy(
     losses = tape.new("losses", (t,))
     trained = tape.trained(head)
     want_gradient = tape.wants(x) or trained is not None
-    rows = head_rows(v, t, tape.device.limits.max_binding_bytes)
+    rows = head_rows(head, t, tape.device.limits.max_binding_bytes)
     d_x = tape.gradient_to_fill(x)[0] if tape.wants(x) else None
     for start in range(0, t, rows):
         stop = min(start + rows, t)
@@ -333,7 +345,7 @@ def cross_entropy(
         if d_x is not None:
             for first_row, block in zip(head.first_rows, head.blocks, strict=True):
                 d_logits = logits.columns(first_row, first_row + block.shape[0])
-                product(tape, "nn", d_logits, block, d_x.rows(start, stop), first_row > 0, factor)
+                product(tape, "nn", d_logits, unpacked(tape, block), d_x.rows(start, stop), first_row > 0, factor)
         if trained is not None:
             _head_gradient(tape, trained, logits, x.rows(start, stop), factor)
     return losses
@@ -358,7 +370,7 @@ def _head_gradient(tape: Tape, trained: TrainedRows | IndexedRows, d_logits: Ten
 def head_logits(tape: Tape, x: Tensor | View, head: Parameter, logits: Tensor, factor: float = 1.0) -> None:
     """factor * x (t, m) @ head (v, m)^T into logits (t, v), block by block of the vocabulary."""
     for first_row, block in zip(head.first_rows, head.blocks, strict=True):
-        product(tape, "nt", x, block, logits.columns(first_row, first_row + block.shape[0]), alpha=factor)
+        multiply(tape, x, block, logits.columns(first_row, first_row + block.shape[0]), None, None, factor)
 
 
 def _workspace(tape: Tape, kernel: str, b: int, l: int, d: int, n: int) -> Tensor | None:

@@ -1,7 +1,7 @@
 """Parameters and the parts of them that are trained, as descriptions.
 
 A parameter is one tensor, or, where it is larger than the device binds at once, several blocks of rows (the embedding
-of a large vocabulary).
+of a large vocabulary). What is not trained may be kept packed, in fewer bits.
 """
 
 from __future__ import annotations
@@ -12,18 +12,47 @@ from engine.graph.tensor import Tensor
 
 
 @dataclass(frozen=True, eq=False)
+class PackedMatrix:
+    """A matrix (rows, columns) in fewer bits: float16 numbers, or 8-bit words with scales (see `narrow_int8`)."""
+
+    rows: int
+    columns: int
+    numbers: Tensor
+    scales: Tensor | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows, self.columns
+
+    @property
+    def precision(self) -> str:
+        return "float16" if self.scales is None else "int8"
+
+
+Matrix = Tensor | PackedMatrix
+
+
+@dataclass(frozen=True, eq=False)
 class Parameter:
     """A weight by its Hugging Face name; `decays`: weight decay applies to it."""
 
     name: str
     shape: tuple[int, ...]
-    blocks: tuple[Tensor, ...]
+    blocks: tuple[Matrix, ...]
     decays: bool
 
     @property
-    def tensor(self) -> Tensor:
+    def matrix(self) -> Matrix:
         """The only block: for everything but tables of the vocabulary."""
         (block,) = self.blocks
+        return block
+
+    @property
+    def tensor(self) -> Tensor:
+        """The only block of what is never packed, or of what is trained."""
+        block = self.matrix
+        if isinstance(block, PackedMatrix):
+            raise TypeError(f"{self.name} is kept in {block.precision}")
         return block
 
     @property
@@ -89,16 +118,6 @@ class IndexedRows:
     def starts(self) -> tuple[int, ...]:
         """The place of the first row of each gradient among all trained rows."""
         return tuple(block.start for block in self.blocks)
-
-
-@dataclass(frozen=True, eq=False)
-class PackedMatrix:
-    """A matrix (rows, columns) in fewer bits: float16 numbers, or 8-bit words with scales (see `narrow_int8`)."""
-
-    rows: int
-    columns: int
-    numbers: Tensor
-    scales: Tensor | None
 
 
 @dataclass(frozen=True, eq=False)

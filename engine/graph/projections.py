@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.graph.kernels import FEW_TOKENS
-from engine.graph.parameters import LowRankPair, PackedMatrix, Parameter
+from engine.graph.parameters import LowRankPair, Matrix, PackedMatrix, Parameter
 from engine.graph.tape import Tape
 from engine.graph.tensor import Kind, Tensor, View
 
@@ -58,11 +58,28 @@ def widened(tape: Tape, matrix: PackedMatrix) -> Tensor:
     return wide
 
 
+def unpacked(tape: Tape, matrix: Matrix) -> Tensor:
+    """`matrix` in float32: itself, or widened."""
+    return widened(tape, matrix) if isinstance(matrix, PackedMatrix) else matrix
+
+
+def pack(tape: Tape, wide: Tensor, packed: PackedMatrix, first: int = 0) -> None:
+    """Rows of `packed` from `first` on = those of `wide` (n, columns) in its precision."""
+    n, columns = wide.shape
+    if packed.scales is None:
+        flat = packed.numbers.view(first * columns, (n * columns,))
+        tape.emit("narrow_float16", wide.view(shape=(wide.size,)), flat)
+    else:
+        numbers, scales = (tensor.rows(first, first + n) for tensor in (packed.numbers, packed.scales))
+        tape.emit("narrow_int8", wide, numbers, scales)
+
+
 @dataclass(frozen=True)
 class Projection:
     """alpha * (x @ weight^T + an adapter's low-rank share) + bias.  weight: (out, in).
 
-    `packed`: what is multiplied with instead of the weight itself, which then is not trained.
+    `packed`: what is multiplied with instead of the weight itself, which then is not trained; a weight may also be kept
+    packed itself.
     """
 
     weight: Parameter
@@ -72,8 +89,8 @@ class Projection:
     alpha: float = 1.0
 
     @property
-    def matrix(self) -> Tensor | PackedMatrix:
-        return self.packed or self.weight.tensor
+    def matrix(self) -> Matrix:
+        return self.packed or self.weight.matrix
 
     def trained(self, tape: Tape) -> bool:
         """Whether any part of it is trained."""
@@ -95,8 +112,7 @@ class Projection:
         """Emit d_x where x wants it; gives d_low (t, r), the gradient inside the adapter, where there is one."""
         if tape.wants(x):
             d_x, holds = tape.gradient_to_fill(x)
-            matrix = widened(tape, self.packed) if self.packed else self.weight.tensor
-            product(tape, "nn", d_y, matrix, d_x, accumulate=holds, alpha=self.alpha)
+            product(tape, "nn", d_y, unpacked(tape, self.matrix), d_x, accumulate=holds, alpha=self.alpha)
         if self.adapter is None or not (tape.wants(x) or tape.trained(self.adapter.down)):
             return None
         d_low = tape.new("d_low_rank", (d_y.shape[0], self.adapter.down.shape[0]))

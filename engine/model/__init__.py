@@ -6,6 +6,10 @@
     config       the shape, in the words of Hugging Face's `config.json`; presets
     blueprint    where every parameter would live and what a mode would cost, before a byte is allocated
     layout       parameters in slabs that a device can bind at once
+    storage      in what precision the large matrices are kept: float32, or packed in 16 or 8 bits
+    parameter_map    parameters by name as NumPy arrays, read from and written to the device
+    storage      in what precision the large matrices are kept: float32, or packed in 16 or 8 bits
+    parameter_map    parameters by name as NumPy arrays, read from and written to the device
     initialise   the first weights of a new model
     network      embedding, blocks in order, norm, head: for training and for decoding
     blocks/      one file a block: parameters, state and forward pass, stated once

@@ -24,8 +24,10 @@ from engine.model.selection import (
     adapter_shapes,
     selected_rows,
     selected_tokens,
+    storage_for,
 )
 from engine.model.step import loss_program, step_programs
+from engine.model.storage import Storage
 from engine.model.trained import TrainedSet
 from engine.option_info import check_number
 
@@ -33,14 +35,17 @@ from engine.option_info import check_number
 class Blueprint:
     """The parameters of a configuration laid out for a device, with or without adapters."""
 
-    def __init__(self, config: Architecture, device: Device) -> None:
-        self.config = config
+    def __init__(self, config: Architecture, device: Device, storage: Storage | None = None) -> None:
+        self.config, self.storage = config, storage or Storage()
         self._most = device.limits.max_binding_bytes
         shapes = config.parameter_shapes()
-        still = frozenset(name for name, spec in config.specs.items() if not spec.decays)
-        self.layout = ParameterLayout(shapes, self._most, still=still)
+        still = [name for name, spec in config.specs.items() if not spec.decays]
+        packed, tables = self.storage.packed(config), (config.embedding_name, config.head_name)
+        self.layout = ParameterLayout(
+            shapes, self._most, still=still, packed=packed, precision=self.storage.precision, tables=tables
+        )
         for name, parameter in self.layout.parameters.items():
-            if len(parameter.blocks) > 1 and name not in (config.embedding_name, config.head_name):
+            if len(parameter.blocks) > 1 and name not in tables:
                 raise MemoryCeilingError(
                     f"{name} needs {4 * math.prod(parameter.shape) / 2**20:.1f} MiB in one piece; "
                     f"this device binds at most {self._most / 2**20:.1f} MiB.",
@@ -52,7 +57,14 @@ class Blueprint:
     @property
     def slabs(self) -> list[Slab]:
         """All memory for weights."""
-        return [*self.layout.slabs, *(self.adapter_layout.slabs if self.adapter_layout else [])]
+        layouts = (self.layout, self.adapter_layout) if self.adapter_layout else (self.layout,)
+        return [slab for layout in layouts for slab in (*layout.slabs, *layout.packed_slabs)]
+
+    def clear(self) -> None:
+        """Forget the memory, which was given back."""
+        self.drop_adapters()
+        self.layout.slabs.clear()
+        self.layout.packed_slabs.clear()
 
     def add_adapters(self, rank: int, scale: float) -> ParameterLayout:
         """Low-rank pairs on the large matrices of every layer."""
@@ -82,7 +94,14 @@ class Blueprint:
         layouts = [self.layout, adapters] if adapters else [self.layout]
         rows = selected_rows(self.config, mode, shapes)
         tokens = selected_tokens(self.config, mode, token_ids)
-        return TrainedSet(layouts, rows, {} if tokens is None else {self.config.embedding_name: tokens})
+        indexed = {} if tokens is None else {self.config.embedding_name: tokens}
+        for name in (*rows, *indexed):
+            if name in self.storage.packed(self.config):
+                raise InputError(
+                    f"Mode {mode} trains {name} itself, which this model keeps in {self.storage.precision}.",
+                    "Load the model in float32, or train it by lora.",
+                )
+        return TrainedSet(layouts, rows, indexed)
 
     def estimate(
         self,
@@ -123,12 +142,14 @@ def estimate_training(
     token_ids: np.ndarray | None = None,
     recompute: int = 0,
     measured_rows: int = 0,
+    precision: str = "float32",
 ) -> dict[Kind, int]:
     """Bytes by kind that training `config` by `mode` would hold on `device`; nothing is allocated.
 
-    `measured_rows`: windows of held-out code that are measured at once, 0 if none are.
+    `measured_rows`: windows of held-out code that are measured at once, 0 if none are. `precision`: in which the large
+    matrices are kept that are not trained.
     """
-    blueprint = Blueprint(config, device)
+    blueprint = Blueprint(config, device, storage_for(config, mode, precision))
     if mode in ADAPTER_MODES:
         blueprint.add_adapters(rank, 1.0)
     more = {"token_ids": token_ids, "recompute": recompute, "measured_rows": measured_rows}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,17 @@ import numpy as np
 
 from engine.devices.choice import open_device
 from engine.devices.interface import Device, Executable
-from engine.errors import InputError
 from engine.graph import operations as op
 from engine.graph.kernels import Statistics
-from engine.graph.parameters import Parameter
 from engine.graph.tape import Tape
-from engine.graph.tensor import ALIGNMENT, READ_BACK, Kind, Program, Slab, Tensor
+from engine.graph.tensor import READ_BACK, Kind, Program, Slab
 from engine.model import files
 from engine.model.architectures.architecture import Architecture
 from engine.model.architectures.reading import config_from
-from engine.model.blueprint import Blueprint, estimate_training
+from engine.model.blueprint import Blueprint
 from engine.model.initialise import initial_adapter, initial_parameters
 from engine.model.modes import ADAPTER_MODES
+from engine.model.parameter_map import ParameterMap
 from engine.model.selection import DEFAULT_RANK, selected_tokens
 from engine.model.step import (
     AdamW,
@@ -35,73 +33,20 @@ from engine.model.step import (
     place_inputs,
     step_program,
 )
+from engine.model.storage import Storage
 from engine.model.trained import TrainedSet
-from engine.tensor_file import as_float32, pieces_of
 
 KEPT_PROGRAMS = 4  # compiled shapes that `logits` and `loss_and_gradients` keep for the next call
-
-
-class ParameterMap(MutableMapping[str, np.ndarray]):
-    """Parameters by Hugging Face name: reading copies from the device, assigning writes to it.
-
-    Floats of any width can be assigned, and bfloat16 as uint16 bits.
-    """
-
-    def __init__(self, device: Device, parameters: dict[str, Parameter]) -> None:
-        self._device, self._parameters = device, parameters
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        blocks = [self._device.read(block) for block in self._parameters[name].blocks]
-        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
-
-    def __setitem__(self, name: str, array: np.ndarray) -> None:
-        parameter = self._parameters[name]
-        if tuple(array.shape) != parameter.shape:
-            raise InputError(f"{name} has shape {parameter.shape}, not {tuple(array.shape)}.")
-        self._write(parameter, pieces_of({name: array}, name))
-
-    def fill(self, source: Mapping[str, np.ndarray]) -> None:
-        """Assign every parameter in `source`, a piece at a time: a large one is never in memory twice."""
-        for name in source:
-            self._write(self._parameters[name], pieces_of(source, name))
-
-    def _write(self, parameter: Parameter, pieces: Iterator[np.ndarray]) -> None:
-        """`pieces` are the rows of the whole parameter, in order."""
-        at = 0
-        for piece in pieces:
-            for first, block in zip(parameter.first_rows, parameter.blocks, strict=True):
-                start, stop = max(at, first), min(at + len(piece), first + block.shape[0])
-                if start < stop:
-                    self._write_rows(block, start - first, piece[start - at : stop - at])
-            at += len(piece)
-        if at != parameter.shape[0]:
-            raise InputError(f"{parameter.name} has {parameter.shape[0]} rows, not {at}.")
-
-    def _write_rows(self, block: Tensor, first: int, rows: np.ndarray) -> None:
-        width = block.nbytes // block.shape[0]
-        part = replace(block, shape=(len(rows), *block.shape[1:]), offset=block.offset + first * width)
-        if rows.dtype.itemsize == 2 and part.offset % ALIGNMENT == 0:  # else no kernel can bind it
-            self._device.write_halves(part, rows if rows.dtype == np.float16 else rows.view(np.uint16))
-        else:
-            self._device.write(part, as_float32(rows))
-
-    def __delitem__(self, name: str) -> None:
-        raise InputError(f"{name} cannot be taken out of a model.")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._parameters)
-
-    def __len__(self) -> int:
-        return len(self._parameters)
 
 
 class Model:
     """A model on one device.  Use it from the thread that made it; `close` gives its memory back."""
 
-    def __init__(self, config: Architecture, device: Device) -> None:
+    def __init__(self, config: Architecture, device: Device, storage: Storage | None = None) -> None:
         """Zero weights: `create_model` and `load_model` fill them."""
         self.config, self.device = config, device
-        self._blueprint = Blueprint(config, device)
+        self.storage = storage or Storage()
+        self._blueprint = Blueprint(config, device, self.storage)
         device.allocate(self._blueprint.slabs)
         self.network = self._blueprint.network
         self.parameters = ParameterMap(device, self.network.parameters)
@@ -198,9 +143,11 @@ class Model:
     ) -> dict[Kind, int]:
         """Bytes by kind that such a training step would hold on this device, before anything is allocated."""
         more = {"token_ids": token_ids, "recompute": recompute}
+        blueprint = self._blueprint
         if mode in ADAPTER_MODES and not self.adapters:
-            return estimate_training(self.config, self.device, mode, batch, length, micro_batches, **more)
-        return self._blueprint.estimate(self.device, mode, batch, length, micro_batches, **more)
+            blueprint = Blueprint(self.config, self.device, self.storage)
+            blueprint.add_adapters(DEFAULT_RANK, 1.0)
+        return blueprint.estimate(self.device, mode, batch, length, micro_batches, **more)
 
     # ---- adapters and selections
 
@@ -237,7 +184,10 @@ class Model:
     # ---- files and memory
 
     def save(self, folder: str | Path) -> None:
-        """Write `config.json` and `model.safetensors` (float32) as transformers has them, without adapters."""
+        """Write `config.json` and `model.safetensors` (float32) as transformers has them, without adapters.
+
+        Weights that are kept packed are written as rounded as they are.
+        """
         files.write_model(Path(folder), self.config, self.parameters)
 
     @property
@@ -249,8 +199,7 @@ class Model:
         """Give all memory back."""
         self._forget_programs()
         self.device.release(self._blueprint.slabs)
-        self._blueprint.drop_adapters()
-        self._blueprint.layout.slabs.clear()
+        self._blueprint.clear()
         if self.owned_device is not None:
             self.owned_device.close()
             self.owned_device = None
@@ -262,7 +211,7 @@ class Model:
         ids = tape.input("ids", (b * l,), "int32")
         hidden = self.network.hidden(tape, ids, None, l)
         v = self.config.vocab_size
-        rows = op.head_rows(v, b * l, self.device.limits.max_binding_bytes)
+        rows = op.head_rows(self.network.head, b * l, self.device.limits.max_binding_bytes)
         for start in range(0, b * l, rows):
             stop = min(start + rows, b * l)
             logits = tape.output(f"logits {start}", tape.new("logits", (stop - start, v)))
@@ -297,29 +246,41 @@ class Model:
             self._discard(self._kept.popitem()[1])
 
 
-def create_model(config: Architecture | dict[str, Any], seed: int = 0, device: Device | str | None = None) -> Model:
+def create_model(
+    config: Architecture | dict[str, Any],
+    seed: int = 0,
+    device: Device | str | None = None,
+    precision: str = "float32",
+) -> Model:
     """A new model with random weights; `config` is a configuration or a dict of Hugging Face keys.
 
-    `device`: an open device, or the name of one to open, which the model then closes with itself.
+    `device`: an open device, or the name of one to open, which the model then closes with itself.  `precision`: that in
+    which its large matrices are kept ("float32", "float16", "int8").
     """
     if isinstance(config, dict):
         config = config_from(config)
-    return _filled(config, device, lambda model: model.parameters.update(initial_parameters(config, seed)))
+    fill = initial_parameters(config, seed)
+    return _filled(config, device, Storage(precision), lambda model: model.parameters.update(fill))
 
 
-def load_model(folder: str | Path, device: Device | str | None = None) -> Model:
-    """The model of a Hugging Face folder: float32, float16 or bfloat16, sharded or not, tied or not."""
+def load_model(folder: str | Path, device: Device | str | None = None, precision: str = "float32") -> Model:
+    """The model of a Hugging Face folder: float32, float16 or bfloat16, sharded or not, tied or not.
+
+    `precision`: in which its large matrices are kept, whatever they are stored in.
+    """
     folder = Path(folder)
     parameters = files.FolderParameters(folder, files.read_config(folder))  # checked before anything is allocated
-    return _filled(parameters.config, device, lambda model: model.parameters.fill(parameters))
+    return _filled(parameters.config, device, Storage(precision), lambda model: model.parameters.fill(parameters))
 
 
-def _filled(config: Architecture, device: Device | str | None, fill: Callable[[Model], None]) -> Model:
+def _filled(
+    config: Architecture, device: Device | str | None, storage: Storage, fill: Callable[[Model], None]
+) -> Model:
     """A model with the parameters that `fill` gives it; nothing stays allocated or open if that fails."""
     opened = open_device(device or "auto") if device is None or isinstance(device, str) else None
     model = None
     try:
-        model = Model(config, opened or device)
+        model = Model(config, opened or device, storage)
         fill(model)
     except BaseException:
         if model is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from engine.errors import InputError
 from engine.model.architectures.architecture import Architecture
 from engine.model.modes import ADAPTER_MODES, FEW_PARAMETER_MODES, MODES
+from engine.model.storage import Storage, check_can_pack
 
 DEFAULT_RANK = 8
 
@@ -53,6 +54,15 @@ def selected_tokens(config: Architecture, mode: str, token_ids: Any) -> np.ndarr
             "Use the tokenizer that belongs to this model.",
         )
     return ids.astype(np.int32)
+
+
+def storage_for(config: Architecture, mode: str, precision: str) -> Storage:
+    """How a model that is trained by `mode` is kept: what the mode trains of the model itself stays float32."""
+    check_can_pack(mode, precision)
+    if precision == "float32":
+        return Storage()
+    own = {config.embedding_name} if mode == "vocabulary" else set(selected_rows(config, mode, {}))
+    return Storage(precision, frozenset(own))
 
 
 def layer_of(name: str) -> int | None:

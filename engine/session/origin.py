@@ -17,7 +17,7 @@ from engine.devices import Device
 from engine.model.architectures.architecture import Architecture
 from engine.model.model import Model
 from engine.model.modes import ADAPTER_MODES
-from engine.model.selection import adapter_names, adapter_shapes
+from engine.model.selection import adapter_names, adapter_shapes, storage_for
 from engine.train.options import TrainingOptions
 
 
@@ -51,19 +51,17 @@ class Origin:
         return sorted(found.values()) == sorted(adapter_shapes(self.config, options.rank).values())
 
     def open_model(self, store: CheckpointStore, device: Device, options: TrainingOptions) -> Model:
-        """The model of the base, with its pairs attached if they are trained further."""
+        """The model of the base, with its pairs attached if they are trained further.
+
+        As far as it is not trained, it is kept in the `base_precision` of `options`.
+        """
         pairs = self._pairs() if self.continues_pairs(options) else []
-        model = Model(self.config, device)
+        model = Model(self.config, device, storage_for(self.config, options.mode, options.base_precision))
         try:
+            with store.load_parameters(self.base.id, pairs=not pairs) as parameters:
+                model.parameters.fill(parameters)
             if pairs:
-                others = [part for part in self.before.parts if part not in pairs]
-                with store.load_parameters(self.root.id) as parameters:
-                    for name, array in apply_delta(parameters.items(), others, self.before.tensors):
-                        model.parameters[name] = array
                 self._attach(model, pairs, options)
-            else:
-                with store.load_parameters(self.base.id) as parameters:
-                    model.parameters.fill(parameters)
         except BaseException:
             model.close()
             raise
@@ -84,12 +82,20 @@ class Origin:
         tensors = {key: self.before.tensors[key] for part in kept for key in part.keys}
         return Delta((*kept, *new.parts), {**tensors, **new.tensors})
 
-    def whole(self, model: Model) -> dict[str, np.ndarray]:
-        """Every parameter of the trained model, low-rank pairs merged in."""
+    def whole(self, model: Model, store: CheckpointStore) -> dict[str, np.ndarray]:
+        """Every parameter of the trained model, low-rank pairs merged in.
+
+        What the model keeps packed comes from the base: it was not trained, and its rounding is not part of the result.
+        """
+        packed = model.storage.packed(self.config)
+        with store.load_parameters(self.base.id) as base:
+            parameters = {
+                name: np.array(base[name]) if name in packed else model.parameters[name] for name in model.parameters
+            }
         if not model.adapters:
-            return dict(model.parameters)
-        pairs = make_delta("lora", self.config, model.parameters, model.adapters)
-        return dict(apply_delta(model.parameters.items(), pairs.parts, pairs.tensors))
+            return parameters
+        pairs = make_delta("lora", self.config, parameters, model.adapters)
+        return dict(apply_delta(parameters.items(), pairs.parts, pairs.tensors))
 
     def _pairs(self) -> list[DeltaPart]:
         return [part for part in self.before.parts if part.kind == "low_rank"] if self.before else []

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import CheckpointError
+from engine.model.storage import AUTO, check_can_pack
 from engine.option_info import check_number
 from engine.safe_reading import check_name
 from engine.train.options import TrainingOptions
@@ -33,6 +34,8 @@ class SessionPlan:
 
     def __post_init__(self) -> None:
         check_number("timeline", self.timeline, 0, MOST_SNAPSHOTS, whole=True)
+        if self.options.base_precision != AUTO:
+            check_can_pack(self.options.mode, self.options.base_precision)
 
     @property
     def incremental(self) -> bool:

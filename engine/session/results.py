@@ -52,7 +52,7 @@ class Results:
 
     def copy(self, model: Model, token_ids: np.ndarray | None) -> Weights:
         delta = self._origin.delta(model, self._options, token_ids)
-        return Weights(delta, {} if delta is not None else self._origin.whole(model))
+        return Weights(delta, {} if delta is not None else self._origin.whole(model, self._store))
 
     def can_snapshot(self, model: Model) -> bool:
         whole = self._options.mode == "full" or self._origin.before is None

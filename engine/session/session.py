@@ -18,8 +18,11 @@ from engine.corpus.repository import Repository
 from engine.corpus.tokens.own_tokenizer import own_tokenizer
 from engine.devices import Device
 from engine.errors import CheckpointError, CodecoilError, CorpusError, DeviceError, DeviceLostError
+from engine.model.architectures.architecture import Architecture
+from engine.model.storage import AUTO
 from engine.session.bases import find_base, new_base, tokenizer_of
 from engine.session.batches import (
+    HELD_OUT_BATCH,
     large_file_note,
     measured_windows,
     occurring_tokens,
@@ -34,6 +37,7 @@ from engine.session.plan import SessionPlan, repository_name
 from engine.session.results import History, Results
 from engine.session.saving import BackgroundWriter
 from engine.train.events import CheckpointEvent, EvaluationEvent, Event, FinishedEvent, NoteEvent, PlanEvent
+from engine.train.memory_fitting import Estimate, base_precision, run_estimate
 from engine.train.options import TrainingOptions
 from engine.train.saved_run import SavedRun, forget_run, load_run, require_room, run_path, save_run
 from engine.train.trainer import Trainer
@@ -82,12 +86,13 @@ class Session:
                 remedy = "`codecoil scan` lists why each file is left out."
                 raise CorpusError(f"There is nothing to learn in {plan.root}.", remedy)
             origin = Origin.of(self._store, self.base)
+            self._token_ids = self._tokens_to_train(saved, options, origin.config)
+            options = self._with_base_precision(saved, options, origin.config)
             self.model = origin.open_model(self._store, device, options)
             opened.callback(self.model.close)
             self.model.document_end = self.corpus.tokenizer.special.end_of_text
             self._selection = self._select(saved, options, progress)
             self.options = options if saved else self._resolved(options)
-            self._token_ids = self._tokens_to_train(saved)
             self._windows = training_windows(self.corpus, self.options, self._selection.learned)
             self.trainer = self._trainer()
             opened.callback(self.trainer.close)
@@ -320,12 +325,30 @@ class Session:
             options = options.changed(steps=min(steps, options.steps) if options.steps else steps)
         return options.changed(learning_rate=options.peak_rate)
 
-    def _tokens_to_train(self, saved: SavedRun | None) -> np.ndarray | None:
-        if self.options.mode != "vocabulary":
+    def _tokens_to_train(
+        self, saved: SavedRun | None, options: TrainingOptions, config: Architecture
+    ) -> np.ndarray | None:
+        if options.mode != "vocabulary":
             return None
         if saved is not None:
             return saved.state.arrays.get(TOKEN_IDS)
-        return occurring_tokens(self.corpus, self.model.config.vocab_size)
+        return occurring_tokens(self.corpus, config.vocab_size)
+
+    def _with_base_precision(
+        self, saved: SavedRun | None, options: TrainingOptions, config: Architecture
+    ) -> TrainingOptions:
+        """The precision of the base, if none was chosen; saved with the run, which is resumed over the same base."""
+        if options.base_precision != AUTO:
+            return options
+        if saved is not None:  # by a version that had float32 only
+            return options.changed(base_precision="float32")
+
+        def estimates(precision: str) -> Estimate:
+            return run_estimate(config, self.device, options, precision, self._token_ids, HELD_OUT_BATCH)
+
+        ledger = self.device.ledger
+        room = ledger.ceiling - ledger.total
+        return options.changed(base_precision=base_precision(options, config.num_hidden_layers, estimates, room))
 
     def _trainer(self) -> Trainer:
         """The trainer, measuring validation code; in an incremental run that of the rest, and the changed files."""

@@ -44,6 +44,7 @@ class PlanEvent(Event):
     base_id: str = ""
     changed_files: int = 0
     skipped_files: int = 0
+    base_precision: str = "float32"  # in which the base is kept, as far as it is not trained
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 from engine.errors import ConfigError
 from engine.model.modes import MODES
+from engine.model.storage import AUTO, PRECISIONS
 from engine.option_info import OptionInfo
 
 SCHEDULES = ("constant", "linear", "cosine")
@@ -65,6 +66,7 @@ class TrainingOptions:
     evaluate_every: int = 0
     recompute: int = 0
     insight_interval: int = 20
+    base_precision: str = AUTO
 
     def __post_init__(self) -> None:
         for name, info in OPTIONS.items():
@@ -231,6 +233,13 @@ OPTIONS: dict[str, OptionInfo] = dict(
             1,
             4096,
             "Rank of the low-rank pairs in modes lora and vocabulary. Higher can learn more; files are larger.",
+        ),
+        _choice(
+            "base_precision",
+            "Base precision",
+            (AUTO, *PRECISIONS),
+            "Precision in which weights that are not trained are kept. Fewer bits take less memory; auto keeps float32 "
+            "if a run fits with it. Mode full trains all weights, in float32.",
         ),
         _choice("schedule", "Schedule", SCHEDULES, "How the learning rate changes after the warm-up."),
         _count(

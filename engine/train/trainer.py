@@ -227,6 +227,7 @@ class Trainer:
             micro_batch=fit.micro_batch,
             recompute=fit.recompute,
             ceiling=self.model.device.ledger.ceiling,
+            base_precision=self.model.storage.precision,
         )
 
     def _evaluation_due(self) -> bool:

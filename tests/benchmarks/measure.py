@@ -6,8 +6,10 @@ sides.
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -28,6 +30,14 @@ def seconds(run: Callable[[], object]) -> float:
     began = time.perf_counter()
     run()
     return time.perf_counter() - began
+
+
+def peak_bytes() -> int:
+    """The largest resident size of this process (Linux's getrusage also counts the parent that it was forked from)."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return next(int(line.split()[1]) * 1024 for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def in_turns(runs: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import resource
 import sys
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 
-from measure import BATCH, CONFIG_S, LENGTH, report, token_ids  # noqa: E402
+from measure import BATCH, CONFIG_S, LENGTH, peak_bytes, report, token_ids  # noqa: E402
 
 import engine  # noqa: E402
 from engine.model.step import AdamW  # noqa: E402
-
-
-def peak_bytes() -> int:
-    """The largest resident size of this process (Linux's getrusage also counts the parent that it was forked from)."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        return next(int(line.split()[1]) * 1024 for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
 
 model = engine.create_model(CONFIG_S, device=engine.open_device("cpu"))
 step = model.training_step("full", BATCH, LENGTH)

@@ -16,6 +16,8 @@ from engine.devices.single_kernel import run_sample
 LIMITS = {
     "fill": 0.0,
     "embedding_gather": 0.0,
+    "embedding_gather_float16": 0.0,
+    "embedding_gather_int8": 1e-7,
     "embedding_scatter": 1e-6,
     "embedding_store": 0.0,
     "gather_columns": 0.0,

@@ -1,4 +1,6 @@
-"""Rows and columns by number: embedding_gather, embedding_scatter, embedding_store, gather_columns, in float64."""
+"""Rows and columns by number: embedding_gather (also from 16 and 8 bits), embedding_scatter, embedding_store,
+gather_columns, in float64.
+"""
 
 import numpy as np
 import pytest
@@ -7,7 +9,8 @@ from engine.devices.samples import Sizes, make_sample
 from engine.devices.single_kernel import run_sample
 from tests.kernels.comparison import ODD_SIZES, check, size_name, with_operands
 
-KERNELS = ("embedding_gather", "embedding_scatter", "embedding_store")
+GATHERS = ("embedding_gather", "embedding_gather_float16", "embedding_gather_int8")
+KERNELS = (*GATHERS, "embedding_scatter", "embedding_store")
 
 
 @pytest.mark.parametrize("sizes", ODD_SIZES, ids=size_name)
@@ -22,7 +25,14 @@ def test_block_at_the_start_at_the_end_and_beyond_all_ids(device, kernel, first_
     check(device, make_sample(kernel, first_row=first_row))
 
 
-@pytest.mark.parametrize("kernel", ["embedding_gather", "embedding_scatter"])
+@pytest.mark.parametrize("tokens", [1, 3, 8])
+@pytest.mark.parametrize("kernel", GATHERS)
+def test_a_few_tokens_as_in_decoding(device, kernel, tokens):
+    for m in (1, 31, 64, 100):
+        check(device, make_sample(kernel, Sizes(b=1, l=tokens, m=m)))
+
+
+@pytest.mark.parametrize("kernel", [*GATHERS, "embedding_scatter"])
 def test_one_id_for_all_tokens(device, kernel):
     sample = make_sample(kernel, first_row=0)
     ids = np.full_like(sample.operands["ids"], 5)

@@ -25,7 +25,7 @@ GROUPS = (
     ("Data", ("batch_size", "micro_batch", "sequence_length", "fim_share", "seed")),
     ("Evaluation", ("evaluations", "evaluate_every", "insight_interval")),
     ("Optimiser", ("beta1", "beta2", "epsilon", "trust_region")),
-    ("Memory and changes", ("rank", "recompute", "replay_share", "skip_below")),
+    ("Memory and changes", ("rank", "base_precision", "recompute", "replay_share", "skip_below")),
 )
 COLUMNS = 3
 NARROW, WIDE, BETWEEN = 270, 440, 36  # of a column, and between two

@@ -116,6 +116,7 @@ class PreflightCard(Card):
         batch = f"{plan.tokens_per_step:,} tokens per step"
         if plan.micro_batches > 1:
             batch += f", in {plan.micro_batches} micro-batches of {plan.micro_batch} to stay under the memory ceiling"
+        base = "" if plan.mode == "full" else f" The base is kept in {plan.base_precision}."
         where = f" on {plan.device}" if plan.device else ""
         time = " The time will be known after the first steps." if not plan.minutes else ""
         if plan.speed_basis in TIME_WORDS:
@@ -128,4 +129,5 @@ class PreflightCard(Card):
                 f" It reads {share * 100:.0f} % of the code." if share < 1 else f" It reads the code {share:.0f} times."
             )
             reads = reads.replace(" 1 times.", " once.")
-        return f"{batch}{where}.{reads} The held-out loss is measured before the first step and during the run.{time}"
+        measured = " The held-out loss is measured before the first step and during the run."
+        return f"{batch}{where}.{base}{reads}{measured}{time}"

@@ -57,7 +57,7 @@ class ModelCard(Card):
         for mode, amount in self._memory.items():
             fits = amount <= ceiling
             set_tone(self.badges[mode], "" if fits else "warn")
-            words = f"Estimated for {self._batch}; smaller batches take less."
+            words = f"Estimated for {self._batch}; smaller batches and a base in fewer bits take less."
             tip(
                 self.badges[mode],
                 words if fits else f"Above the memory ceiling of {nbytes(ceiling)}. {words}",

@@ -53,13 +53,16 @@ def read_folder(folder: Path, tokenizer: Path | None = None) -> Imported:
     return Imported(config, parameters, content, parameters.precision, str(folder), tuple(notes))
 
 
-def load_folder(folder: Path, device: Device) -> tuple[Model, Tokenizer]:
-    """The model in `folder` on `device`, and its tokenizer: as if it were imported first, with the same checks."""
+def load_folder(folder: Path, device: Device, precision: str = "float32") -> tuple[Model, Tokenizer]:
+    """The model in `folder` on `device`, and its tokenizer: as if it were imported first, with the same checks.
+
+    `precision`: in which its large matrices are kept.
+    """
     imported = read_folder(folder)
     if imported.tokenizer is None:
         raise CheckpointError(f"{folder} holds no tokenizer.", "Choose a folder with a tokenizer.json.")
     tokenizer = Tokenizer(json.loads(imported.tokenizer), str(folder))
-    model = load_model(folder, device)
+    model = load_model(folder, device, precision)
     model.document_end = tokenizer.special.end_of_text
     return model, tokenizer
 

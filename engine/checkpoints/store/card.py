@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.checkpoints.store.manifest import Manifest
 from engine.model.architectures.architecture import Architecture
+from engine.model.storage import PRECISIONS
 
 KIND_WORDS = {"whole": "full model", "delta": "delta"}
 MODE_WORDS = {
@@ -31,6 +32,7 @@ def model_card(manifest: Manifest, config: Architecture, base: Manifest | None =
         ("kind", f"{KIND_WORDS[manifest.kind]}, {MODE_WORDS[manifest.mode]}"),
         ("created", manifest.created),
         ("precision", manifest.precision),
+        ("trained over", _trained_over(manifest)),
         ("architecture", f"{config.label}, causal language model"),
         ("parameters", f"{config.parameter_count:,}"),
         ("layers × width", f"{config.num_hidden_layers} × {config.hidden_size}"),
@@ -51,6 +53,14 @@ def model_card(manifest: Manifest, config: Architecture, base: Manifest | None =
         _table("Options", _flat(manifest.options)),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _trained_over(manifest: Manifest) -> str:
+    """What low-rank pairs or rows were trained over, where that is not quite the base that they are applied to."""
+    kept = manifest.options.get("base_precision")
+    if manifest.kind != "delta" or kept not in PRECISIONS or kept == "float32":
+        return ""
+    return f"its base kept in {kept}; loading applies the changes to the base as it is stored"
 
 
 def _flat(content: Any, prefix: str = "") -> list[tuple[str, str]]:

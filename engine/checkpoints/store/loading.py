@@ -88,8 +88,11 @@ class LoadedParameters(TensorSource):
         self.close()
 
 
-def load(chain: list[Manifest], folder: Path) -> LoadedParameters:
-    """The parameters of `chain`: a checkpoint, its base, and so on; `folder` is the store's."""
+def load(chain: list[Manifest], folder: Path, pairs: bool = True) -> LoadedParameters:
+    """The parameters of `chain`: a checkpoint, its base, and so on; `folder` is the store's.
+
+    `pairs`: with the deltas' low-rank pairs merged in.
+    """
     config = read_config_file(folder / chain[0].id / CONFIG_FILE)
     files = []
     for manifest in chain:
@@ -97,16 +100,25 @@ def load(chain: list[Manifest], folder: Path) -> LoadedParameters:
         if file.size != manifest.files[manifest.weights_file].size:
             raise CheckpointError(f"{file.path} has changed size since it was written.", "Verify the checkpoint.")
         files.append(file)
-    deltas = [(manifest.delta, file) for manifest, file in zip(chain, files, strict=True)][:-1]
+    deltas = [
+        (tuple(part for part in manifest.delta if pairs or part.kind != "low_rank"), file)
+        for manifest, file in zip(chain, files, strict=True)
+    ][:-1]
     return LoadedParameters(config, files[-1], deltas[::-1])
 
 
-def load_checkpoint(store: StoreReader, which: str, device: Device) -> tuple[Model, Tokenizer]:
-    """A checkpoint as a model on `device`, deltas applied, and its tokenizer.  The model is the caller's to close."""
+def load_checkpoint(
+    store: StoreReader, which: str, device: Device, precision: str = "float32"
+) -> tuple[Model, Tokenizer]:
+    """A checkpoint as a model on `device`, deltas applied, and its tokenizer.  The model is the caller's to close.
+
+    `precision`: in which the large matrices are kept on the device, whatever they are stored in.
+    """
     from engine.corpus.tokens.tokenizer import (
         Tokenizer,  # with the kernels, what takes longest: a listing needs none of it
     )
     from engine.model.model import Model
+    from engine.model.storage import Storage
 
     manifest = store.get(which)
     path = store.tokenizer_path(manifest.id)
@@ -120,7 +132,7 @@ def load_checkpoint(store: StoreReader, which: str, device: Device) -> tuple[Mod
                 f"{parameters.config.vocab_size}.",
                 "Choose another checkpoint.",
             )
-        model = Model(parameters.config, device)
+        model = Model(parameters.config, device, Storage(precision))
         model.document_end = tokenizer.special.end_of_text
         try:
             model.parameters.fill(parameters)

@@ -96,12 +96,12 @@ class StoreReader:
         path = self.folder / manifest.id / HISTORY_FILE
         return checking.read_history(path) if HISTORY_FILE in manifest.files else []
 
-    def load_parameters(self, which: str) -> LoadedParameters:
-        """All parameters in float32, from mapped files, deltas applied on the way.
+    def load_parameters(self, which: str, *, pairs: bool = True) -> LoadedParameters:
+        """All parameters in float32, from mapped files, deltas applied on the way; low-rank pairs only with `pairs`.
 
         Names, shapes and sizes are checked; hashes and finiteness only by `verify`, which has to read every byte.
         """
-        return load(self.lineage(which), self.folder)
+        return load(self.lineage(which), self.folder, pairs)
 
     def load_delta(self, which: str) -> Delta:
         """Parts and mapped tensors of a delta, without its base."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 
-from engine.devices.cpu.memory import float_at, int_at, lanes_at, put_float, put_int, put_lanes
+from engine.devices.cpu.memory import byte_at, float_at, half_at, int_at, lanes_at, put_float, put_int, put_lanes
 from engine.devices.cpu.program_table import STEP, address, columns_of, few, rows_of, stride_of
 from engine.devices.cpu.simd import LANES, spread, total
 from engine.devices.cpu.vector_math import LOG2_E, ZERO, decay, exp, f32, sigmoid, softplus
+from engine.graph.kernels import SCALE_BLOCK
 
 WIDTH = 4 * LANES  # bytes of a float32 vector
 
@@ -42,6 +43,29 @@ def gather(row, numbers, task):
     if 0 <= at < rows_of(row, 1):
         m = columns_of(row, 1)
         _copy(address(row, 1) + 4 * m * at, address(row, 2) + 4 * m * task, m)
+
+
+@few
+def gather_float16(row, numbers, task):
+    """embedding_gather_float16; a task is a token."""
+    at = int_at(address(row, 0) + 4 * task) - int(numbers[0])
+    if 0 <= at < rows_of(row, 1):
+        m = columns_of(row, 1)
+        source, target = address(row, 1) + 2 * m * at, address(row, 2) + 4 * m * task
+        for j in range(m):
+            put_float(target + 4 * j, half_at(source + 2 * j))
+
+
+@few
+def gather_int8(row, numbers, task):
+    """embedding_gather_int8; a task is a token."""
+    at = int_at(address(row, 0) + 4 * task) - int(numbers[0])
+    if 0 <= at < rows_of(row, 1):
+        source, scales = address(row, 1) + 4 * columns_of(row, 1) * at, address(row, 2) + 4 * columns_of(row, 2) * at
+        m = columns_of(row, 3)
+        target = address(row, 3) + 4 * m * task
+        for j in range(m):
+            put_float(target + 4 * j, byte_at(source + j) * float_at(scales + j // SCALE_BLOCK * 4))
 
 
 @few

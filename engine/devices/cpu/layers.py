@@ -8,6 +8,7 @@ from numba import prange
 from engine.devices.cpu.compile import kernel
 from engine.devices.cpu.simd import LANES, load, spread, store
 from engine.devices.cpu.vector_math import ONE, ZERO, exp, f32, sigmoid
+from engine.graph.kernels import SCALE_BLOCK
 
 
 @kernel
@@ -18,6 +19,24 @@ def embedding_gather(ids, table, y, first_row):
         if 0 <= row < table.shape[0]:
             for j in range(table.shape[1]):
                 y[i, j] = table[row, j]
+
+
+def embedding_gather_float16(ids, table, y, first_row):
+    """The same from float16 (rows, m), which Numba does not know."""
+    rows = ids - first_row
+    here = (rows >= 0) & (rows < len(table))
+    y[here] = table[rows[here]]
+
+
+@kernel
+def embedding_gather_int8(ids, words, scales, y, first_row):
+    """The same from bytes, four to a word, and their scales."""
+    as_bytes = words.view(np.int8)
+    for i in prange(ids.size):
+        row = ids[i] - first_row
+        if 0 <= row < words.shape[0]:
+            for j in range(y.shape[1]):
+                y[i, j] = f32(as_bytes[row, j]) * scales[row, j // SCALE_BLOCK]
 
 
 @kernel

@@ -28,6 +28,8 @@ from engine.devices.cpu.few_rows import (
     gate,
     gated,
     gather,
+    gather_float16,
+    gather_int8,
     multiply,
     norm,
     rotate,
@@ -69,6 +71,8 @@ CODES = {
             "swiglu",
             "cache_append",
             "attention_cached",
+            "embedding_gather_float16",
+            "embedding_gather_int8",
         ]
     )
 }
@@ -119,8 +123,12 @@ def replay(table, numbers, counters, run):
                 gated(row, values, task)
             elif code == 15:
                 append(row, values, task)
-            else:
+            elif code == 16:
                 attend(row, values, task)
+            elif code == 17:
+                gather_float16(row, values, task)
+            else:
+                gather_int8(row, values, task)
             add_to_word(words + 8 * FINISHED, 1)
         if task == STALE:
             break

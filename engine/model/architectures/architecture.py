@@ -138,6 +138,12 @@ class Architecture:
     def parameter_count(self) -> int:
         return sum(math.prod(shape) for shape in self.parameter_shapes().values())
 
+    @cached_property
+    def large_matrices(self) -> frozenset[str]:
+        """The names of nearly all weights: the matrices that get low-rank pairs, the embedding and the head."""
+        adapted = {name for name, spec in self.specs.items() if spec.adapted}
+        return frozenset(adapted | {self.embedding_name, self.head_name} & self.specs.keys())
+
     @property
     def attends(self) -> bool:
         """Whether any block looks at other tokens by attention."""

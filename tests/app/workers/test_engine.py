@@ -92,6 +92,31 @@ def test_the_newest_checkpoint_stands_in_for_a_starter_that_is_not_there(bench, 
     assert bench.model(STARTER).model.config == bench.model(id).model.config
 
 
+def test_a_large_model_is_kept_in_the_precision_that_it_is_decoded_in(bench, folder, repository, monkeypatch):
+    id = make_tiny_base(folder, repository)
+    small = bench.model(id, precision="auto")
+    assert small.model.storage.precision == "float32"
+    bench.release_models()
+    bench._kept.clear()
+    monkeypatch.setattr("engine.generate.precision.LARGE_MODEL", 1)
+    assert bench.model(id, precision="auto").model.storage.precision == "int8"
+    packed = bench.memory().total
+    assert bench.model(id, precision="int8") is bench.model(id, precision="auto")
+    bench.release_models()
+    with bench.held(id) as whole:  # to be measured as it is
+        assert whole.model.storage.precision == "float32" and bench.memory().total > 1.5 * packed
+
+
+def test_a_large_model_completes_without_a_copy_of_its_weights(bench, folder, repository, monkeypatch):
+    from engine.generate.requests import CompletionRequest
+
+    monkeypatch.setattr("engine.generate.precision.LARGE_MODEL", 1)
+    loaded = bench.model(make_tiny_base(folder, repository), precision="auto")
+    loaded.decode_at("auto")
+    loaded.completer.complete(CompletionRequest("def total("))
+    assert loaded.completer._decoder._weights.slabs == []
+
+
 def test_no_model_in_training(bench):
     with pytest.raises(CodecoilError, match="being trained"):
         bench.model(IN_TRAINING)

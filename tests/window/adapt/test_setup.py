@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 
@@ -102,6 +104,18 @@ def test_a_time_says_what_it_rests_on_and_assumes(page, desk):
         assert TIME_HELP[basis] in preflight.minutes.toolTip()
         help_words.add(preflight.minutes.toolTip())
     assert len(help_words) == 3
+
+
+def test_the_plan_says_in_what_the_base_is_kept_unless_all_of_it_is_trained(page, desk):
+    desk.open_folder()
+    words = page.setup.preflight.words
+    assert desk.training.mode == "full" and "kept in" not in words.text()
+    desk.training.set_mode("lora")
+    desk.plan()
+    assert "The base is kept in float32." in words.text()
+    plan = replace(desk.training.plan, base_precision="int8")
+    page.setup.preflight.show_plan(plan, False, "")
+    assert "The base is kept in int8." in words.text()
 
 
 def test_what_cannot_be_started_says_why(page, desk):

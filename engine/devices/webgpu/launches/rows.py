@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, start, whole
 from engine.graph.kernels import Scalars
 
@@ -11,6 +13,18 @@ def embedding_gather(views: Views, numbers: dict[str, float], traits: AdapterTra
     rows, width = table.shape
     parameters = pack(ids.size, rows, width, int(numbers["first_row"]), *(whole(view) for view in views))
     return [Launch("embedding_gather", views, parameters, flat_grid(ids.size))]
+
+
+def embedding_gather_float16(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    (launch,) = embedding_gather(views, numbers, traits)
+    return [replace(launch, shader="embedding_gather_float16")]
+
+
+def embedding_gather_int8(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    ids, words, _scales, y = views
+    sizes = (ids.size, words.shape[0], y.shape[1])
+    parameters = pack(*sizes, int(numbers["first_row"]), *(whole(view) for view in views))
+    return [Launch("embedding_gather_int8", views, parameters, flat_grid(ids.size))]
 
 
 def embedding_scatter(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
@@ -68,6 +82,8 @@ def cross_entropy(views: Views, numbers: dict[str, float], traits: AdapterTraits
 
 LAUNCHES = {
     "embedding_gather": embedding_gather,
+    "embedding_gather_float16": embedding_gather_float16,
+    "embedding_gather_int8": embedding_gather_int8,
     "embedding_scatter": embedding_scatter,
     "embedding_store": embedding_store,
     "gather_columns": gather_columns,
