@@ -75,7 +75,7 @@ class Blueprint:
     def trained_set(self, mode: str, token_ids: np.ndarray | None = None) -> TrainedSet:
         """Gradients and moments (not allocated) for what `mode` trains.
 
-        `token_ids`: the tokens whose embedding rows mode "vocabulary" trains; other modes do not look at them.
+        `token_ids`: tokens whose embedding rows are trained besides; mode "vocabulary" needs them.
         """
         adapters = self.adapter_layout
         shapes = {name: p.shape for name, p in adapters.parameters.items()} if adapters else {}
