@@ -225,13 +225,21 @@ def test_snapshots_have_not_been_tried_and_do_not_fill_in(teachable, run, store,
     assert snapshots and not any(tokenizer_of(store, manifest).has_fim for manifest in snapshots)
 
 
-@pytest.mark.parametrize("share", [0.5, 0.0])
-@pytest.mark.parametrize("second", [BETTER, WORSE], ids=["better", "worse"])
-def test_a_further_run_is_tried_again_and_keeps_the_rows(share, second, teachable, run, store, judged):
+@pytest.mark.parametrize(
+    ("mode", "share", "second"),
+    [
+        ("lora", 0.5, BETTER),
+        ("lora", 0.5, WORSE),
+        ("lora", 0.0, BETTER),
+        ("vocabulary", 0.0, WORSE),
+        ("qk", 0.5, BETTER),
+    ],
+)
+def test_a_further_run_is_tried_again_and_keeps_the_rows(mode, share, second, teachable, run, store, judged):
     judged(BETTER)
     _, first = run(teachable)
     judged(second)
-    _, result = run(first, FIM.changed(seed=3, fim_share=share))
+    _, result = run(first, FIM.changed(mode=mode, seed=3, fim_share=share))
     assert tokenizer_of(store, result).has_taught_fim == second.helps
     assert result.data["fill_in_the_middle"]["used"] == second.helps
     assert result.base.id == teachable.id and store.verify(result.id) == []

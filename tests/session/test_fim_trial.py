@@ -1,4 +1,4 @@
-"""The trial of fill-in-the-middle: lines of held-out code from the completer's prompts, with and without what follows."""
+"""The trial of fill-in-the-middle: the completer's prompts for held-out lines, with and without what follows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_only_the_rest_of_the_line_counts_and_both_prompts_are_measured(corpus):
 
 
 def test_a_case_is_a_place_in_a_held_out_file(corpus):
-    trial, guesser = tried(corpus)
+    _, guesser = tried(corpus)
     tokenizer, (prefix, suffix, middle) = corpus.tokenizer, corpus.tokenizer.special.fim
     texts = [tokenizer.decode(corpus.document_tokens(document)) for document in corpus.validation_code]
     in_line = 0
@@ -99,7 +99,7 @@ def test_the_same_cases_every_time(corpus):
 def test_a_case_is_not_used_twice_and_too_few_decide_nothing(corpus):
     few = FimVerdict(FEWEST - 1, 2.0, 1.0, 0.0)
     assert not few.helps and "cannot be judged" in few.words
-    trial, guesser = tried(corpus, documents=corpus.validation_code[:1])
+    _, guesser = tried(corpus, documents=corpus.validation_code[:1])
     texts = [row.tobytes() for row in guesser.rows]
     assert len(set(texts)) == len(texts)
     empty = FimTrial(guesser, corpus, [], LENGTH)
