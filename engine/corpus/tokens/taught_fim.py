@@ -8,6 +8,7 @@ the renaming can be undone. Models that are taught here read the suffix first (`
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from engine.corpus.tokens.special_tokens import ROLE_NAMES
@@ -16,8 +17,8 @@ FIM_ROLES = ("fim_prefix", "fim_suffix", "fim_middle")
 FIM_NAMES = tuple(ROLE_NAMES[role][0] for role in FIM_ROLES)
 FORMER_NAME = "renamed_from"
 # A token that says of itself that it is free, and StarCoder's signs for issues, notebooks and stars, which many
-# tokenizers have inherited and which never stand in a file of source code. Tokens of chats, and those that name a
-# repository or a file, are left alone.
+# tokenizers have inherited and which never stand in a file of source code: in SmolLM2 they all have the same row, that
+# of a token which was never seen. Tokens of chats, and those that name a repository or a file, are left alone.
 RESERVED = re.compile(r"reserved|unused|extra_?(?:id|token)?_?\d|dummy|placeholder", re.IGNORECASE)
 INHERITED = re.compile(r"<(?:gh_stars|issue_\w+|jupyter_\w+|empty_output)>\Z")
 
@@ -46,7 +47,7 @@ def without_fim(description: dict[str, Any]) -> dict[str, Any]:
 def former_names(description: dict[str, Any]) -> dict[str, str]:
     """What the tokens with roles that were given here were called before, by their present names.
 
-    None if that cannot be true of a control token: the digest, and with it every cache, relies on it.
+    Empty if that cannot be true of control tokens: the digest, and with it every cache, relies on it.
     """
     vocab, added = description["model"]["vocab"], description.get("added_tokens") or []
     found = {
@@ -62,7 +63,7 @@ def _is_unused(name: str) -> bool:
     return RESERVED.search(name) is not None or INHERITED.match(name) is not None
 
 
-def _renamed(description: dict[str, Any], names: dict[str, str], mark) -> dict[str, Any]:
+def _renamed(description: dict[str, Any], names: dict[str, str], mark: Callable[[dict], dict]) -> dict[str, Any]:
     """`description` with other names for some added tokens; `mark` changes the rest of their entries."""
     if not names:
         return description
