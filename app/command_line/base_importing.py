@@ -61,6 +61,7 @@ def facts_of(found) -> dict[str, Any]:
         "bytes": found.nbytes,
         "memory": memory,
         "fill_in_the_middle": found.has_fim,
+        "can_be_taught_fim": found.can_be_taught_fim,
         "tokenizer": found.has_tokenizer,
     }
 
@@ -70,6 +71,7 @@ def fact_lines(facts: dict[str, Any]) -> list[str]:
 
     kept = "" if facts["stored"] == facts["precision"] else f", kept as {facts['precision']}"
     fim = "yes" if facts["fill_in_the_middle"] else "no: it completes from the text before the cursor"
+    fim += "; adapting it teaches it" if facts["can_be_taught_fim"] else ""
     rows = {
         "architecture": facts["architecture"],
         "weights": f"{facts['parameters']:,}",

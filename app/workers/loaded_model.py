@@ -98,8 +98,11 @@ def load_blend(store, device, first: str, second: str, precision: str = "float32
         a, b = _Side.of(store, first), _Side.of(store, second)
         if first != STARTER and second != STARTER:
             from engine.checkpoints.combining.sides import side_of
+            from engine.corpus.tokens.tokenizer import Tokenizer
 
             refuse_unlike(side_of(store, first), side_of(store, second), "blended")
+            if loaded.tokenizer.has_taught_fim and not Tokenizer.load(store.tokenizer_path(second)).has_taught_fim:
+                loaded.tokenizer = loaded.tokenizer.without_taught_fim()
         loaded._sides = _differing(a, b)
     except BaseException:
         loaded.close()

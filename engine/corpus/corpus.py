@@ -5,6 +5,7 @@ A `Corpus` never changes; `Repository.update` gives a new one that shares what i
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -70,6 +71,14 @@ class Corpus:
         if self._tokenizer is None:
             raise CorpusError("These files have not been tokenised yet.", "Set the repository's tokenizer and scan it.")
         return self._tokenizer
+
+    def with_tokenizer(self, tokenizer: Tokenizer) -> Corpus:
+        """The same files under a tokenizer that gives the same ids: only control tokens have other names in it."""
+        if tokenizer.digest != self.tokenizer.digest:
+            raise CorpusError(
+                f"{tokenizer.name} is not the tokenizer that {self.root} was read with.", "Scan the repository again."
+            )
+        return dataclasses.replace(self, _tokenizer=tokenizer)
 
     @functools.cached_property
     def held_out_documents(self) -> tuple[Document, ...]:

@@ -69,7 +69,9 @@ class Completer:
         self._typed_tokens = TypedTokens(tokenizer)
         self._counter = Counter(tokenizer.vocab_size, tokenizer.special.end_of_text)
         self.memory: MemorySnapshot | None = None
-        self.fit = fit_for(model)
+        fit = fit_for(model)
+        # What was taught here has the roles only if it was measured to be better with them.
+        self.fit = replace(fit, fill_in=True) if tokenizer.has_taught_fim else fit
         self.without: frozenset[str] = frozenset()  # parts of the memory to leave out, for ablations
         self._before, self._after = TextTokens(tokenizer), TextTokens(tokenizer)
         self._lines, self._neighbours = TextTokens(tokenizer), Neighbours(tokenizer)

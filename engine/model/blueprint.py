@@ -87,7 +87,7 @@ class Blueprint:
     def trained_set(self, mode: str, token_ids: np.ndarray | None = None) -> TrainedSet:
         """Gradients and moments (not allocated) for what `mode` trains.
 
-        `token_ids`: the tokens whose embedding rows mode "vocabulary" trains; other modes do not look at them.
+        `token_ids`: tokens whose embedding rows are trained besides; mode "vocabulary" needs them.
         """
         adapters = self.adapter_layout
         shapes = {name: p.shape for name, p in adapters.parameters.items()} if adapters else {}
@@ -149,7 +149,7 @@ def estimate_training(
     `measured_rows`: windows of held-out code that are measured at once, 0 if none are. `precision`: in which the large
     matrices are kept that are not trained.
     """
-    blueprint = Blueprint(config, device, storage_for(config, mode, precision))
+    blueprint = Blueprint(config, device, storage_for(config, mode, precision, token_ids))
     if mode in ADAPTER_MODES:
         blueprint.add_adapters(rank, 1.0)
     more = {"token_ids": token_ids, "recompute": recompute, "measured_rows": measured_rows}

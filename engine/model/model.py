@@ -87,8 +87,8 @@ class Model:
         """Mean loss of ids (b, l+1) — inputs ids[:, :-1], targets ids[:, 1:] — and the gradient of what `trainable`
         names.
 
-        "full": every parameter. "wsla": the rows of B and C; "qk": the queries and keys. "lora": the low-rank pairs.
-        "vocabulary": the pairs, and of the embedding one row (m,) for each of `token_ids`, in order and each once.
+        "full": every parameter. "wsla": the rows of B and C; "qk": the queries and keys. "lora", "vocabulary": the
+        low-rank pairs. And of the embedding one row (m,) for each of `token_ids`, in order and each once.
         """
         ids = checked_ids(ids, self.config, least=2)
         b, l = ids.shape[0], ids.shape[1] - 1
@@ -122,7 +122,7 @@ class Model:
     ) -> TrainingStep:
         """Working memory and programs for training by `mode`; close it when done.
 
-        `token_ids`: the tokens whose embedding rows mode "vocabulary" trains (other modes do not look at them).
+        `token_ids`: tokens whose embedding rows are trained besides (`selected_tokens`); mode "vocabulary" needs them.
         `recompute`: so many layers (0 to all) keep no activations and compute them again for the backward, which takes
         time and saves memory.
         """

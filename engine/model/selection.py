@@ -19,7 +19,7 @@ DEFAULT_RANK = 8
 def selected_rows(config: Architecture, mode: str, adapters: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, int]]:
     """First and past-the-last trained row by parameter name.  `adapters`: shapes of the low-rank parameters.
 
-    The single rows of the embedding that "vocabulary" trains besides are those of `selected_tokens`.
+    The single rows of the embedding that are trained besides are those of `selected_tokens`.
     """
     if mode == "full":
         return {name: (0, shape[0]) for name, shape in config.parameter_shapes().items()}
@@ -38,12 +38,16 @@ def suits(config: Architecture, mode: str) -> bool:
 
 
 def selected_tokens(config: Architecture, mode: str, token_ids: Any) -> np.ndarray | None:
-    """The ids whose embedding rows are trained, in order and each once; None where `mode` trains no single rows."""
-    if mode != "vocabulary":
-        return None
+    """The ids whose embedding rows are trained besides what `mode` names, in order and each once; None for no rows.
+
+    "vocabulary" needs them, "full" trains every row anyway, and the others train the rows that they are given: those
+    of tokens that the base has never seen.
+    """
     remedy = "Give the ids of the tokens that occur in the repository."
-    if token_ids is None:
+    if mode == "vocabulary" and token_ids is None:
         raise InputError("Mode vocabulary needs the tokens whose embedding rows it trains.", remedy)
+    if mode == "full" or token_ids is None:
+        return None
     ids = np.unique(np.asarray(token_ids))
     if ids.size == 0 or not np.issubdtype(ids.dtype, np.integer):
         raise InputError("The tokens to train are none, or no whole numbers.", remedy)
@@ -56,12 +60,17 @@ def selected_tokens(config: Architecture, mode: str, token_ids: Any) -> np.ndarr
     return ids.astype(np.int32)
 
 
-def storage_for(config: Architecture, mode: str, precision: str) -> Storage:
-    """How a model that is trained by `mode` is kept: what the mode trains of the model itself stays float32."""
+def storage_for(config: Architecture, mode: str, precision: str, token_ids: Any = None) -> Storage:
+    """How a model that is trained by `mode` is kept: what is trained of the model itself stays float32.
+
+    `token_ids`: as in `selected_tokens`.
+    """
     check_can_pack(mode, precision)
     if precision == "float32":
         return Storage()
-    own = {config.embedding_name} if mode == "vocabulary" else set(selected_rows(config, mode, {}))
+    own = set() if mode == "vocabulary" else set(selected_rows(config, mode, {}))
+    if mode == "vocabulary" or token_ids is not None:
+        own.add(config.embedding_name)
     return Storage(precision, frozenset(own))
 
 

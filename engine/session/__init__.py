@@ -5,6 +5,7 @@
     changes     which files changed since a checkpoint   changed_file_selection  those that the model does not know yet
     batches     windows of code, older code mixed in     held_out_loss           of weights that are no checkpoint
     saving      what is written during a run             results    what a run leaves in the store
+    fim_teaching  fill-in-the-middle for a base without  fim_trial  whether completions are better with it
     inspection  what a model on disk is, and the memory that training it takes
 
 A session yields the trainer's events, with one of its own for each checkpoint. It saves its progress at least every

@@ -107,16 +107,18 @@ def measured_windows(corpus: Corpus, documents: Sequence[Document], options: Tra
     return HeldOutWindows(corpus, options.sequence_length, HELD_OUT_BATCH, limit=HELD_OUT_WINDOWS, documents=documents)
 
 
-def occurring_tokens(corpus: Corpus, vocab_size: int) -> np.ndarray:
-    """The ids of all tokens that occur in what is learned, including those that frame a document."""
+def occurring_tokens(corpus: Corpus, vocab_size: int, fills_in: bool = True) -> np.ndarray:
+    """The ids of all tokens that occur in what is learned, including those that frame a document.
+
+    `fills_in`: some documents are rearranged, so the tokens for that occur, too.
+    """
     occurs = np.zeros(vocab_size, bool)
     framing = Framing(corpus.tokenizer)
     framing.prepare(document.path for document in corpus.learned_documents)
     for document in corpus.learned_documents:
         occurs[framing.document(document.path, corpus.document_tokens(document))] = True
-    special = corpus.tokenizer.special
-    if corpus.tokenizer.has_fim:
-        occurs[[special.fim_prefix, special.fim_suffix, special.fim_middle]] = True
+    if fills_in and corpus.tokenizer.has_fim:
+        occurs[list(corpus.tokenizer.special.fim)] = True
     return np.flatnonzero(occurs).astype(np.int32)
 
 

@@ -32,6 +32,7 @@ class ModelFacts:
     precision: str  # in which the store keeps them, without loss
     nbytes: int  # that the store would need
     has_fim: bool  # whether the tokenizer has fill-in-the-middle tokens
+    can_be_taught_fim: bool  # whether it has unused ones to learn it on
     has_tokenizer: bool
 
 
@@ -54,13 +55,15 @@ def inspect_model(path: Path) -> ModelFacts:
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}.", "Choose another one.") from error
     config, content = imported.config, imported.tokenizer
+    tokenizer = None if content is None else Tokenizer(json.loads(content), str(path))
     return ModelFacts(
         config,
         stored,
         imported.precision,
         packed_bytes(config, imported.precision) + len(content or b""),
-        content is not None and Tokenizer(json.loads(content), str(path)).has_fim,
-        content is not None,
+        tokenizer is not None and tokenizer.has_fim,
+        tokenizer is not None and tokenizer.with_taught_fim() is not None,
+        tokenizer is not None,
     )
 
 
@@ -74,10 +77,12 @@ def memory_by_mode(config: Architecture, device: Device) -> dict[str, int]:
     options = preset(DEFAULT_PRESET)
     tokens = np.arange(min(OCCURRING_TOKENS, config.vocab_size), dtype=np.int32)
     shape = options.batch_size, options.sequence_length
-    return {
-        mode: sum(estimate_training(config, device, mode, *shape, rank=options.rank, token_ids=tokens).values())
-        for mode in training_modes(config)
-    }
+
+    def total(mode: str) -> int:
+        token_ids = tokens if mode == "vocabulary" else None
+        return sum(estimate_training(config, device, mode, *shape, rank=options.rank, token_ids=token_ids).values())
+
+    return {mode: total(mode) for mode in training_modes(config)}
 
 
 def batch_words() -> str:

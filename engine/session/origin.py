@@ -50,13 +50,16 @@ class Origin:
         found = {key: self.before.tensors[key].shape for part in self._pairs() for key in (part.down, part.up)}
         return sorted(found.values()) == sorted(adapter_shapes(self.config, options.rank).values())
 
-    def open_model(self, store: CheckpointStore, device: Device, options: TrainingOptions) -> Model:
+    def open_model(
+        self, store: CheckpointStore, device: Device, options: TrainingOptions, token_ids: np.ndarray | None = None
+    ) -> Model:
         """The model of the base, with its pairs attached if they are trained further.
 
-        As far as it is not trained, it is kept in the `base_precision` of `options`.
+        As far as it is not trained, it is kept in the `base_precision` of `options`. `token_ids`: tokens whose embedding
+        rows are trained besides.
         """
         pairs = self._pairs() if self.continues_pairs(options) else []
-        model = Model(self.config, device, storage_for(self.config, options.mode, options.base_precision))
+        model = Model(self.config, device, storage_for(self.config, options.mode, options.base_precision, token_ids))
         try:
             with store.load_parameters(self.base.id, pairs=not pairs) as parameters:
                 model.parameters.fill(parameters)
@@ -71,8 +74,8 @@ class Origin:
         """The difference between the root and the trained model; None if it is to be saved as a full model."""
         if options.mode == "full" or self.before is None:
             return None
-        if options.mode == "vocabulary":
-            token_ids = np.union1d(token_ids, self._trained_tokens())
+        if token_ids is not None:
+            token_ids = np.union1d(token_ids, self.trained_tokens)
         new = make_delta(options.mode, self.config, model.parameters, model.adapters, token_ids=token_ids)
         pairs = self._pairs()
         if options.mode in ADAPTER_MODES and pairs and not self.continues_pairs(options):
@@ -100,7 +103,11 @@ class Origin:
     def _pairs(self) -> list[DeltaPart]:
         return [part for part in self.before.parts if part.kind == "low_rank"] if self.before else []
 
-    def _trained_tokens(self) -> np.ndarray:
+    @property
+    def trained_tokens(self) -> np.ndarray:
+        """The ids of the tokens whose embedding rows were trained before."""
+        if self.before is None:
+            return np.empty(0, np.int32)
         keys = [part.index for part in self.before.parts if part.kind == "indexed_rows"]
         return np.concatenate([np.empty(0, np.int32), *(self.before.tensors[key] for key in keys)])
 

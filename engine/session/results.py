@@ -13,8 +13,10 @@ from engine.checkpoints.store import SNAPSHOT_TAG
 from engine.checkpoints.store.delta import Delta
 from engine.checkpoints.store.store import CheckpointStore, Facts, Manifest, with_suffix
 from engine.corpus.corpus import Corpus
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.model.model import Model
 from engine.session.changes import seen_files
+from engine.session.fim_teaching import FimOutcome
 from engine.session.origin import Origin
 from engine.session.plan import repository_name
 from engine.train.events import Event, FinishedEvent
@@ -59,9 +61,14 @@ class Results:
         return not whole or 4 * model.config.parameter_count <= LARGEST_WHOLE_SNAPSHOT
 
     def save_result(
-        self, finished: FinishedEvent, weights: Weights, history: Sequence[dict[str, Any]], skipped: int
+        self,
+        finished: FinishedEvent,
+        weights: Weights,
+        history: Sequence[dict[str, Any]],
+        skipped: int,
+        fim: FimOutcome | None = None,
     ) -> Manifest:
-        """Save the run's result under the next free name."""
+        """Save the run's result under the next free name.  `fim`: what became of teaching it to fill in."""
         metrics = {
             "held_out_before": finished.held_out_before,
             "held_out_loss": finished.held_out_after,
@@ -71,6 +78,8 @@ class Results:
         if finished.changed_before is not None and finished.changed_after is not None:
             metrics |= {"changed_before": finished.changed_before, "changed_loss": finished.changed_after}
             data |= {"changed_files": finished.changed_files, "skipped_files": skipped}
+        if fim is not None:
+            data |= {"fill_in_the_middle": fim.facts}
         facts = Facts(
             name=self._next_name(),
             mode=self._options.mode,
@@ -81,7 +90,7 @@ class Results:
             options=asdict(self._options),
             data=data,
         )
-        return self._save(facts, weights, history)
+        return self._save(facts, weights, history, None if fim is None else fim.tokenizer)
 
     def save_snapshot(self, step: int, held_out_loss: float, weights: Weights) -> Manifest:
         """Save where the run is, for the timeline."""
@@ -110,9 +119,11 @@ class Results:
                 return manifest
         return None
 
-    def _save(self, facts: Facts, weights: Weights, history: Sequence[dict[str, Any]]) -> Manifest:
-        origin = self._origin
-        tokenizer = self._store.tokenizer_path(origin.base.id)
+    def _save(
+        self, facts: Facts, weights: Weights, history: Sequence[dict[str, Any]], roles: Tokenizer | None = None
+    ) -> Manifest:
+        """`roles`: a tokenizer that may have other roles than the base's."""
+        origin, tokenizer = self._origin, self._tokenizer(roles)
         if weights.delta is not None:
             own = None if tokenizer == self._store.tokenizer_path(origin.root.id) else tokenizer
             return self._store.save_delta(
@@ -121,6 +132,14 @@ class Results:
         return self._store.save(
             facts, config=origin.config, parameters=weights.parameters, tokenizer=tokenizer, history=history
         )
+
+    def _tokenizer(self, roles: Tokenizer | None) -> Path | bytes | None:
+        """The file of the base or of the root, if it has the same roles; otherwise the content of a new one."""
+        ids = self._origin.base.id, self._origin.root.id
+        for path in map(self._store.tokenizer_path, ids):
+            if roles is None or path is None or Tokenizer.load(path).special == roles.special:
+                return path
+        return roles.to_json().encode()
 
     def _next_name(self) -> str:
         """ "shop #3", where 2 is the highest number that is taken."""

@@ -32,6 +32,7 @@ from engine.session.batches import (
 )
 from engine.session.changed_file_selection import Selection, select_changed
 from engine.session.changes import changed_since
+from engine.session.fim_teaching import FimTeaching
 from engine.session.origin import Origin
 from engine.session.plan import SessionPlan, repository_name
 from engine.session.results import History, Results
@@ -48,6 +49,7 @@ SAVE_SECONDS = 45.0  # between two saves: with the time that writing takes, a cr
 GENTLER = 0.1  # of a mode's rate, for changes: at the full rate the model forgets the rest at once
 WAIT_SECONDS = 0.05  # at a time, for the first save: a pause or a stop must not wait for the disk
 TOKEN_IDS = "token_ids"
+TAUGHT = "teaches_fim"  # in what is saved of a run
 
 Progress = Callable[[int, int, str], None]
 
@@ -79,6 +81,7 @@ class Session:
         self._history = History(saved.history if saved else ())
         self._snapshots = saved.more["snapshots"] if saved else 0
         self._ended: FinishedEvent | None = None
+        self._reported = False  # whether the end was: not before what was taught has been tried out
         options = saved.options if saved else plan.options
         with ExitStack() as opened:  # closed again if something fails
             self.base, self.corpus = self._read(opened, corpus, progress, cancelled)
@@ -86,14 +89,16 @@ class Session:
                 remedy = "`codecoil scan` lists why each file is left out."
                 raise CorpusError(f"There is nothing to learn in {plan.root}.", remedy)
             origin = Origin.of(self._store, self.base)
+            self._fim = FimTeaching(self.corpus, saved.more.get(TAUGHT, False) if saved else options.fim_share > 0)
             self._token_ids = self._tokens_to_train(saved, options, origin.config)
             options = self._with_base_precision(saved, options, origin.config)
-            self.model = origin.open_model(self._store, device, options)
+            self.model = origin.open_model(self._store, device, options, self._token_ids)
             opened.callback(self.model.close)
+            self._fim.initialise(self.model, origin.trained_tokens)
             self.model.document_end = self.corpus.tokenizer.special.end_of_text
             self._selection = self._select(saved, options, progress)
             self.options = options if saved else self._resolved(options)
-            self._windows = training_windows(self.corpus, self.options, self._selection.learned)
+            self._windows = training_windows(self._fim.corpus, self.options, self._selection.learned)
             self.trainer = self._trainer()
             opened.callback(self.trainer.close)
             require_room(self._runs, KEPT_COPIES * self.trainer.trained_bytes)
@@ -140,10 +145,13 @@ class Session:
         try:
             if self._ended is None:
                 events += self._train()
+            if self._ended is not None and not self._reported and self._fim_is_tried(self._ended):
+                self._reported = True
+                events += [*self._fim_notes(self._ended), self._ended]
             self._history.add(events)
             if self._ended is None:
                 self._save_when_due()
-            else:
+            elif self._reported:
                 events += self._finish(self._ended)
         except DeviceError as error:
             raise self._interrupted(error) from error
@@ -189,7 +197,8 @@ class Session:
             if isinstance(event, PlanEvent):
                 event = self._with_names(event)
             elif isinstance(event, FinishedEvent):
-                event = self._ended = self._with_counts(event)
+                self._ended = self._with_counts(event)
+                continue
             events.append(event)
             if isinstance(event, EvaluationEvent) and self._ended is None:
                 self._snapshot_when_due(event)
@@ -210,15 +219,28 @@ class Session:
         events = self._writer.collect()
         if ended.rolled_back:
             self._results.drop_snapshots()
-        elif ended.step and ended.best_step:
+        elif ended.improved:
             manifest = self._results.find_result()
             if manifest is None:
-                weights = self._results.copy(self.model, self._token_ids)
-                manifest = self._results.save_result(ended, weights, self.history, len(self._selection.skipped))
+                weights, skipped = self._results.copy(self.model, self._token_ids), len(self._selection.skipped)
+                manifest = self._results.save_result(ended, weights, self.history, skipped, self._fim.outcome())
             events.append(CheckpointEvent(ended.step, manifest.id, manifest.name, ended.held_out_after))
         forget_run(self._runs, self.run_id)
         self.finished = True
         return events
+
+    def _fim_is_tried(self, ended: FinishedEvent) -> bool:
+        """Measure a little of what filling in gains; True once nothing is left to measure, or nobody waits for it."""
+        if self.trainer.stopping or not ended.improved:
+            return True
+        if self.trainer.paused:
+            time.sleep(WAIT_SECONDS)
+            return False
+        return self._fim.try_out(self.model, self.corpus.validation_code, self.options.sequence_length)
+
+    def _fim_notes(self, ended: FinishedEvent) -> list[Event]:
+        outcome = self._fim.outcome() if ended.improved else None
+        return [] if outcome is None else [NoteEvent(ended.step, outcome.note)]
 
     def _interrupted(self, error: DeviceError) -> DeviceError:
         """The device failed: the error for people, once the last save is on disk."""
@@ -248,7 +270,8 @@ class Session:
         state = self.trainer.state()
         if self._token_ids is not None:
             state = TrainerState({**state.arrays, TOKEN_IDS: self._token_ids}, state.numbers)
-        more = {"snapshots": self._snapshots, "timeline": self.plan.timeline, **self._selection.to_json()}
+        more = {"snapshots": self._snapshots, "timeline": self.plan.timeline, TAUGHT: self._fim.is_active}
+        more |= self._selection.to_json()
         return SavedRun(
             self.run_id,
             str(self.plan.root),
@@ -298,7 +321,7 @@ class Session:
             tokenizer = tokenizer_of(self._store, base)
         opened.enter_context(self._store.in_use(base.id, self.run_id))
         if corpus is not None and corpus.has_tokens and corpus.tokenizer.digest == tokenizer.digest:
-            return base, corpus
+            return base, corpus.with_tokenizer(tokenizer)
         repository.use_tokenizer(tokenizer)
         return base, repository.scan(progress, cancelled)
 
@@ -328,11 +351,13 @@ class Session:
     def _tokens_to_train(
         self, saved: SavedRun | None, options: TrainingOptions, config: Architecture
     ) -> np.ndarray | None:
-        if options.mode != "vocabulary":
-            return None
+        """The tokens whose embedding rows are trained besides what the mode trains."""
         if saved is not None:
             return saved.state.arrays.get(TOKEN_IDS)
-        return occurring_tokens(self.corpus, config.vocab_size)
+        fills_in = options.fim_share > 0  # otherwise the rows of its tokens would only drift
+        if options.mode == "vocabulary":
+            return occurring_tokens(self._fim.corpus, config.vocab_size, fills_in)
+        return self._fim.ids if self._fim.is_active and fills_in and options.mode != "full" else None
 
     def _with_base_precision(
         self, saved: SavedRun | None, options: TrainingOptions, config: Architecture

@@ -134,6 +134,11 @@ class FinishedEvent(Event):
     changed_files: int = 0
     skipped_files: int = 0
 
+    @property
+    def improved(self) -> bool:
+        """Whether the model ends with better weights than it began with."""
+        return self.best_step > 0 and not self.rolled_back
+
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):

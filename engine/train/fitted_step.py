@@ -27,7 +27,7 @@ class FittedStep:
     """Gradients, moments and working memory for training `model` by `options`; `close` frees them."""
 
     def __init__(self, model: Model, options: TrainingOptions, token_ids: np.ndarray | None = None) -> None:
-        """`token_ids`: the tokens whose embedding rows mode "vocabulary" trains."""
+        """`token_ids`: tokens whose embedding rows are trained besides; mode "vocabulary" needs them."""
         self.model, self._options, self._token_ids = model, options, token_ids
         self._layers = model.config.num_hidden_layers
         self._moments: dict[str, np.ndarray] = {}  # while no training step holds them

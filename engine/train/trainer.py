@@ -52,7 +52,7 @@ class Trainer:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`take_batch` gives (batch_size, sequence_length + 1) tokens; `held_out` is read at each evaluation, and so is
-        `changed`, which makes the run an incremental one.  `token_ids`: whose rows mode "vocabulary" trains."""
+        `changed`, which makes the run an incremental one.  `token_ids`: whose embedding rows are trained besides."""
         if not (options.steps or options.minutes):
             raise InputError("A trainer does not count epochs.", "Give it steps or minutes.")
         self.model, self.options = model, options

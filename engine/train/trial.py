@@ -36,7 +36,8 @@ def trial_speed(
     try:
         if mode in ADAPTER_MODES:
             model.attach_adapters()
-        training = model.training_step(mode, rows, length, token_ids=np.unique(tokens))
+        token_ids = np.unique(tokens) if mode == "vocabulary" else None
+        training = model.training_step(mode, rows, length, token_ids=token_ids)
         try:
             training.run(tokens, AdamW(1e-4), 1)()
             began = time.perf_counter()

@@ -8,8 +8,13 @@ import pytest
 
 from app.command_line import main
 from engine.checkpoints.formats.exporting import export_checkpoint
+from engine.checkpoints.formats.gguf_export import write_gguf
 from engine.checkpoints.store.store import CheckpointStore
-from tests.checkpoints.formats.gguf_samples import rewritten, written
+from engine.model.architectures.reading import config_from
+from engine.model.initialise import initial_parameters
+from tests.checkpoints.formats.gguf_samples import SIZES, rewritten, written
+from tests.corpus.tokens import samples
+from tests.corpus.tokens.test_taught_fim import SMOLLM
 
 
 @pytest.fixture
@@ -51,11 +56,23 @@ def test_the_size_is_what_the_store_takes(tmp_path, tokenizer_path, data, capsys
     assert facts["bytes"] == pytest.approx(manifest.nbytes, abs=20_000)  # headers and the manifest
     assert facts["architecture"] == "llama" and facts["parameters"] == config.parameter_count
     assert facts["fill_in_the_middle"] is True  # as every tokenizer that is trained here
+    assert facts["can_be_taught_fim"] is False
     assert set(facts["memory"]) == {"full", "vocabulary", "lora", "qk"}
     assert facts["memory"]["full"] > facts["memory"]["lora"] > 4 * config.parameter_count
     assert facts["id"] == manifest.id and facts["new"] is True
     assert main(["base", "import", str(path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["new"] is False
+
+
+def test_a_base_without_fill_in_the_middle_says_whether_it_can_be_taught(tmp_path, data, capsys):
+    for special, words in ((SMOLLM, "before the cursor; adapting it teaches it"), (SMOLLM[:6], "before the cursor\n")):
+        folder = tmp_path / str(len(special))
+        folder.mkdir()
+        tokenizer = samples.write_style(folder, special) / "tokenizer.json"
+        config = config_from({"model_type": "llama", **SIZES, "vocab_size": 512})
+        write_gguf(folder / "model.gguf", config, dict(initial_parameters(config, 3)), tokenizer, "f16")
+        assert main(["base", "import", str(folder / "model.gguf"), "--name", str(len(special))]) == 0
+        assert words in capsys.readouterr().out
 
 
 def test_a_hugging_face_folder_is_imported_too(tmp_path, tokenizer_path, data, capsys):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.generate.completer import Completer, CompletionRequest
 from engine.generate.healing import MOST, TypedTokens, half_word, without_typed
 from engine.generate.options import Stops
 from engine.generate.prompt import PromptBuilder
+from tests.corpus.tokens import samples
 from tests.generate.small import SOURCE, open_small, tokenizer
 
 
@@ -55,6 +57,7 @@ def test_the_word_under_the_cursor(prefix, word):
 
 
 @given(st.one_of(st.text(" \nabdeftrinpce_():=", min_size=1, max_size=12), st.text(min_size=1, max_size=4)))
+@settings(deadline=None)
 def test_allowed_tokens_write_a_beginning_or_all_of_it_and_more(text):
     tokens, typed = tokenizer(), text.encode("utf-8", "surrogatepass")
     wanted = [
@@ -105,3 +108,38 @@ def _noted(function, read, place=0):
         return function(*arguments)
 
     return call
+
+
+# ---- a tokenizer that joins line ends and indentation, as SmolLM2's does
+
+
+@pytest.fixture(scope="module")
+def joining(tmp_path_factory):
+    tokens = Tokenizer.load(samples.write_style(tmp_path_factory.mktemp("joining"), ["<|endoftext|>"]))
+    assert b"\n   " in tokens.token_bytes and b" return" in tokens.token_bytes
+    return tokens
+
+
+def test_the_prompt_ends_before_the_line_end_that_a_token_joins_with_the_indentation(joining):
+    """After the indentation it would end with tokens that never stand there: the last blank belongs to the word."""
+    prompt = PromptBuilder(joining).build("def f(x):\n    ")
+    assert prompt.typed == b"\n    " and joining.decode(prompt.ids) == "def f(x):"
+    typed = TypedTokens(joining)
+    newline, word = (joining.token_bytes.index(data) for data in (b"\n   ", b" return"))
+    assert newline in typed.allowed(b"\n    ") and word in typed.allowed(b" ")
+
+
+def test_the_tokens_of_the_whole_text_can_be_written_from_every_cursor(joining):
+    """The prompt is the beginning of what the tokenizer makes of the whole line, and healing allows the rest of it."""
+    typed = TypedTokens(joining)
+    for place in range(1, len(SOURCE)):
+        end = (SOURCE + "\n").index("\n", place)
+        kept, missing = without_typed(SOURCE[:place])
+        whole, prompt = (joining.encode(text).tolist() for text in (SOURCE[:end], kept))
+        assert whole[: len(prompt)] == prompt, SOURCE[:place][-20:]
+        rest = missing.encode()
+        for token in whole[len(prompt) :]:
+            if rest:
+                assert token in typed.allowed(rest), (SOURCE[:place][-20:], joining.token(token))
+            rest = rest[len(typed.bytes_of(token)) :]
+        assert not rest

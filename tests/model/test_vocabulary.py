@@ -64,11 +64,12 @@ def test_other_tokens_are_another_program(cpu):
 # ---- training
 
 
-def test_training_changes_those_rows_and_the_pairs_and_no_other_byte(device):
+@pytest.mark.parametrize("mode", ["vocabulary", "lora"])
+def test_training_changes_those_rows_and_the_pairs_and_no_other_byte(mode, device):
     """Also not the rows of tokens that occur in the batch and were not given."""
     with open_model(device) as model:
         before = dict(model.parameters)
-        step = model.training_step("vocabulary", 2, 12, token_ids=TOKENS)
+        step = model.training_step(mode, 2, 12, token_ids=TOKENS)
         pairs = dict(model.adapters)
         optimiser = AdamW(learning_rate=1e-2, weight_decay=0.1)
         for number in range(1, 6):
@@ -118,7 +119,8 @@ def test_more_is_learned_than_with_pairs_alone(cpu):
     losses = {}
     for mode in ("lora", "vocabulary"):
         with open_model(cpu) as model:
-            step = model.training_step(mode, 2, 12, token_ids=np.arange(TINY["vocab_size"]))
+            tokens = np.arange(TINY["vocab_size"]) if mode == "vocabulary" else None
+            step = model.training_step(mode, 2, 12, token_ids=tokens)
             runs = [step.run(batch(2, 13), AdamW(learning_rate=1e-2), number)().loss for number in range(1, 21)]
             losses[mode] = runs[-1]
             step.close()

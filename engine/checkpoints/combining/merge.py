@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from engine.checkpoints.combining.sides import Side, refuse_unlike
 from engine.checkpoints.combining.spans import by_rows
 from engine.checkpoints.store.manifest import BEST_METRIC, Facts, Manifest
 from engine.checkpoints.store.store import CheckpointStore
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CheckpointError
 from engine.model.architectures.architecture import Architecture
 from engine.option_info import number_problem
@@ -206,8 +208,17 @@ def save_merge(
 
     if known := next(filter(same, store.list()), None):
         return known
-    id = parents[0].id
-    return store.save(facts, config=store.config(id), parameters=child, tokenizer=store.tokenizer_path(id), same=same)
+    config, tokenizer = store.config(parents[0].id), _tokenizer(store, *parents)
+    return store.save(facts, config=config, parameters=child, tokenizer=tokenizer, same=same)
+
+
+def _tokenizer(store: CheckpointStore, first: Manifest, second: Manifest) -> Path | bytes | None:
+    """The tokenizer of the parents, without fill-in-the-middle that only one of them was taught."""
+    paths = store.tokenizer_path(first.id), store.tokenizer_path(second.id)
+    if paths[0] is None or paths[1] is None or paths[0] == paths[1]:
+        return paths[0]
+    one, other = map(Tokenizer.load, paths)
+    return paths[0] if one.special == other.special else one.without_taught_fim().to_json().encode()
 
 
 def _moved(blend: Blend, random: np.random.Generator, step: float) -> Blend:

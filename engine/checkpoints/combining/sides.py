@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from engine.checkpoints.store.manifest import TOKENIZER_FILE, Manifest
+from engine.checkpoints.store.manifest import Manifest
 from engine.checkpoints.store.reading import StoreReader
+from engine.corpus.tokens.tokenizer import digest_of
+from engine.corpus.tokens.tokenizer_files import read_description
 from engine.errors import CheckpointError
 from engine.model.architectures.architecture import Architecture
 
@@ -23,7 +25,7 @@ MOST_PARENTS = 64
 class Side:
     """One of two models: its name for messages, and what is known of it.
 
-    `tokenizer` identifies the tokenizer (its digest or the hash of its file) and `origin` the weights that training
+    `tokenizer` identifies the tokenizer (its digest) and `origin` the weights that training
     began with; "" if unknown.
     """
 
@@ -52,9 +54,9 @@ def side_of(store: StoreReader, which: str) -> Side:
 
 
 def _tokenizer(store: StoreReader, manifest: Manifest) -> str:
-    """The hash of its tokenizer, or of that of its base."""
-    records = (one.files.get(TOKENIZER_FILE) for one in store.lineage(manifest.id))
-    return next((record.sha256 for record in records if record), "")
+    """The digest of its tokenizer, or of that of its base: the same whatever control tokens are called."""
+    path = store.tokenizer_path(manifest.id)
+    return "" if path is None else digest_of(read_description(path))
 
 
 def _origin(store: StoreReader, manifest: Manifest) -> str:

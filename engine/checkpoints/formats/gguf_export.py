@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.checkpoints.formats.gguf_import import gguf_names
-from engine.checkpoints.formats.gguf_vocabulary import Vocabulary, read_vocabulary
+from engine.checkpoints.formats.gguf_vocabulary import FORMER_NAMES, OWN_KEYS, Vocabulary, read_vocabulary
 from engine.checkpoints.formats.output import export_file
 from engine.errors import CheckpointError
 from engine.model.architectures.architecture import Architecture
@@ -237,5 +237,7 @@ def _write_vocabulary(writer: GGUFWriter, vocabulary: Vocabulary) -> None:
     writer.add_token_merges(vocabulary.merges)
     for role, number in vocabulary.special.items():
         writer.add_uint32(f"tokenizer.ggml.{role}_token_id", number)
+    if vocabulary.former_names:
+        writer.add_array(f"{OWN_KEYS}{FORMER_NAMES}", vocabulary.former_names)
     writer.add_add_bos_token(False)
     writer.add_add_space_prefix(False)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from engine.checkpoints.formats.gguf_header import MAGIC, read_header
-from engine.checkpoints.formats.gguf_vocabulary import description_from
+from engine.checkpoints.formats.gguf_vocabulary import OWN_KEYS, description_from
 from engine.checkpoints.formats.imported import Imported, check_finite, tokenizer_content
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.corpus.tokens.tokenizer_trial import try_tokenizer
@@ -174,9 +174,13 @@ class GgufFile:
         return keys | {"intermediate_size": inner}
 
     def tokenizer_keys(self) -> dict[str, Any]:
-        """The `tokenizer.ggml` keys."""
-        start = "tokenizer.ggml."
-        return {name.removeprefix(start): value for name, value in self.keys.items() if name.startswith(start)}
+        """The `tokenizer.ggml` keys, and our own about the tokenizer."""
+        return {
+            name.removeprefix(start): value
+            for start in ("tokenizer.ggml.", OWN_KEYS)
+            for name, value in self.keys.items()
+            if name.startswith(start)
+        }
 
 
 class GgufParameters(TensorSource):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from engine.corpus.tokens.taught_fim import FIM_NAMES, FORMER_NAME, former_names
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.corpus.tokens.tokenizer_files import QWEN_PATTERN, read_description
 from engine.corpus.tokens.tokenizer_training import CODE_PATTERN
@@ -62,9 +63,14 @@ ROLE_KEYS = {
     "fim_suf": "fim_suffix",
     "fim_mid": "fim_middle",
 }
+OWN_KEYS = "tokenizer.codecoil."  # llama.cpp looks at none of them
+FORMER_NAMES = "fim_renamed_from"  # prefix, suffix, middle, as they were called before they were taught
 OWN_RULE = (
     "llama.cpp does not know the rule by which this tokenizer splits text and uses a coarser one: about one token in"
     " a hundred of a text may be another one than here. Scores of the same tokens are the same."
+)
+SUFFIX_FIRST = (
+    "It fills in the middle with the text after the cursor first: start llama-server with --spm-infill to use that."
 )
 UNKNOWN_RULE = (
     "llama.cpp does not know the rule by which this tokenizer splits text: it uses GPT-2's, and tokens may differ."
@@ -81,6 +87,7 @@ class Vocabulary:
     merges: list[str]
     special: dict[str, int]
     notes: tuple[str, ...]
+    former_names: tuple[str, ...] = ()  # of the tokens for filling in, if that was taught here
 
 
 def description_from(keys: dict[str, Any], where: str) -> dict[str, Any]:
@@ -100,8 +107,11 @@ def description_from(keys: dict[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(tokens, list) or not isinstance(merges, list) or len(types) != len(tokens):
         raise CheckpointError(f"{where} has no complete tokenizer.", "Copy or download the file again.")
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    former = dict(zip(FIM_NAMES, keys.get(FORMER_NAMES) or (), strict=False))
     added = [
-        {"id": number, "content": token, "special": kind == CONTROL} | flags
+        {"id": number, "content": token, "special": kind == CONTROL}
+        | flags
+        | ({FORMER_NAME: former[token]} if token in former else {})
         for number, (token, kind) in enumerate(zip(tokens, types, strict=True))
         if kind in (CONTROL, USER_DEFINED)
     ]
@@ -149,7 +159,8 @@ def read_vocabulary(path: Path, vocab_size: int) -> Vocabulary:
         [types[number] for number in range(vocab_size)],
         [merge if isinstance(merge, str) else " ".join(merge) for merge in description["model"]["merges"]],
         {key: number for key, number in ids.items() if number is not None},
-        (note,) if note else (),
+        tuple(filter(None, (note, SUFFIX_FIRST if tokenizer.has_taught_fim else ""))),
+        tuple(map(former.get, FIM_NAMES)) if (former := former_names(description)) else (),
     )
 
 

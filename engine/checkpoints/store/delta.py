@@ -107,22 +107,16 @@ def make_delta(
 ) -> Delta:
     """What `mode` trains, read from a model's parameters and adapters.
 
-    "wsla", "qk": the rows that these train.  "lora": the low-rank pairs, times `scale`.  "vocabulary": the pairs and
-    the embedding rows of `token_ids`.
+    "wsla", "qk": the rows that these train.  "lora", "vocabulary": the low-rank pairs, times `scale`.  And the
+    embedding rows of `token_ids`, if any were trained; "vocabulary" always trains some.
     """
-    if mode in FEW_PARAMETER_MODES:
-        parts, tensors = [], {}
-        for name, (first, last) in selected_rows(config, mode, {}).items():
-            parts.append(DeltaPart("rows", name, first=first, last=last, tensor=name))
-            tensors[name] = _float32(parameters[name][first:last])
-        return Delta(tuple(parts), tensors)
-    if mode not in ADAPTER_MODES:
+    if mode not in (*FEW_PARAMETER_MODES, *ADAPTER_MODES):
         raise CheckpointError(f"Mode {mode!r} does not produce a delta.", "Save the full model, or use `difference`.")
-    delta = _low_rank(config, adapters or {}, scale)
-    if mode == "lora":
-        return delta
-    if token_ids is None:
+    if mode == "vocabulary" and token_ids is None:
         raise CheckpointError("The delta of mode vocabulary needs the ids whose rows were trained.")
+    delta = _low_rank(config, adapters or {}, scale) if mode in ADAPTER_MODES else _rows(config, mode, parameters)
+    if token_ids is None:
+        return delta
     rows = np.unique(np.asarray(token_ids)).astype(np.int64)
     if rows.size and not 0 <= rows[0] <= rows[-1] < config.vocab_size:
         raise CheckpointError(f"Token ids lie between {rows[0]} and {rows[-1]}; the model has {config.vocab_size}.")
@@ -150,6 +144,14 @@ def difference(base: Mapping[str, np.ndarray], changed: Mapping[str, np.ndarray]
             part, own = _indexed(name, rows, after)
             parts.append(part)
             tensors.update(own)
+    return Delta(tuple(parts), tensors)
+
+
+def _rows(config: Architecture, mode: str, parameters: Mapping[str, np.ndarray]) -> Delta:
+    parts, tensors = [], {}
+    for name, (first, last) in selected_rows(config, mode, {}).items():
+        parts.append(DeltaPart("rows", name, first=first, last=last, tensor=name))
+        tensors[name] = _float32(parameters[name][first:last])
     return Delta(tuple(parts), tensors)
 
 

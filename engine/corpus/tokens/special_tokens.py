@@ -40,6 +40,11 @@ class SpecialTokens:
     pad: int | None = None
     suffix_first: bool = False
 
+    @property
+    def fim(self) -> tuple[int | None, int | None, int | None]:
+        """Prefix, suffix and middle."""
+        return self.fim_prefix, self.fim_suffix, self.fim_middle
+
 
 def special_ids(description: dict[str, Any]) -> dict[str, int]:
     """Every special token and its id: flagged so, written in brackets, or named in a role."""
@@ -54,8 +59,8 @@ def special_ids(description: dict[str, Any]) -> dict[str, int]:
     return found
 
 
-def roles(special: Mapping[str, int], description: dict[str, Any], name: str) -> SpecialTokens:
-    """`special` by role; `name` is the file, for the message."""
+def roles(special: Mapping[str, int], description: dict[str, Any], name: str, taught: bool = False) -> SpecialTokens:
+    """`special` by role; `name` is the file, for the message.  `taught`: filling in was taught here (`taught_fim`)."""
     ids = {
         role: next((special[known] for known in names if known in special), None) for role, names in ROLE_NAMES.items()
     }
@@ -64,13 +69,13 @@ def roles(special: Mapping[str, int], description: dict[str, Any], name: str) ->
             f"{name} has no end-of-text token ({', '.join(ROLE_NAMES['end_of_text'])}).",
             "Put the model's tokenizer.json beside it: it names the special tokens.",
         )
-    return SpecialTokens(**ids, suffix_first=_suffix_first(special, description))
+    return SpecialTokens(**ids, suffix_first=taught or _suffix_first(special, description))
 
 
 def _suffix_first(special: Mapping[str, int], description: dict[str, Any]) -> bool:
     """The order that a model was trained in, which no file states.
 
-    Tokenizers trained here put the suffix first, so that a prompt grows at its end while somebody types; so does
+    What is trained or taught here has the suffix first, so that a prompt grows at its end while somebody types; so has
     Mellum's, which has StarCoder's names but, unlike StarCoder's, does not split digits.  All others (Qwen, Granite,
     StarCoder, Falcon, DeepSeek) put the prefix first.
     """

@@ -28,6 +28,7 @@ from engine.atomic_file import replace_file
 from engine.corpus.tokens.byte_alphabet import CHARACTER_OF_BYTE, bytes_of_token
 from engine.corpus.tokens.code_merges import CodeMerges
 from engine.corpus.tokens.special_tokens import SpecialTokens, exact_description, roles, special_ids
+from engine.corpus.tokens.taught_fim import former_names, with_fim, without_fim
 from engine.corpus.tokens.tokenizer_files import check_description, read_description
 from engine.corpus.tokens.tokenizer_training import SURROGATES, train_description
 from engine.errors import TokenizerError
@@ -48,14 +49,16 @@ PROBE = "def naïve(x):\r\n\t  return  '\u212b e\u0301 中 👩‍💻' + \"<|en
 class Tokenizer:
     """A byte-level BPE: `vocab_size` is the highest id + 1, `dtype` the smallest unsigned integer that holds an id.
 
-    `digest` is the identity for caches: the same over save and load, another one for any other ids.
+    `digest` is the identity for caches: the same over save and load, and where only names of control tokens differ
+    (`taught_fim`); another one where a text gives other ids.
     """
 
     def __init__(self, description: dict[str, Any], name: str) -> None:
         check_description(description, name)
         self._description, self.name = description, name
         ids = special_ids(description)
-        self.special: SpecialTokens = roles(ids, description, name)
+        self.has_taught_fim = bool(former_names(description))
+        self.special: SpecialTokens = roles(ids, description, name, self.has_taught_fim)
         self.special_ids: frozenset[int] = frozenset(ids.values())
         exact = exact_description(description, ids)
         self._library = self._opened(exact)
@@ -91,15 +94,26 @@ class Tokenizer:
         path = Path(path)
         path = path / "tokenizer.json" if path.is_dir() else path
         try:
-            replace_file(path, json.dumps(self._description, ensure_ascii=False, indent=1))
+            replace_file(path, self.to_json())
         except OSError as error:
             raise TokenizerError(f"{path} cannot be written: {error.strerror or error}.") from error
 
+    def to_json(self) -> str:
+        """The content of a tokenizer.json."""
+        return json.dumps(self._description, ensure_ascii=False, indent=1)
+
     @cached_property
     def digest(self) -> str:
-        parts = {key: self._description.get(key) for key in ("model", "pre_tokenizer", "added_tokens")}
-        text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(b"codecoil tokens 1\n" + text.encode()).hexdigest()[:32]
+        return digest_of(self._description)
+
+    def with_taught_fim(self) -> Tokenizer | None:
+        """This one with roles for filling in on control tokens that nothing uses; None where there are too few."""
+        description = None if self.has_fim else with_fim(self._description)
+        return None if description is None else Tokenizer(description, self.name)
+
+    def without_taught_fim(self) -> Tokenizer:
+        """This one without the roles that `with_taught_fim` gave."""
+        return Tokenizer(without_fim(self._description), self.name) if self.has_taught_fim else self
 
     @property
     def uses_library(self) -> bool:
@@ -109,8 +123,7 @@ class Tokenizer:
     @property
     def has_fim(self) -> bool:
         """Whether there are tokens to fill in a middle with."""
-        special = self.special
-        return None not in (special.fim_prefix, special.fim_suffix, special.fim_middle)
+        return None not in self.special.fim
 
     def fits(self, model_vocab_size: int) -> bool:
         """Whether a model with this many entries knows every id (models often have a few more, for rounding)."""
@@ -194,6 +207,14 @@ class Tokenizer:
         except BaseException as error:
             cause = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
             raise TokenizerError(f"{self.name} {what}: {cause}.", "Choose another tokenizer.") from error
+
+
+def digest_of(description: dict[str, Any]) -> str:
+    """`Tokenizer.digest` of a description."""
+    description = without_fim(description)
+    parts = {key: description.get(key) for key in ("model", "pre_tokenizer", "added_tokens")}
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(b"codecoil tokens 1\n" + text.encode()).hexdigest()[:32]
 
 
 def _groups(texts: Sequence[str]) -> Iterator[Sequence[str]]:

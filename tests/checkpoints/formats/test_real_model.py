@@ -72,6 +72,17 @@ def test_it_completes_code(loaded):
     assert "fibonacci(n-1)" in text.replace(" ", "") and "fibonacci(n-2)" in text.replace(" ", "")
 
 
+def test_fill_in_the_middle_is_taught_on_tokens_that_it_has_never_seen(loaded):
+    """Their rows are all the same; that of a token which it has seen differs."""
+    model, tokenizer = loaded
+    taught = tokenizer.with_taught_fim()
+    assert not tokenizer.has_fim and taught.special.fim == (7, 8, 9) and taught.digest == tokenizer.digest
+    rows = model.parameters[model.config.embedding_name][[*taught.special.fim, tokenizer.encode("def")[0]]]
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    alike = rows @ rows[0]
+    assert alike[:3].min() > 0.99 and alike[3] < 0.9
+
+
 def test_two_steps_of_lora_lower_the_loss(loaded):
     model, tokenizer = loaded
     ids = np.asarray([tokenizer.encode(LEARNED)], np.int32)

@@ -44,10 +44,14 @@ def ids_for(model, length: int = 33) -> np.ndarray:
     return np.random.default_rng(5).integers(0, model.config.vocab_size, (2, length))
 
 
+def tokens_of(mode: str) -> np.ndarray | None:
+    return TOKENS if mode == "vocabulary" else None
+
+
 def trained(model, mode: str) -> dict[str, np.ndarray]:
     """Take three steps by `mode`; what it trains has changed."""
     ids = ids_for(model)
-    step = model.training_step(mode, 2, ids.shape[1] - 1, token_ids=TOKENS)
+    step = model.training_step(mode, 2, ids.shape[1] - 1, token_ids=tokens_of(mode))
     for number in range(1, 4):
         step.run(ids, engine.AdamW(learning_rate=1e-2), number)()
     step.close()
@@ -62,7 +66,7 @@ def save(store, model, mode: str, name: str = "adapted"):
     if mode == "full":
         store.save(Facts(name, mode), config=model.config, parameters=changed)
     else:
-        delta = make_delta(mode, model.config, changed, model.adapters, token_ids=TOKENS)
+        delta = make_delta(mode, model.config, changed, model.adapters, token_ids=tokens_of(mode))
         store.save_delta(Facts(name, mode), base="base", delta=delta)
     return model.logits(ids_for(model))
 
