@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engine.memory import MemorySnapshot
 
 LOOK_EVERY = 10.0  # seconds between two checks where the system cannot watch
+WARM_UP_TOKENS = 4000  # of the file, at most, in which the first completion is made
 MERGE_AFTER = 3.0  # seconds without a change before the memory is rebuilt
 
 Progress = Callable[[int, int, str], None]
@@ -158,10 +159,17 @@ class ServedFolder:
             report(f"The memory could not be saved: {getattr(error, 'message', error)}")
 
     def _warm_up(self) -> None:
-        """One completion, so that the first key does not wait for code to be compiled."""
+        """A completion in the middle of a file, so that the first key does not wait for code to be compiled."""
         from engine.generate.requests import CompletionRequest, Offer
+        from engine.generate.service.file_finding import text_of
 
+        sizes = {entry.path: entry.count for entry in self._snapshot.entries if entry.count <= WARM_UP_TOKENS}
+        path = max(sizes, key=sizes.get, default="")
+        text = text_of(self._snapshot, path) or "def main():\n    pass\n"
+        middle = text.find("\n", len(text) // 2) + 1
         done = threading.Event()
-        request = CompletionRequest("def main():\n    ", "\n", offer=Offer())
-        self.service.ask(Asking("warm-up", request), lambda item: done.set() if hasattr(item, "why_empty") else None)
+        request = CompletionRequest(text[:middle], text[middle:], offer=Offer())
+        self.service.ask(
+            Asking("warm-up", request, is_window=True), lambda item: done.set() if hasattr(item, "why_empty") else None
+        )
         done.wait()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.server.protocols.fim_templates import parts_of
+from app.server.protocols.shapes import about
 from app.server.protocols.wanted import Wanted, chunks_of, common_of, text_of
 from app.server.rules import Refused
 from engine.generate.service.asking import Answer
@@ -65,6 +66,7 @@ def content(text: str, answer: Answer, wanted: Wanted) -> dict[str, Any]:
             "predicted_per_token_ms": round(writing_ms / max(1, tokens), 3),
             "predicted_per_second": round(_rate(tokens, writing_ms), 3),
         },
+        "codecoil": about(answer),
     }
     return whole if wanted.fields is None else _chosen(whole, wanted.fields)
 

@@ -7,6 +7,7 @@ import uuid
 from typing import Any
 
 from app.server.protocols.fim_templates import Parts, parts_of, with_named_files
+from app.server.protocols.shapes import about
 from app.server.protocols.wanted import Chunk, Wanted, chunks_of, common_of, text_of
 from app.server.rules import Refused
 from engine.generate.service.asking import Answer
@@ -89,6 +90,7 @@ def content(text: str, answer: Answer, wanted: Wanted, id: str) -> dict[str, Any
         "model": wanted.model or MODEL,
         "choices": [choice],
         "usage": usage,
+        "codecoil": about(answer),
     }
 
 

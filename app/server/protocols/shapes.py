@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from engine.generate.service.asking import Answer
+
 DONE = b"data: [DONE]\n\n"
 
 
@@ -18,3 +20,18 @@ def compact(content: dict[str, Any]) -> bytes:
 
 def event(content: dict[str, Any]) -> bytes:
     return b"data: " + compact(content) + b"\n\n"
+
+
+def about(answer: Answer) -> dict[str, Any]:
+    """What no protocol has a field for; clients that do not know it ignore it."""
+    done = answer.completion
+    return {
+        "why": answer.why_empty,
+        "chance": None if answer.chance is None else round(answer.chance, 4),
+        "path": answer.path,
+        "sources": [{"path": place.path, "line": place.line} for place in answer.sources],
+        "more_sources": done.more_sources if done is not None else 0,
+        "model": answer.model,
+        "waited_ms": round(answer.waited_ms, 1),
+        "total_ms": round(answer.total_ms, 1),
+    }
