@@ -60,6 +60,7 @@ class Served:
             chunks=chunks,
             is_window=wanted.fills_in,
             adds_indent=wanted.adds_indent,
+            most_tokens=wanted.max_tokens if wanted.fills_in else 0,
             model=self.model,
         )
 

@@ -101,6 +101,16 @@ class CompletionQuery:
     least_chance: float = 0.0  # a suggestion that is less likely to be taken stays unshown
 
 
+@dataclass(frozen=True)
+class ModelInUse:
+    """The model that the ghost text asks, which also answers editors; see `CompletionQuery`."""
+
+    model: str = STARTER
+    second: str = ""
+    blend: float = 0.0
+    precision: str = AUTO
+
+
 def losses_key(model: str) -> str:
     """What the losses of a model, by id, are kept by; "" where that is the built-in model and there is none."""
     if model != STARTER:

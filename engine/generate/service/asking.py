@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 SUPERSEDED = "A newer request replaced this one."
 LATE = "It was not ready in time."
 BUSY = "The model was busy for too long."
-NO_TEXT = "There is no text around the cursor."
 CLOSED = "The service has ended."
 
 
@@ -33,22 +32,25 @@ class Asking:
     `seconds`: from now on until the client no longer waits; 0: it waits forever. `chunks`: what it has edited lately.
     `is_window`: the texts around the cursor may be part of a file only; the rest, and the path if it was not sent, are
     looked up. `adds_indent`: the indentation of the cursor's blank line was not sent, and belongs to the answer.
-    `model`: whatever the owner of the models understands.
+    `most_tokens` of an offer: what is longer is cut; 0: no limit. `model`: whatever the owner of the models understands.
+    `request`: None where that owner makes it.
     """
 
     client: str
-    request: CompletionRequest
+    request: CompletionRequest | None = None
     urgency: Urgency = Urgency.EDITOR
     seconds: float = 0.0
     chunks: tuple[ContextChunk, ...] = ()
     is_window: bool = False
     adds_indent: bool = False
+    most_tokens: int = 0
     model: Any = None
 
 
 @dataclass(frozen=True)
 class Answer:
     """`why_empty`: in words, where there is no text. `path`: of the file, sent or found. `error`: what went wrong.
+    `reached_limit`: the text was cut.
 
     `waited_ms`: before the model began; `total_ms`: from the request on. `completion` has the model's own figures; None
     where it was never asked.

@@ -11,27 +11,34 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from engine.generate.service.asking import LATE, NO_TEXT, SUPERSEDED, Answer, Asking, Urgency
+from engine.generate.service.asking import LATE, SUPERSEDED, Answer, Asking, Urgency
 from engine.generate.service.waiting import Asked, Heard, WaitingLine
 
 if TYPE_CHECKING:
+    from engine.corpus.tokens.tokenizer import Tokenizer
     from engine.generate.completer import Completer
     from engine.generate.requests import Completion, CompletionRequest
     from engine.generate.service.placing import Placing
+    from engine.memory.snapshot import MemorySnapshot
 
+LEAST_TOKENS = 3  # of a line that is looked up in the repository: shorter ones are everywhere
 MOST_CLIENTS = 16  # whose last place is remembered
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """A model that is ready: its completer (with the repository's memory, if there is one) and its name."""
+    """A model that is ready: its completer (with the repository's memory, if there is one) and its name.
+
+    `request`: in place of that of the asking, which may leave it to the owner of the models.
+    """
 
     completer: Completer
     name: str = ""
+    request: CompletionRequest | None = None
 
 
 class CompletionService:
@@ -75,14 +82,10 @@ class CompletionService:
             self._something.clear()
             self.answer_waiting()
 
-    def answer_waiting(self, most_urgent_only: bool = False) -> int:
-        """Answer what is waiting; returns how many there were.  `most_urgent_only`: leave comparisons for later."""
+    def answer_waiting(self) -> int:
+        """Answer everything that waits; returns how many there were."""
         count = 0
         while (asked := self._line.take()) is not None:
-            if most_urgent_only and asked.asking.urgency > Urgency.WARM_UP:
-                self._line.finished()
-                self._line.put_back(asked)
-                break
             count += 1
             try:
                 self._answer(asked)
@@ -97,12 +100,10 @@ class CompletionService:
         if asked.is_late:
             asked.end(LATE)
             return
-        if asking.is_window and not (asking.request.prefix.strip() or asking.request.suffix.strip()):
-            asked.end(NO_TEXT)
-            return
         opened = self._open_model(asking)
         began = time.perf_counter()
-        request, indent = self._placed(asking, opened.completer)
+        request, indent = self._placed(asking, opened)
+        is_offer = request.offer is not None
         made_way = False
 
         def unwanted() -> bool:
@@ -110,67 +111,60 @@ class CompletionService:
             made_way = made_way or (not asked.has_spoken and self._line.has_more_urgent(asked))
             return asked.is_over or asked.is_late or made_way
 
-        completion = None
-        for item in opened.completer.stream(request, unwanted):
-            if hasattr(item, "reason"):
-                completion = item
-            elif asking.request.offer is None:
-                asked.say(item)
+        *pieces, completion = self._spoken(opened.completer.stream(request, unwanted), asked, is_offer)
         if made_way:
             self._line.put_back(asked)
             return
-        waited, total = (began - asked.began) * 1000, (time.perf_counter() - asked.began) * 1000
+        times = (began - asked.began) * 1000, (time.perf_counter() - asked.began) * 1000
         if asked.is_late and not completion.text:
-            asked.close(Answer("", LATE, request.path, opened.name, waited, total, completion))
+            asked.close(Answer("", LATE, request.path, opened.name, *times, completion))
             self._read_on(asking)
             return
-        text, reached = self._text_of(asking, completion, opened.completer, indent)
-        if text and asking.request.offer is not None:
-            asked.say(type_of_piece()(text))
+        completion = with_sources(completion, request, opened.completer.memory)
+        text, reached = limited(completion.text, asking.most_tokens, opened.completer.tokenizer)
+        text = indent + text if text and is_offer else text
+        if text and is_offer:
+            asked.say(replace(pieces[0], text=text))
         why = "" if text else completion.silence or completion.reason
-        asked.close(Answer(text, why, request.path, opened.name, waited, total, completion, None, reached))
+        asked.close(Answer(text, why, request.path, opened.name, *times, completion, None, reached))
+        self._line.end_client(_quiet(asking.client), SUPERSEDED)
 
-    def _placed(self, asking: Asking, completer: Completer) -> tuple[CompletionRequest, str]:
+    @staticmethod
+    def _spoken(items: Iterable[Any], asked: Asked, is_offer: bool) -> list[Any]:
+        """All items.  An offer comes in one piece, which may still be cut; other text is passed on as it is written."""
+        from engine.generate.requests import Piece
+
+        every = []
+        for item in items:
+            every.append(item)
+            if isinstance(item, Piece) and not is_offer:
+                asked.say(item)
+        return every
+
+    def _placed(self, asking: Asking, opened: Opened) -> tuple[CompletionRequest, str]:
         """The request with its file, the text around the window, and the indentation that belongs to the answer."""
         from engine.generate.service.indentation import indentation_at
-        from engine.generate.service.placing import Placing
+        from engine.generate.service.placing import Placing, new_chunks
 
-        request = asking.request
+        request = opened.request or asking.request
         if asking.is_window:
             placing = self._places.setdefault(asking.client, Placing())
             self._places.move_to_end(asking.client)
             while len(self._places) > MOST_CLIENTS:
                 self._places.popitem(last=False)
-            request = placing.placed(request, completer.memory)
+            request = placing.placed(request, opened.completer.memory)
         if asking.chunks:
-            request = replace(request, nearby=asking.chunks)
+            request = replace(request, nearby=new_chunks(asking.chunks, request.prefix, request.suffix))
         indent = ""
         if asking.adds_indent and request.prefix.endswith("\n") and not request.suffix.split("\n", 1)[0].strip():
             indent = indentation_at(request.prefix, request.suffix)
             request = replace(request, prefix=request.prefix + indent)
         return request, indent
 
-    def _text_of(
-        self, asking: Asking, completion: Completion, completer: Completer, indent: str
-    ) -> tuple[str, bool]:
-        """The text with its indentation, not longer than asked for; and whether it was cut."""
-        if not completion.text or asking.request.offer is None:
-            return completion.text, False
-        most = asking.request.stops.max_tokens
-        lines = completion.text.split("\n")
-        while len(lines) > 1 and len(completer.tokenizer.encode("\n".join(lines))) > most:
-            lines.pop()
-        text = "\n".join(lines)
-        ids = completer.tokenizer.encode(text)
-        if len(ids) > most:
-            return indent + completer.tokenizer.decode(ids[:most]).rstrip("\ufffd"), True
-        return indent + text.rstrip(), len(lines) <= completion.text.count("\n")
-
     def _read_on(self, asking: Asking) -> None:
         """Read the rest of the prompt when there is time: the next request begins where this one ended."""
         if asking.urgency is Urgency.EDITOR and not self._closed:
-            quiet = replace(asking, client=f"{asking.client} (reading on)", urgency=Urgency.WARM_UP, seconds=0.0)
-            self._line.add(quiet, _nobody)
+            self._line.add(replace(asking, client=_quiet(asking.client), urgency=Urgency.WARM_UP, seconds=0.0), _nobody)
 
     def _failed(self, asked: Asked, error: Exception) -> Answer:
         took = (time.perf_counter() - asked.began) * 1000
@@ -178,11 +172,35 @@ class CompletionService:
         return Answer(why_empty=words, total_ms=took, error=error)
 
 
-def type_of_piece() -> Any:
-    """Imported late: the queue is there before the engine is loaded."""
-    from engine.generate.requests import Piece
+def with_sources(
+    completion: Completion, request: CompletionRequest, memory: MemorySnapshot | None
+) -> Completion:
+    """An offer names its sources in the repository; for text that was passed on as it was written, they are looked up
+    here."""
+    if memory is None or not request.memory or request.offer is not None:
+        return completion
+    ids = memory.tokenizer.encode(completion.text.strip("\n").split("\n")[0])
+    if len(ids) < LEAST_TOKENS:
+        return completion
+    places = memory.places_of(ids, request.path)
+    return replace(completion, sources=tuple(places[:1]), more_sources=max(0, len(places) - 1))
 
-    return Piece
+
+def limited(text: str, most_tokens: int, tokenizer: Tokenizer) -> tuple[str, bool]:
+    """As many whole lines as fit, else as much of the first one; and whether something was cut.  0: no limit."""
+    lines = text.split("\n")
+    while most_tokens and len(lines) > 1 and len(tokenizer.encode("\n".join(lines))) > most_tokens:
+        lines.pop()
+    shorter = "\n".join(lines)
+    ids = tokenizer.encode(shorter) if most_tokens else ()
+    if most_tokens and len(ids) > most_tokens:
+        shorter = tokenizer.decode(ids[:most_tokens]).rstrip("\ufffd")
+    return shorter, shorter != text
+
+
+def _quiet(client: str) -> str:
+    """The name under which a client's late request is read on."""
+    return f"{client} (reading on)"
 
 
 def _nobody(_item: Any) -> None:
