@@ -10,7 +10,10 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.message import Message
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from email.message import Message
 
 MOST_BODY = 4 << 20  # bytes
 MOST_HEADERS = 64 << 10  # bytes, with the request line

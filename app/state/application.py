@@ -23,6 +23,7 @@ from app.state.garbage_collection import Collecting
 from app.state.idle import IdleRules
 from app.state.memory import MemoryController
 from app.state.repository import RepositoryController
+from app.state.server import ServerController
 from app.state.settings import Settings
 from app.state.storage import StorageController
 from app.state.training import TrainingController
@@ -68,6 +69,7 @@ class Application(QObject):
         self._warm_timer.setSingleShot(True)
         self._warm_timer.setInterval(WARM_UP_DELAY)
         self._make_workers()
+        self.server = ServerController(folder, self.settings, self._line.service, self)
         self._connect_engine()
         self._connect_repository()
         self._connect_training()
@@ -87,6 +89,7 @@ class Application(QObject):
         self.training.find_runs()
         self.repository.apply_settings()
         self.idle.start()
+        self.server.start()
         recent = self.settings.recent_folders
         if self.settings.reopen and recent and Path(recent[0]).is_dir():
             self.repository.open(recent[0])
@@ -94,6 +97,7 @@ class Application(QObject):
     def stop(self) -> None:
         """End what is under way (a run is stopped and saved) and wait for the threads; the window is gone by then."""
         self.idle.stop()
+        self.server.stop()
         self._warm_timer.stop()
         self.jobs.close()
         self._scan_flag.close()

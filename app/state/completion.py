@@ -63,6 +63,7 @@ class CompletionController(QObject):
         self.last: CompletionView | None = None  # for latency and speed
         self._in_use: ModelInUse | None = None  # as last told
         self.changed.connect(self.tell_in_use)
+        settings.changed.connect(self.on_setting_changed)
 
     # ---- choosing
 
@@ -226,6 +227,11 @@ class CompletionController(QObject):
                 del self._waiting[channel]
                 self._set_busy()
                 self.failed.emit(ticket, failure)
+
+    @Slot(str)
+    def on_setting_changed(self, name: str) -> None:
+        if name == "precision":
+            self.tell_in_use()
 
     @Slot(bool)
     def on_training(self, active: bool) -> None:
