@@ -87,7 +87,8 @@ class LoopbackServer:
     """Listens from `start` to `stop`."""
 
     def __init__(self, folder: Path, served: Served, port: int | None = None) -> None:
-        """`folder`: where the token is kept. `port`: this one and no other; None: 8012, or the next that is free."""
+        """`folder`: where the token is kept. `port`: this one and no other; None: 8012, or the next that is free; 0: any
+        that is free."""
         self._folder, self.served, self._wanted = folder, served, port
         self._listeners: list[Listener] = []
         self._threads: list[threading.Thread] = []
@@ -128,7 +129,7 @@ class LoopbackServer:
             forget_server(self._folder)
 
     def _bound(self) -> list[Listener]:
-        ports = range(PORT, PORT + TRIED) if self._wanted is None else [self._wanted]
+        ports = range(PORT, PORT + TRIED) if self._wanted is None else [self._wanted] * (1 if self._wanted else TRIED)
         for port in ports:
             with contextlib.suppress(_PortTaken):
                 return _both(port)
