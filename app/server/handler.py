@@ -113,7 +113,9 @@ class Handler(BaseHTTPRequestHandler):
         except Refused as refused:
             self._refuse(refused)
             return False
-        return super().handle_expect_100()
+        super().handle_expect_100()
+        self.wfile.flush()
+        return True
 
     # ---- inside
 

@@ -71,7 +71,11 @@ class Connection:
 
 def read_response(connection: socket.socket) -> Response:
     """One response, whole; 100 Continue is passed over."""
-    stream = connection.makefile("rb")
+    with connection.makefile("rb") as stream:
+        return _read(stream)
+
+
+def _read(stream) -> Response:
     while True:
         status = int(stream.readline().split()[1])
         headers = {}
