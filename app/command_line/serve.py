@@ -7,6 +7,7 @@ folder, and answers on this machine only until Ctrl-C.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import signal
 import sys
@@ -62,7 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
         server.start()
         progress.clear()
         say_ready(arguments.json, server, served_folder)
-        served_folder.follow(lambda words: print(f"codecoil: {plain(words)}", file=sys.stderr))
+        with contextlib.suppress(KeyboardInterrupt):  # the way to end it
+            served_folder.follow(lambda words: print(f"codecoil: {plain(words)}", file=sys.stderr))
     finally:
         progress.clear()
         server.stop()

@@ -58,13 +58,15 @@ class Connection:
     def raw(self, data: bytes) -> bytes:
         """Send these bytes and nothing more; everything that comes back until the connection ends."""
         with self.open() as connection:
-            connection.sendall(data)
-            connection.shutdown(socket.SHUT_WR)
             received = b""
             try:
+                connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
                 while block := connection.recv(65536):
                     received += block
-            except ConnectionResetError:
+            except TimeoutError:
+                raise
+            except OSError:
                 pass  # closed with bytes of ours unread
             return received
 
@@ -72,10 +74,10 @@ class Connection:
 def read_response(connection: socket.socket) -> Response:
     """One response, whole; 100 Continue is passed over."""
     with connection.makefile("rb") as stream:
-        return _read(stream)
+        return read_one(stream)
 
 
-def _read(stream) -> Response:
+def read_one(stream) -> Response:
     while True:
         status = int(stream.readline().split()[1])
         headers = {}

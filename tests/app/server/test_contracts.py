@@ -337,6 +337,7 @@ def test_parallel_requests_that_are_killed_leave_nothing_behind(server, complete
 
 def test_what_is_answered_is_recorded_and_what_was_asked_is_not(ask, server, caplog):
     ask("/infill", LLAMA_VIM, {"User-Agent": "curl/7.88.1"})
+    _until(lambda: server.served.recorded.requests)  # after the answer was sent
     ask("/v1/completions", ZED, {"User-Agent": "Zed/0.190.0", "Authorization": None})
     _until(lambda: len(server.served.recorded.requests) == 2)
     good, bad = server.served.recorded.requests
