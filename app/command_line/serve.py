@@ -16,6 +16,7 @@ from pathlib import Path
 
 from app.command_line.scan import ProgressBar, counted, plain
 from app.data.data_folder import data_folder
+from app.server.editor_snippets import snippets
 
 
 def add_parser(commands) -> None:
@@ -30,6 +31,11 @@ def add_parser(commands) -> None:
     )
     parser.add_argument(
         "--device", default="auto", metavar="NAME", help="as listed by `codecoil devices` (default: auto)"
+    )
+    parser.add_argument(
+        "--editor",
+        choices=[each.key for each in snippets("", "")],
+        help="print what to paste into this editor's settings",
     )
     parser.add_argument("--json", action="store_true", help="print events as JSON lines; the first says when and where")
     parser.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="the data folder to use")
@@ -62,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         served_folder.start(progress)
         server.start()
         progress.clear()
-        say_ready(arguments.json, server, served_folder)
+        say_ready(arguments.json, arguments.editor, server, served_folder)
         with contextlib.suppress(KeyboardInterrupt):  # the way to end it
             served_folder.follow(lambda words: print(f"codecoil: {plain(words)}", file=sys.stderr))
     finally:
@@ -104,7 +110,7 @@ def open_model(checkpoint: str | None, root: Path, device_name: str):
     return Chosen(found.model, found.tokenizer, found.name, completer, device)
 
 
-def say_ready(as_json: bool, server, folder) -> None:
+def say_ready(as_json: bool, editor: str | None, server, folder) -> None:
     """The first line: where, and by which token."""
     if as_json:
         about = {"model": folder.chosen.name, "tokens": folder.memory_tokens, "files": folder.memory_files}
@@ -114,8 +120,10 @@ def say_ready(as_json: bool, server, folder) -> None:
     print(
         f"{plain(str(folder.root))}: {counted(folder.memory_tokens, 'token')} in"
         f" {counted(folder.memory_files, 'file')}, with {plain(folder.chosen.name)}\n"
-        f"Listening on {server.url}\n"
-        f"Token {server.token}\n"
-        "Help, In your editor, has the settings for Vim, VS Code, Zed and others. Ctrl-C stops.",
-        flush=True,
+        f"Listening on {server.url}, token {server.token}"
     )
+    for snippet in snippets(server.url, server.token):
+        if snippet.key == editor:
+            print(f"\n{snippet.where}:\n\n{snippet.text}\n")
+    print("" if editor else "Add --editor NAME to see what to paste into an editor. ", end="")
+    print("Ctrl-C stops.", flush=True)

@@ -24,7 +24,7 @@ def snippets(url: str, token: str) -> tuple[Snippet, ...]:
         Snippet("vim", "Vim, Neovim", "llama.vim: in your vimrc, before the plugin is loaded", _vim(url, token)),
         Snippet("vscode", "VS Code", "llama-vscode: in settings.json", _vscode(url, token)),
         Snippet("zed", "Zed", "In settings.json; the key goes into the provider's API key field", _zed(url, token)),
-        Snippet("neovim", "minuet", "minuet-ai.nvim: in its setup", _minuet(url, token)),
+        Snippet("minuet", "minuet", "minuet-ai.nvim: in its setup", _minuet(url, token)),
         Snippet("jetbrains", "JetBrains", "ProxyAI: a custom OpenAI provider for completions", _proxy_ai(url, token)),
         Snippet("continue", "Continue", "In config.yaml", _continue(url, token)),
     )

@@ -87,7 +87,7 @@ class LoopbackServer:
     """Listens from `start` to `stop`."""
 
     def __init__(self, folder: Path, served: Served, port: int | None = None) -> None:
-        """`folder`: where the token is kept. `port`: this one and no other; None: 8012, or the next that is free; 0: any
+        """`folder`: where the token is kept. `port`: this one and no other; 0: any that is free; None: 8012 or the next
         that is free."""
         self._folder, self.served, self._wanted = folder, served, port
         self._listeners: list[Listener] = []

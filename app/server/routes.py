@@ -40,7 +40,7 @@ class Served:
         from engine.generate.options import Sampling, Stops
         from engine.generate.requests import CompletionRequest, Offer
 
-        offer = Offer(self.least_chance(), 0) if wanted.fills_in else None
+        offer = Offer(self.least_chance(), wanted.alternatives) if wanted.fills_in else None
         sampling = Sampling() if offer else Sampling(wanted.temperature, top_p=wanted.top_p, seed=wanted.seed)
         milliseconds = 0 if offer else int(1000 * self.deadline)
         request = CompletionRequest(
@@ -58,7 +58,7 @@ class Served:
             request,
             seconds=self.deadline,
             chunks=chunks,
-            is_window=wanted.fills_in,
+            is_window=wanted.fills_in and not wanted.is_whole,
             adds_indent=wanted.adds_indent,
             most_tokens=wanted.max_tokens if wanted.fills_in else 0,
             model=self.model,

@@ -207,6 +207,7 @@ class Application(QObject):
         line.failed.connect(controller.on_failed)
         controller.changed.connect(self.on_completion_changed)
         controller.tell_in_use()
+        self.server.requests_changed.connect(self.idle.on_editor_asked)
 
     def _connect_checkpoints(self) -> None:
         controller = self.checkpoints

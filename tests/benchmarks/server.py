@@ -37,7 +37,7 @@ class Typist:
     def __init__(self, port: int, token: str, root: Path) -> None:
         self._port = port
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "User-Agent": "curl/8"}
-        paths = [path for path in sorted(root.rglob("*.py")) if 120 <= path.read_text().count("\n")]
+        paths = [path for path in sorted(root.rglob("*.py")) if path.read_text().count("\n") >= 120]
         self._texts = [path.read_text().split("\n") for path in paths[::7] or paths]
         self._dice = random.Random(3)
         self.shown = self.asked = 0
@@ -101,7 +101,9 @@ def idle(root: Path, data: Path, keys: int, jumps: int) -> None:
     environment = dict(os.environ, CODECOIL_DATA=str(data))
     command = [sys.executable, "-m", "app", "serve", str(root), "--json"]
     began = time.perf_counter()
-    server = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        command, env=environment, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True
+    )
     try:
         ready = json.loads(server.stdout.readline())
         report("server_ready", time.perf_counter() - began, "s")

@@ -20,7 +20,9 @@ from engine.corpus.tokens.tokenizer import Tokenizer
 from tests.session.small_repository import save_base
 
 LINE = "quota = brew_marmalade(kumquat, 9731)"
-NEW = "".join(f"def unheard_of_{n}(argument):\n    return argument * {n}4711 - unheard_offset_{n}\n\n\n" for n in range(4))
+NEW = "".join(
+    f"def unheard_of_{n}(argument):\n    return argument * {n}4711 - unheard_offset_{n}\n\n\n" for n in range(4)
+)
 ROOT = Path(__file__).parents[2]
 
 
@@ -35,8 +37,21 @@ def base(repository, data_folder):
 @contextlib.contextmanager
 def serving(repository: Path, *arguments: str):
     """The process and what it said when it was ready."""
-    command = [sys.executable, "-m", "app", "serve", str(repository), "--checkpoint", "tiny", "--device", "cpu", "--json"]
-    process = subprocess.Popen([*command, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    command = [
+        sys.executable,
+        "-m",
+        "app",
+        "serve",
+        str(repository),
+        "--checkpoint",
+        "tiny",
+        "--device",
+        "cpu",
+        "--json",
+    ]
+    process = subprocess.Popen(
+        [*command, *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+    )
     try:
         yield process, json.loads(process.stdout.readline())
     finally:

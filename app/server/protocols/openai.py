@@ -8,11 +8,12 @@ from typing import Any
 
 from app.server.protocols.fim_templates import Parts, parts_of, with_named_files
 from app.server.protocols.shapes import about
-from app.server.protocols.wanted import Chunk, Wanted, chunks_of, common_of, text_of
+from app.server.protocols.wanted import Chunk, Wanted, chunks_of, common_of, is_set, number_of, text_of
 from app.server.rules import Refused
 from engine.generate.service.asking import Answer
 
 MODEL = "codecoil"
+MOST_ALTERNATIVES = 8
 SNIPPETS = (  # lists of Tabby's segments, least important first
     "relevant_snippets_from_recently_opened_files",
     "relevant_snippets_from_changed_files",
@@ -49,6 +50,7 @@ def _wanted(body: dict[str, Any], prompt: str, parts: Parts | None) -> Wanted:
 
 
 def _read_segments(body: dict[str, Any]) -> Wanted:
+    """Two fields are our own: `whole_file`, where nothing stands before prefix and after suffix, and `alternatives`."""
     segments = body["segments"]
     if not isinstance(segments, dict):
         raise Refused(400, '"segments" must be an object.')
@@ -61,6 +63,8 @@ def _read_segments(body: dict[str, Any]) -> Wanted:
         text_of(segments, "filepath"),
         tuple(chunks),
         model=text_of(body, "model"),
+        is_whole=is_set(body, "whole_file"),
+        alternatives=int(number_of(body, ("alternatives",), 0, 0, MOST_ALTERNATIVES)),
     )
 
 

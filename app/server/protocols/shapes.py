@@ -31,6 +31,7 @@ def about(answer: Answer) -> dict[str, Any]:
         "path": answer.path,
         "sources": [{"path": place.path, "line": place.line} for place in answer.sources],
         "more_sources": done.more_sources if done is not None else 0,
+        "alternatives": list(done.alternatives) if done is not None else [],
         "model": answer.model,
         "waited_ms": round(answer.waited_ms, 1),
         "total_ms": round(answer.total_ms, 1),

@@ -42,6 +42,8 @@ class Wanted:
     seed: int = 0
     model: str = ""
     fields: tuple[str, ...] | None = None  # of the answer, where the client names them
+    is_whole: bool = False  # prefix and suffix are the whole file; our own clients say so
+    alternatives: int = 0  # other texts that are wanted beside the best one
 
 
 def text_of(body: dict[str, Any], name: str, default: str | None = "") -> str:

@@ -32,8 +32,8 @@ class Asking:
     `seconds`: from now on until the client no longer waits; 0: it waits forever. `chunks`: what it has edited lately.
     `is_window`: the texts around the cursor may be part of a file only; the rest, and the path if it was not sent, are
     looked up. `adds_indent`: the indentation of the cursor's blank line was not sent, and belongs to the answer.
-    `most_tokens` of an offer: what is longer is cut; 0: no limit. `model`: whatever the owner of the models understands.
-    `request`: None where that owner makes it.
+    `most_tokens` of an offer: what is longer is cut; 0: no limit. `model`: whatever the owner of the models
+    understands. `request`: None where that owner makes it.
     """
 
     client: str

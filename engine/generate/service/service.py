@@ -33,12 +33,14 @@ MOST_CLIENTS = 16  # whose last place is remembered
 class Opened:
     """A model that is ready: its completer (with the repository's memory, if there is one) and its name.
 
-    `request`: in place of that of the asking, which may leave it to the owner of the models.
+    `request`: in place of that of the asking, which may leave it to the owner of the models. `progress` is called with
+    how many of how many prompt tokens have been read.
     """
 
     completer: Completer
     name: str = ""
     request: CompletionRequest | None = None
+    progress: Callable[[int, int], None] | None = None
 
 
 class CompletionService:
@@ -111,7 +113,7 @@ class CompletionService:
             made_way = made_way or (not asked.has_spoken and self._line.has_more_urgent(asked))
             return asked.is_over or asked.is_late or made_way
 
-        *pieces, completion = self._spoken(opened.completer.stream(request, unwanted), asked, is_offer)
+        *pieces, completion = self._spoken(opened.completer.stream(request, unwanted, opened.progress), asked, is_offer)
         if made_way:
             self._line.put_back(asked)
             return
@@ -144,7 +146,7 @@ class CompletionService:
     def _placed(self, asking: Asking, opened: Opened) -> tuple[CompletionRequest, str]:
         """The request with its file, the text around the window, and the indentation that belongs to the answer."""
         from engine.generate.service.indentation import indentation_at
-        from engine.generate.service.placing import Placing, new_chunks
+        from engine.generate.service.placing import Placing, known_path, new_chunks
 
         request = opened.request or asking.request
         if asking.is_window:
@@ -153,6 +155,8 @@ class CompletionService:
             while len(self._places) > MOST_CLIENTS:
                 self._places.popitem(last=False)
             request = placing.placed(request, opened.completer.memory)
+        elif request.path:
+            request = replace(request, path=known_path(opened.completer.memory, request.path))
         if asking.chunks:
             request = replace(request, nearby=new_chunks(asking.chunks, request.prefix, request.suffix))
         indent = ""
@@ -172,9 +176,7 @@ class CompletionService:
         return Answer(why_empty=words, total_ms=took, error=error)
 
 
-def with_sources(
-    completion: Completion, request: CompletionRequest, memory: MemorySnapshot | None
-) -> Completion:
+def with_sources(completion: Completion, request: CompletionRequest, memory: MemorySnapshot | None) -> Completion:
     """An offer names its sources in the repository; for text that was passed on as it was written, they are looked up
     here."""
     if memory is None or not request.memory or request.offer is not None:

@@ -48,7 +48,9 @@ class Connection:
         lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in every.items()), "", ""]
         return "\r\n".join(lines).encode("latin-1")
 
-    def request(self, path: str, body: Any = None, headers: dict[str, str | None] | None = None, method: str = "") -> Response:
+    def request(
+        self, path: str, body: Any = None, headers: dict[str, str | None] | None = None, method: str = ""
+    ) -> Response:
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         method = method or ("GET" if body is None else "POST")
         with self.open() as connection:

@@ -36,7 +36,20 @@ def is_well(server):
 
 def test_random_requests_are_refused_or_answered(server, is_well):
     dice = random.Random(4)
-    words = ["/infill", "/v1/completions", "/health", "GET", "POST", "HTTP/1.1", "HTTP/9.9", "\x00", "é", "{}", "[[", ":"]
+    words = [
+        "/infill",
+        "/v1/completions",
+        "/health",
+        "GET",
+        "POST",
+        "HTTP/1.1",
+        "HTTP/9.9",
+        "\x00",
+        "é",
+        "{}",
+        "[[",
+        ":",
+    ]
     for _ in range(400):
         kind = dice.randrange(3)
         if kind == 0:
@@ -54,10 +67,28 @@ def test_random_requests_are_refused_or_answered(server, is_well):
 def test_random_fields_are_refused_or_answered(ask, is_well):
     dice = random.Random(5)
     names = ["input_prefix", "input_suffix", "prompt", "input_extra", "n_predict", "stop", "response_fields", "stream"]
-    values = [None, True, 0, -1, 1e300, "", "x\ud800", [], [1], [{}], [{"text": "t"}], {}, {"a": {}}, ["content", "a/b/c"]]
+    values = [
+        None,
+        True,
+        0,
+        -1,
+        1e300,
+        "",
+        "x\ud800",
+        [],
+        [1],
+        [{}],
+        [{"text": "t"}],
+        {},
+        {"a": {}},
+        ["content", "a/b/c"],
+    ]
     for path in ("/infill", "/completion", "/v1/completions", "/v1/fim/completions"):
         for _ in range(40):
-            body = {name: dice.choice(values) for name in dice.sample(names, 5)} | {"input_suffix": "\n", "input_prefix": "a\n"}
+            body = {name: dice.choice(values) for name in dice.sample(names, 5)} | {
+                "input_suffix": "\n",
+                "input_prefix": "a\n",
+            }
             response = ask(path, body)
             assert response.status in (200, 400), (path, body)
     is_well()

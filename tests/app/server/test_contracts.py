@@ -193,7 +193,12 @@ def test_completion_streams_and_ends_with_the_whole_figures(ask):
 
 
 def test_proxy_ai_reads_content(ask, completer):
-    body = {"prompt": "<|fim_prefix|>x = <|fim_suffix|>\n<|fim_middle|>", "n_predict": 64, "stream": False, "stop": ["\n\n"]}
+    body = {
+        "prompt": "<|fim_prefix|>x = <|fim_suffix|>\n<|fim_middle|>",
+        "n_predict": 64,
+        "stream": False,
+        "stop": ["\n\n"],
+    }
     assert ask("/completion", body).json["content"] == "total = 0"
     assert (completer.requests[0].prefix, completer.requests[0].suffix) == ("x = ", "\n")
 
@@ -217,7 +222,15 @@ def test_zed_finds_every_field_that_it_requires(ask):
 
 
 def test_zed_s_codestral_reads_a_message(ask, completer):
-    body = {"model": "x", "prompt": "x = ", "suffix": "\n", "max_tokens": 350, "temperature": 0.2, "top_p": 1, "stream": False}
+    body = {
+        "model": "x",
+        "prompt": "x = ",
+        "suffix": "\n",
+        "max_tokens": 350,
+        "temperature": 0.2,
+        "top_p": 1,
+        "stream": False,
+    }
     choice = ask("/v1/fim/completions", body).json["choices"][0]
     assert choice["message"] == {"role": "assistant", "content": "total = 0"} and choice["finish_reason"] == "stop"
     assert choice["index"] == 0 and completer.requests[0].offer.least_chance == 0.25
@@ -262,8 +275,17 @@ def test_tabby_s_segments_name_the_file(ask, completer):
     assert [chunk.path for chunk in request.nearby] == ["src/c.py", "src/a.py"]
 
 
+def test_our_own_clients_send_whole_files_and_may_want_alternatives(ask, completer):
+    segments = {"prefix": "x = ", "suffix": "\n", "filepath": "src/b.py"}
+    content = ask("/v1/completions", {"segments": segments, "whole_file": True, "alternatives": 3}).json
+    assert content["codecoil"]["alternatives"] == [] and content["codecoil"]["why"] == ""
+    assert completer.requests[0].offer.alternatives == 3
+
+
 def test_a_prompt_without_markers_is_continued(ask, completer):
-    response = ask("/v1/completions", {"prompt": "Once", "max_tokens": 9, "temperature": 0.5, "stop": "\n\n", "seed": 3})
+    response = ask(
+        "/v1/completions", {"prompt": "Once", "max_tokens": 9, "temperature": 0.5, "stop": "\n\n", "seed": 3}
+    )
     assert response.json["choices"][0]["text"] == "total = 0"
     (request,) = completer.requests
     assert request.offer is None and request.stops.max_tokens == 9 and request.stops.stop == ("\n\n",)

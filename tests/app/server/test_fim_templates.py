@@ -30,7 +30,9 @@ def test_an_empty_prefix_and_suffix():
     assert parts is not None and (parts.prefix, parts.suffix) == ("", "")
 
 
-@pytest.mark.parametrize("prompt", ["plain text", "", "<|fim_prefix|>x", "<fim_suffix>a<fim_prefix>b", "[PREFIX]a[SUFFIX]b"])
+@pytest.mark.parametrize(
+    "prompt", ["plain text", "", "<|fim_prefix|>x", "<fim_suffix>a<fim_prefix>b", "[PREFIX]a[SUFFIX]b"]
+)
 def test_a_text_without_a_whole_template_is_a_text(prompt):
     assert parts_of(prompt) is None
 

@@ -33,7 +33,13 @@ def test_its_own_names_are_answered(ask, server, name):
     "host",
     [
         *("evil.example:{port}", "127.0.0.1", "localhost", ":{port}", "", "127.0.0.1:{other}", "0.0.0.0:{port}"),
-        *("127.0.0.1.evil.example:{port}", "localhost.:{port}", "127.0.0.1:{port}@evil.example", "[::1]", "2130706433:{port}"),
+        *(
+            "127.0.0.1.evil.example:{port}",
+            "localhost.:{port}",
+            "127.0.0.1:{port}@evil.example",
+            "[::1]",
+            "2130706433:{port}",
+        ),
         *("machine.local:{port}", "127.0.0.1:{port}, evil.example", "127.0.0.1 :{port}"),
     ],
 )
@@ -58,7 +64,11 @@ def test_whatever_a_browser_sends_is_refused(ask, server, name):
 
 
 def test_no_answer_allows_another_origin(ask):
-    for response in (ask("/health"), ask("/infill", INFILL), ask("/health", headers={"Origin": "https://evil.example"})):
+    for response in (
+        ask("/health"),
+        ask("/infill", INFILL),
+        ask("/health", headers={"Origin": "https://evil.example"}),
+    ):
         assert not [name for name in response.headers if name.startswith("access-control")]
         assert response.headers["x-content-type-options"] == "nosniff"
 
@@ -147,7 +157,16 @@ def test_what_is_no_request_is_refused(ask, completer, body):
 
 def test_there_is_no_route_that_loads_fetches_or_writes(ask):
     assert set(COMPLETING) == {"/infill", "/completion", "/v1/completions", "/v1/fim/completions", "/fim/completions"}
-    for path in ("/", "/props", "/slots", "/models/load", "/api/pull", "/v1/chat/completions", "/lora-adapters", "/../etc"):
+    for path in (
+        "/",
+        "/props",
+        "/slots",
+        "/models/load",
+        "/api/pull",
+        "/v1/chat/completions",
+        "/lora-adapters",
+        "/../etc",
+    ):
         assert ask(path).status == 404 and ask(path, {}).status == 404
 
 

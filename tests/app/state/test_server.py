@@ -60,7 +60,11 @@ def test_the_model_in_use_answers_with_the_memory(program, repository, tiny, mon
     monkeypatch.setattr("app.server.routes.DEADLINE", 600.0)
     object.__setattr__(one.state.server._server.served, "deadline", 600.0)  # the first one compiles
     text = (repository / "shelf_1.py").read_text().split("\n")
-    body = {"input_prefix": "\n".join(text[:20]) + "\n", "input_suffix": "\n" + "\n".join(text[21:]), "prompt": text[20][:6]}
+    body = {
+        "input_prefix": "\n".join(text[:20]) + "\n",
+        "input_suffix": "\n" + "\n".join(text[21:]),
+        "prompt": text[20][:6],
+    }
     answer = asked(one, body)
     assert answer["codecoil"]["model"] == tiny and answer["tokens_evaluated"] > 0
     assert answer["codecoil"]["path"] == "shelf_1.py"

@@ -20,7 +20,7 @@ class PlayedCompleter:
         self.memory, self.tokenizer = None, tokenizer()
         self.requests: list[CompletionRequest] = []
 
-    def stream(self, request: CompletionRequest, cancelled):
+    def stream(self, request: CompletionRequest, cancelled, progress=None):
         self.requests.append(request)
         self._during(request)
         if cancelled():

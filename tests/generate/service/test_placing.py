@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from engine.generate.requests import CompletionRequest
@@ -34,7 +36,9 @@ def memory():
 def window(text: str, line: int, before: int = 100, after: int = 30) -> tuple[str, str]:
     """As an editor sends it: whole lines before the cursor's line, and after it."""
     lines = text.split("\n")
-    return "\n".join(lines[max(0, line - before) : line]) + "\n", "\n" + "\n".join(lines[line + 1 : line + after]) + "\n"
+    return "\n".join(lines[max(0, line - before) : line]) + "\n", "\n" + "\n".join(
+        lines[line + 1 : line + after]
+    ) + "\n"
 
 
 def test_the_file_is_found_by_its_lines(memory):
@@ -106,16 +110,14 @@ def test_a_window_that_slides_by_a_line_gives_a_prompt_that_begins_the_same(memo
         request = placing.placed(CompletionRequest(prefix, suffix), memory)
         assert request.path == "src/orders.py"
         prefixes.append(request.prefix)
-    assert all(later.startswith(earlier) for earlier, later in zip(prefixes, prefixes[1:], strict=False))
+    assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(prefixes))
     assert prefixes[0].split("\n")[0] == lines[0]
 
 
 def test_a_file_that_is_not_in_the_repository_is_known_as_far_as_it_was_sent():
     text = module("unknown", 60)
     placing = Placing()
-    first, later = [
-        placing.placed(CompletionRequest(*window(text, line)), None) for line in (100, 130)
-    ]
+    first, later = [placing.placed(CompletionRequest(*window(text, line)), None) for line in (100, 130)]
     assert later.prefix == "\n".join(text.split("\n")[:130]) + "\n" and later.path == ""
     assert first.prefix == "\n".join(text.split("\n")[:100]) + "\n"
 
@@ -146,3 +148,19 @@ def test_another_file_is_noticed(memory):
 )
 def test_the_indentation_follows_the_lines_around(prefix, suffix, indent):
     assert indentation_at(prefix, suffix) == indent
+
+
+def test_a_whole_file_is_left_as_it_is_whatever_the_repository_has(memory):
+    """Lines that were just deleted at its start do not come back."""
+    from tests.generate.service.played import Client, PlayedCompleter, service_with
+
+    completer = PlayedCompleter()
+    completer.memory = memory
+    service = service_with(completer)
+    shortened = "\n".join(ORDERS.split("\n")[20:200]) + "\n"
+    Client(service, "window").ask(shortened, path="/home/me/shop/src/orders.py")
+    Client(service, "editor").ask(shortened, path="src/orders.py", is_window=True)
+    service.answer_waiting()
+    whole, window = completer.requests
+    assert (whole.prefix, whole.path) == (shortened, "src/orders.py")
+    assert window.prefix.endswith(shortened) and len(window.prefix) > len(shortened)

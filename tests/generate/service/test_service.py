@@ -188,7 +188,11 @@ def test_whoever_owns_the_thread_is_woken():
 
 @pytest.mark.parametrize(
     ("text", "most", "expected"),
-    [("a = 1", 0, ("a = 1", False)), ("a = 1\nb = 2\nc = 3", 12, ("a = 1\nb = 2", True)), ("a = 1", 50, ("a = 1", False))],
+    [
+        ("a = 1", 0, ("a = 1", False)),
+        ("a = 1\nb = 2\nc = 3", 12, ("a = 1\nb = 2", True)),
+        ("a = 1", 50, ("a = 1", False)),
+    ],
 )
 def test_an_answer_is_cut_at_whole_lines(text, most, expected):
     assert limited(text, most, tokenizer()) == expected
