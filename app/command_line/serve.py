@@ -56,12 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
     root, folder = source_folder(arguments.path), data_folder()
     progress = ProgressBar()
     served_folder = ServedFolder(root, folder, lambda: open_model(arguments.checkpoint, root, arguments.device))
-    served = Served(
-        served_folder.service,
-        lambda: setting(folder, "least_chance"),
-        lambda: served_folder.chosen.name,
-        lambda: setting(folder, "memory_on"),
-    )
+    least_chance, memory_on = setting(folder, "least_chance"), setting(folder, "memory_on")
+    served = Served(served_folder.service, lambda: least_chance, lambda: served_folder.chosen.name, lambda: memory_on)
     server = LoopbackServer(folder, served, arguments.port)
     stop_on_signals(served_folder)
     try:
