@@ -14,6 +14,7 @@ checks it (pyproject.toml).
     state/            controllers, one for each thing        workers/  what runs in threads of their own
     values/           what crosses between threads           theme/    tokens, stylesheet, fonts, icons
     network/          the guard, and base models             data/     where all state is kept
+    server/           completions for editors, by HTTP on this machine only
 
     desktop           makes controllers and window, and ends them
     display           whether a window can be opened here    system_libraries  what Qt needs that pip cannot install

@@ -33,7 +33,8 @@ def replacing(path: Path, *, mode: int | None = None, durable: bool = True) -> I
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name[:LONGEST]}.{uuid.uuid4().hex}{SUFFIX}")
     try:
-        with open(partial, "xb") as file:
+        # With its permissions from the start: a secret is never readable for a moment.
+        with open(partial, "xb", opener=None if mode is None else partial_opener(mode)) as file:
             yield file
             if durable:
                 file.flush()
@@ -45,6 +46,11 @@ def replacing(path: Path, *, mode: int | None = None, durable: bool = True) -> I
         with contextlib.suppress(OSError):
             os.unlink(partial)
         raise
+
+
+def partial_opener(mode: int):
+    """Opens a file with these permissions."""
+    return lambda path, flags: os.open(path, flags, mode)
 
 
 def replace_file(path: Path, content: bytes | str, *, mode: int | None = None, durable: bool = True) -> None:

@@ -99,6 +99,8 @@ def run(arguments: argparse.Namespace) -> int:
     from engine.generate.completer import Completer, CompletionRequest
     from engine.generate.precision import decode_precision
     from engine.generate.requests import Offer
+    from engine.generate.service.asking import Asking
+    from engine.generate.service.service import CompletionService, Opened
 
     offer = Offer(0.0, ALTERNATIVES) if is_offer(arguments) else None
     progress = ProgressBar()
@@ -120,9 +122,22 @@ def run(arguments: argparse.Namespace) -> int:
         if memory and place.file is not None:
             completer.memory = remembered(root_of(chosen.root, place.file), chosen.tokenizer, progress)
         request = CompletionRequest(place.prefix, place.suffix, path, sampling, stops, context, memory, offer)
-        for item in completer.stream(request, progress=lambda done, total: progress(done, total, "Reading")):
-            progress.clear()
-            show(arguments, item, about)
+        opened = Opened(completer, chosen.name, progress=lambda done, total: progress(done, total, "Reading"))
+        service = CompletionService(lambda _: opened)
+
+        problems: list[Exception] = []
+
+        def heard(item) -> None:
+            try:
+                progress.clear()
+                show(arguments, item, about)
+            except Exception as error:  # raised below: the service has others to tell
+                problems.append(error)
+
+        service.ask(Asking("command line", request), heard)
+        service.answer_waiting()
+        if problems:
+            raise problems[0]
     finally:
         progress.clear()
         if completer is not None:
@@ -165,21 +180,25 @@ def remembered(root: Path, tokenizer, progress: ProgressBar):
 
 
 def show(arguments: argparse.Namespace, item, about: dict[str, Any]) -> None:
-    """Print a piece, or the whole completion."""
+    """Print a piece, or the whole answer."""
     from engine.generate.requests import Piece
 
     if isinstance(item, Piece):
         if arguments.stream:
             print(json.dumps({"piece": item.text}) if arguments.json else item.text, flush=True, end=_end(arguments))
-    elif arguments.json:
-        content = item.to_json()
+        return
+    if item.error is not None:
+        raise item.error
+    completion = item.completion
+    if arguments.json:
+        content = completion.to_json()
         content["fim"] = content.pop("fim_used")
         print(json.dumps(content | about), flush=True)
     else:
-        print("" if arguments.stream else item.text, flush=True)
-        if words := source_words(item):
+        print("" if arguments.stream else completion.text, flush=True)
+        if words := source_words(completion):
             print(words, file=sys.stderr)
-        for note in filter(None, (item.silence, item.note)):
+        for note in filter(None, (completion.silence, completion.note)):
             print(f"codecoil: {note}", file=sys.stderr)
 
 

@@ -66,6 +66,7 @@ FIELDS: dict[str, Field] = {
     "least_chance": Field(USUAL_LEAST_CHANCE, Number(0.0, 1.0)),  # below it, a suggestion is not shown
     "precision": Field(PRECISION.default, EngineOption(PRECISION)),  # that completions are decoded in
     "memory_on": Field(True, Truth()),  # suggestions use the memory of the repository
+    "server_enabled": Field(False, Truth()),  # editors on this machine may ask for completions
     "ligatures": Field(False, Truth()),  # in the editor: != as one character
     "unfolded": Field([], Texts(16)),  # the parts of the Complete page that are open, by name
     "key_accept": Field("Tab", Text(64, key_problem)),

@@ -7,6 +7,7 @@
                            ├─ completion    which model answers, requests and answers
                            ├─ memory        the repository's memory: how much it holds, whether it is used
                            ├─ checkpoints   the store's rows, and everything that can be done to a checkpoint
+                           ├─ server        completions for other editors: on or off, and the last requests
                            ├─ downloads     the base model being downloaded, once the user has agreed
                            └─ storage       where all of it is kept, and moving it elsewhere
               (signals) ◀──┘      │ jobs (app/workers/jobs.py), frozen values

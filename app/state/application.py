@@ -23,12 +23,13 @@ from app.state.garbage_collection import Collecting
 from app.state.idle import IdleRules
 from app.state.memory import MemoryController
 from app.state.repository import RepositoryController
+from app.state.server import ServerController
 from app.state.settings import Settings
 from app.state.storage import StorageController
 from app.state.training import TrainingController
 from app.values.completion import STARTER
 from app.values.training import FinishedView
-from app.workers.cancellation import CancelledTickets, Flag
+from app.workers.cancellation import Flag
 from app.workers.completing import CompletionWorker, QueryLine
 from app.workers.engine import EngineWorker
 from app.workers.files import FilesWorker
@@ -68,6 +69,7 @@ class Application(QObject):
         self._warm_timer.setSingleShot(True)
         self._warm_timer.setInterval(WARM_UP_DELAY)
         self._make_workers()
+        self.server = ServerController(folder, self.settings, self._line.service, self)
         self._connect_engine()
         self._connect_repository()
         self._connect_training()
@@ -87,6 +89,7 @@ class Application(QObject):
         self.training.find_runs()
         self.repository.apply_settings()
         self.idle.start()
+        self.server.start()
         recent = self.settings.recent_folders
         if self.settings.reopen and recent and Path(recent[0]).is_dir():
             self.repository.open(recent[0])
@@ -94,6 +97,7 @@ class Application(QObject):
     def stop(self) -> None:
         """End what is under way (a run is stopped and saved) and wait for the threads; the window is gone by then."""
         self.idle.stop()
+        self.server.stop()
         self._warm_timer.stop()
         self.jobs.close()
         self._scan_flag.close()
@@ -120,10 +124,10 @@ class Application(QObject):
     # ---- building
 
     def _make_workers(self) -> None:
-        self._scan_flag, self._line, self._tickets = Flag(self), QueryLine(self), CancelledTickets(self)
+        self._scan_flag, self._line = Flag(self), QueryLine(self)
         bench = OpenDevice(self.data_folder)
         self._engine_worker = EngineWorker(bench)
-        self._completion_worker = CompletionWorker(bench, self._line, self._tickets)
+        self._completion_worker = CompletionWorker(bench, self._line)
         self._training_worker = TrainingWorker(bench)
         self._repository_worker = RepositoryWorker(self.data_folder, self._scan_flag)
         self._files_worker = FilesWorker(self.data_folder)
@@ -193,14 +197,17 @@ class Application(QObject):
         controller.began_automatically.connect(self.idle.on_began)
 
     def _connect_completion(self) -> None:
-        controller, worker = self.completion, self._completion_worker
-        controller.query_wanted.connect(self._line.add)
-        controller.cancel_wanted.connect(self._tickets.cancel)
-        self._line.added.connect(worker.serve)
-        worker.piece.connect(controller.on_piece)
-        worker.completed.connect(controller.on_completed)
-        worker.failed.connect(controller.on_failed)
+        controller, worker, line = self.completion, self._completion_worker, self._line
+        controller.query_wanted.connect(line.add)
+        controller.cancel_wanted.connect(line.cancel)
+        controller.in_use_changed.connect(worker.use)
+        line.added.connect(worker.serve)
+        line.piece.connect(controller.on_piece)
+        line.completed.connect(controller.on_completed)
+        line.failed.connect(controller.on_failed)
         controller.changed.connect(self.on_completion_changed)
+        controller.tell_in_use()
+        self.server.requests_changed.connect(self.idle.on_editor_asked)
 
     def _connect_checkpoints(self) -> None:
         controller = self.checkpoints

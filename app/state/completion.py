@@ -20,6 +20,7 @@ from app.values.completion import (
     CompletionQuery,
     CompletionView,
     ModelChoice,
+    ModelInUse,
     TimelinePoint,
 )
 from app.values.events import Failure
@@ -40,7 +41,8 @@ class CompletionController(QObject):
     timeline_listed = Signal(str, object)  # run, tuple[TimelinePoint]
 
     query_wanted = Signal(object)  # CompletionQuery; from here on: to the worker
-    cancel_wanted = Signal(int)  # direct: sets a flag
+    cancel_wanted = Signal(int)
+    in_use_changed = Signal(object)  # ModelInUse, which answers editors
 
     def __init__(self, settings: Settings, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -59,8 +61,20 @@ class CompletionController(QObject):
         self.stops = self._kept(SUGGESTION_STOPS)
         self.busy = False
         self.last: CompletionView | None = None  # for latency and speed
+        self._in_use: ModelInUse | None = None  # as last told
+        self.changed.connect(self.tell_in_use)
+        settings.changed.connect(self.on_setting_changed)
 
     # ---- choosing
+
+    @Slot()
+    def tell_in_use(self) -> None:
+        """Tell the worker which model editors are answered by: the one that the ghost text asks."""
+        second = self.second if self.blend else ""
+        in_use = ModelInUse(self.model, second, self.blend if second else 0.0, self._settings.precision)
+        if in_use != self._in_use:
+            self._in_use = in_use
+            self.in_use_changed.emit(in_use)
 
     def choose_model(self, model: str) -> None:
         """Let this one answer: STARTER, IN_TRAINING or a checkpoint's id."""
@@ -213,6 +227,11 @@ class CompletionController(QObject):
                 del self._waiting[channel]
                 self._set_busy()
                 self.failed.emit(ticket, failure)
+
+    @Slot(str)
+    def on_setting_changed(self, name: str) -> None:
+        if name == "precision":
+            self.tell_in_use()
 
     @Slot(bool)
     def on_training(self, active: bool) -> None:

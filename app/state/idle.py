@@ -1,6 +1,7 @@
 """Adapting to changes automatically: only if the user has switched it on, the machine is idle and on mains power.
 
-The user counts as active after using the keyboard or pointer in the window, or editing the repository in any editor.
+The user counts as active after using the keyboard or pointer in the window, editing the repository in any editor, or
+typing in an editor that asks for completions.
 """
 
 from __future__ import annotations
@@ -72,6 +73,11 @@ class IdleRules(QObject):
         before, self._changes = self._changes, changes
         if replace(before, seconds=0.0) != replace(changes, seconds=0.0):
             self._touch()
+
+    @Slot()
+    def on_editor_asked(self) -> None:
+        """Somebody types in an editor that asks the server."""
+        self._touch()
 
     @Slot()
     def on_began(self) -> None:

@@ -101,6 +101,16 @@ class CompletionQuery:
     least_chance: float = 0.0  # a suggestion that is less likely to be taken stays unshown
 
 
+@dataclass(frozen=True)
+class ModelInUse:
+    """The model that the ghost text asks, which also answers editors; see `CompletionQuery`."""
+
+    model: str = STARTER
+    second: str = ""
+    blend: float = 0.0
+    precision: str = AUTO
+
+
 def losses_key(model: str) -> str:
     """The key under which a model's losses are stored; "" for the built-in model if this build has none."""
     if model != STARTER:

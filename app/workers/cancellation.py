@@ -1,6 +1,6 @@
-"""Cancelling what is not a job of `jobs`: reading a repository, and completion requests.
+"""Cancelling what is not a job of `jobs`: reading a repository.
 
-Workers check these in the middle of their work.  They live in the GUI thread, so that a controller's signal sets them
+Workers check the flag in the middle of their work.  It lives in the GUI thread, so that a controller's signal sets it
 at once.
 """
 
@@ -38,27 +38,3 @@ class Flag(QObject):
     def is_raised(self) -> bool:
         """From any thread."""
         return self._raised.is_set()
-
-
-class CancelledTickets(QObject):
-    """Completion requests that were cancelled or superseded."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._lock = threading.Lock()
-        self._tickets: set[int] = set()
-
-    @Slot(int)
-    def cancel(self, ticket: int) -> None:
-        with self._lock:
-            self._tickets.add(ticket)
-
-    def is_cancelled(self, ticket: int) -> bool:
-        """From any thread."""
-        with self._lock:
-            return ticket in self._tickets
-
-    def forget_until(self, ticket: int) -> None:
-        """Requests up to this one are done."""
-        with self._lock:
-            self._tickets = {each for each in self._tickets if each > ticket}

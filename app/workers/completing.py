@@ -1,59 +1,83 @@
-"""The completion worker, in the engine's thread.
+"""The completion worker, in the engine's thread: lets the service answer what the window and editors ask for.
 
-Requests have a queue of their own, not Qt's: so a long job in this thread (a scorecard, for example) can let them be
+Requests wait in the service, not in Qt's queue: so a long job in this thread (a scorecard, for example) can let them be
 answered in between, and a superseded request is skipped.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import deque
-from dataclasses import replace
+from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.values.completion import CompletionQuery, CompletionView, EditedFile, SourceView
+from app.values.completion import GHOST, CompletionQuery, CompletionView, EditedFile, ModelInUse, SourceView
 from app.values.failures import failure_from
-from app.workers.cancellation import CancelledTickets
 from app.workers.jobs import JobWorker
 from app.workers.open_device import OpenDevice
+from engine.generate.service.asking import Answer, Asking, Urgency
+from engine.generate.service.service import CompletionService, Opened
+from engine.generate.service.waiting import Asked
 
 ALTERNATIVES = 3  # to a suggestion, at most
-LEAST_TOKENS = 3  # of a line that is looked up in the repository: shorter ones are everywhere
 
 
 class QueryLine(QObject):
-    """Requests waiting for an answer.  Lives in the GUI thread; any thread may take."""
+    """The window's requests on their way to the service, and back as signals.  Lives in the GUI thread."""
 
-    added = Signal()
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._lock = threading.Lock()
-        self._waiting: deque[CompletionQuery] = deque()
-
-    @Slot(object)
-    def add(self, query: CompletionQuery) -> None:
-        with self._lock:
-            self._waiting.append(query)
-        self.added.emit()
-
-    def take(self) -> CompletionQuery | None:
-        with self._lock:
-            return self._waiting.popleft() if self._waiting else None
-
-
-class CompletionWorker(JobWorker):
-    """One request after the other."""
-
+    added = Signal()  # something waits, from whichever thread
     piece = Signal(int, str)  # ticket, text
     completed = Signal(object)  # CompletionView
     failed = Signal(int, object)  # ticket, Failure
 
-    def __init__(self, open_device: OpenDevice, line: QueryLine, tickets: CancelledTickets) -> None:
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.open_model: Callable[[Asking], Opened] | None = None  # set by the worker
+        self.service = CompletionService(lambda asking: self.open_model(asking), self.added.emit)
+        self._asked: dict[int, tuple[Asked, Callable]] = {}
+
+    @Slot(object)
+    def add(self, query: CompletionQuery) -> None:
+        urgency = Urgency.EDITOR if query.channel == GHOST else Urgency.COMPARING
+        asking = Asking(f"window, {query.channel}", urgency=urgency, model=query)
+
+        def heard(item) -> None:
+            self._on_heard(query, item)
+
+        self._asked = {ticket: each for ticket, each in self._asked.items() if not each[0].is_over}
+        self._asked[query.ticket] = self.service.ask(asking, heard), heard
+
+    @Slot(int)
+    def cancel(self, ticket: int) -> None:
+        """End a request after the present token."""
+        asked, heard = self._asked.pop(ticket, (None, None))
+        if asked is not None:
+            asked.leave(heard)
+
+    def _on_heard(self, query: CompletionQuery, item) -> None:
+        """From the engine's thread, or from this one where a newer request has replaced it."""
+        if not isinstance(item, Answer):
+            self.piece.emit(query.ticket, item.text)
+        elif item.error is not None:
+            self.failed.emit(query.ticket, failure_from(item.error))
+        elif item.completion is not None:
+            self.completed.emit(_view(query, item))
+
+
+class CompletionWorker(JobWorker):
+    """Opens the models that requests are for, and answers one after the other."""
+
+    def __init__(self, open_device: OpenDevice, line: QueryLine) -> None:
         super().__init__()
-        self._open_device, self._line, self._tickets = open_device, line, tickets
+        self._open_device, self._service = open_device, line.service
+        line.open_model = self._opened
         self._recent = None  # the engine's RecentFiles, made with the first edit
+        self._in_use = ModelInUse()
+        self._shown = False  # whether the window was told that completions are being written
+
+    @Slot(object)
+    def use(self, in_use: ModelInUse) -> None:
+        """The model that answers editors from now on."""
+        self._in_use = in_use
 
     @Slot(object)
     def note_edits(self, files: tuple[EditedFile, ...] | None) -> None:
@@ -78,19 +102,9 @@ class CompletionWorker(JobWorker):
     @Slot()
     def serve(self) -> None:
         """Answer all waiting requests."""
-        answered = False
-        while (query := self._line.take()) is not None:
-            if self._tickets.is_cancelled(query.ticket):
-                continue
-            if not answered and self._open_device.session is None:
-                self._open_device.show_activity("Completing", 0.0)
-            answered = True
-            try:
-                self._answer(query)
-            except Exception as error:
-                self.failed.emit(query.ticket, failure_from(error))
-            self._tickets.forget_until(query.ticket)
-        if answered and self._open_device.session is None:
+        self._shown = False
+        self._service.answer_waiting()
+        if self._shown and self._open_device.session is None:
             self._open_device.show_activity("Idle", 0.0)
 
     def prepare(self, model: str, precision: str) -> None:
@@ -111,30 +125,20 @@ class CompletionWorker(JobWorker):
     @Slot()
     def close(self) -> None:
         """The last call: answer nothing more."""
-        while self._line.take() is not None:
-            pass
+        self._service.close()
 
-    def _answer(self, query: CompletionQuery) -> None:
-        from engine.generate.completer import Piece
-
-        loaded = self._open_device.model(query.model, query.second, query.blend, query.precision)
-        loaded.decode_at(query.precision)
-        memory = self._open_device.remembered
-        remembers = loaded.remember(memory) and query.memory
-        cancelled = False
-
-        def is_cancelled() -> bool:
-            nonlocal cancelled
-            cancelled = cancelled or self._tickets.is_cancelled(query.ticket)
-            return cancelled
-
-        for item in loaded.completer.stream(self._request(query), is_cancelled):
-            if isinstance(item, Piece):
-                self.piece.emit(query.ticket, item.text)
-            else:
-                self.completed.emit(
-                    _view(query, _with_sources(item, memory, query.path) if remembers else item, cancelled)
-                )
+    def _opened(self, asking: Asking) -> Opened:
+        """The model that a request of the window names, or the one in use for editors."""
+        if not self._shown and self._open_device.session is None:
+            self._open_device.show_activity("Completing", 0.0)
+        self._shown = True
+        query, in_use = asking.model, self._in_use
+        named = query if query is not None else in_use
+        loaded = self._open_device.model(named.model, named.second, named.blend, named.precision)
+        loaded.decode_at(named.precision)
+        loaded.remember(self._open_device.remembered)
+        request = self._request(query) if query is not None else None
+        return Opened(loaded.completer, named.model, request)
 
     def _request(self, query: CompletionQuery):
         """With sampling: text as it is written.  Without: a line that is worth showing."""
@@ -153,18 +157,8 @@ class CompletionWorker(JobWorker):
         )
 
 
-def _with_sources(completion, memory, path: str):
-    """An offer names its sources in the repository; for streamed text they are looked up here."""
-    if completion.sources or completion.chance is not None:
-        return completion
-    ids = memory.tokenizer.encode(completion.text.strip("\n").split("\n")[0])
-    if len(ids) < LEAST_TOKENS:
-        return completion
-    places = memory.places_of(ids, path)
-    return replace(completion, sources=tuple(places[:1]), more_sources=max(0, len(places) - 1))
-
-
-def _view(query: CompletionQuery, completion, cancelled: bool) -> CompletionView:
+def _view(query: CompletionQuery, answer: Answer) -> CompletionView:
+    completion = answer.completion
     return CompletionView(
         query.ticket,
         query.channel,
@@ -179,11 +173,10 @@ def _view(query: CompletionQuery, completion, cancelled: bool) -> CompletionView
         completion.total_ms,
         completion.decode_tokens_per_second,
         completion.fim_used,
-        cancelled,
-        completion.chance,
-        tuple(SourceView(place.path, place.line) for place in completion.sources),
-        completion.more_sources,
-        completion.alternatives,
-        completion.silence,
+        chance=completion.chance,
+        sources=tuple(SourceView(place.path, place.line) for place in completion.sources),
+        more_sources=completion.more_sources,
+        alternatives=completion.alternatives,
+        silence=completion.silence,
         from_memory=bool(completion.sources),
     )

@@ -21,6 +21,7 @@
     fitting_in, ranking, chance         whether it fits there, which is the best, and how likely it is to be taken
     fits                            the numbers of mixture and chance that go with a base
     completer, completion_run, requests  all of these together: a request in, a stream of text out
+    service/                        many clients, one model: window, command line and editors ask here
 
 A Mamba model keeps all that it has read in a state of fixed size, so a token costs the same after ten tokens and after
 a hundred thousand, and a place in a text to come back to is a copy of a few hundred kilobytes.

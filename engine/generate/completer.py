@@ -27,7 +27,7 @@ from engine.generate.options import Sampling
 from engine.generate.prefix_states import PrefixStates
 from engine.generate.prompt import PromptBuilder, PromptLimits
 from engine.generate.requests import Completion, CompletionRequest, Piece
-from engine.generate.text_tokens import TextTokens
+from engine.generate.text_tokens import KeptTokens, TextTokens
 from engine.generate.word_guard import WordGuard
 from engine.generate.writing import Writer
 from engine.memory.evidence import Counter
@@ -75,6 +75,7 @@ class Completer:
         self.without: frozenset[str] = frozenset()  # parts of the memory to leave out, for ablations
         self._before, self._after = TextTokens(tokenizer), TextTokens(tokenizer)
         self._lines, self._neighbours = TextTokens(tokenizer), Neighbours(tokenizer)
+        self._nearby = KeptTokens(tokenizer)
         self._states = PrefixStates(cache_bytes)
         self._decoder = Decoder(model, precision=precision)
         self._lock, self._thread = threading.Lock(), 0
@@ -130,11 +131,13 @@ class Completer:
         if request.memory:
             before, after = self._before.ids_of(kept), self._after.ids_of(request.suffix[:MOST_AFTER])
             sources = self.memory.sources(request.path) if self.memory is not None else ()
-            recall = Recall(self._counter, fit.mixing, sources, before, after, self.without)
+            nearby = tuple(self._nearby.ids_of(chunk.text) for chunk in request.nearby)
+            recall = Recall(self._counter, fit.mixing, sources, before, after, self.without, nearby)
         word = half_word(request.prefix)
         if request.memory or word:
             text = request.prefix[: len(request.prefix) - len(word)] + "\n" + LEADING_WORD.sub("", request.suffix)
-            names = (Names(lambda: count_names([text.encode("utf-8", "surrogatepass")])),)
+            texts = [text, *(chunk.text for chunk in request.nearby)]
+            names = (Names(lambda: count_names(each.encode("utf-8", "surrogatepass") for each in texts)),)
             if request.memory and self.memory is not None:
                 names += (self.memory.names_beside(request.path),)
         guard = None

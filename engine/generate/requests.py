@@ -28,6 +28,7 @@ class CompletionRequest:
     """A cursor between `prefix` and `suffix` in the file `path` (relative to its repository, posix), and options.
 
     `context`: pieces of other files, the most similar one last.  `memory`: whether the repository's memory is used.
+    `nearby`: what was edited lately; it counts as much as the open file, and is not in the prompt.
     With an `offer` the answer is a whole line (or several, if confident) or nothing; without, text until a stop.
     """
 
@@ -39,6 +40,7 @@ class CompletionRequest:
     context: tuple[ContextChunk, ...] = ()
     memory: bool = True
     offer: Offer | None = None
+    nearby: tuple[ContextChunk, ...] = ()
 
 
 @dataclass(frozen=True)

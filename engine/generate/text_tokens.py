@@ -1,14 +1,16 @@
-"""The tokens of a text that changes little between two requests: only what differs is tokenized again."""
+"""Tokens kept between requests: of a text that changes little, and of texts that come again."""
 
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 
 import numpy as np
 
 from engine.corpus.tokens.tokenizer import Tokenizer
 
 MOST = 1 << 19  # characters; of a longer text, the end
+MOST_KEPT = 64  # texts
 BLOCK = 1 << 12  # characters between two cuts
 # Every tokenizer ends a token here: between a letter and a line break.
 _CUT = re.compile(r"(?<=[A-Za-z])(?=\n)")
@@ -28,6 +30,22 @@ class TextTokens:
         fresh = dict(zip(new, self._tokenizer.encode_batch(new), strict=True))
         self._kept = {block: fresh[block] if block in fresh else self._kept[block] for block in blocks}
         return np.concatenate([self._kept[block] for block in blocks]) if blocks else self._tokenizer.encode("")
+
+
+class KeptTokens:
+    """Tokens of whole texts, of the last MOST_KEPT of them."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._kept: OrderedDict[str, np.ndarray] = OrderedDict()
+
+    def ids_of(self, text: str) -> np.ndarray:
+        if text not in self._kept:
+            self._kept[text] = self._tokenizer.encode(text)
+        self._kept.move_to_end(text)
+        while len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
+        return self._kept[text]
 
 
 def _blocks(text: str):

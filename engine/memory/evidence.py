@@ -74,7 +74,8 @@ class Counter:
         return self._evidence(used)
 
     def of_text(self, text: np.ndarray, cursor: int, context: np.ndarray) -> Evidence:
-        """What followed it in an open file: `text` is the part before the cursor, a border, and the part after it."""
+        """What followed it in an open file: `text` is the part before the cursor, a border, and the part after it; then
+        other texts, with a border before each."""
         used = _count_text(
             text, cursor, border_of(text.dtype), context, ORDERS,
             self._slots, self._tokens, self._totals, self._counts, self._sums, self._distinct,
@@ -163,7 +164,7 @@ def _count_text(text, cursor, border, context, orders, slots, tokens, totals, co
         last = context[size - 1]
         most = min(LONGEST, size)
         for place in range(max(1, cursor - MOST_TEXT), min(len(text), cursor + MOST_TEXT)):
-            if text[place - 1] != last or place == cursor:
+            if text[place - 1] != last or text[place] == border:
                 continue
             length = 1
             while length < most and length < place and text[place - 1 - length] == context[size - 1 - length]:

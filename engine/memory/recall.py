@@ -27,20 +27,25 @@ class Recall:
         before: np.ndarray,
         after: np.ndarray,
         without: frozenset[str] = frozenset(),
+        nearby: tuple[np.ndarray, ...] = (),
     ) -> None:
         """`before` and `after`: the tokens of the open file on both sides of the cursor.  `without`: levels to leave
-        out ("repository", "before", "after", "near"), for ablations.
+        out ("repository", "before", "after", "near"), for ablations.  `nearby`: tokens of other texts that count as
+        much as the open file.
         """
         self._counter, self._mixing, self._sources = counter, mixing, sources
         dtype = np.dtype(np.uint16 if counter.vocabulary < 1 << 16 else np.uint32)
         before, after = before[-MOST_TEXT:].astype(dtype), after[:MOST_TEXT].astype(dtype)
         known = before[:0] if "before" in without else before
         behind = after[:0] if "after" in without else after
-        self._text = np.concatenate([known, np.array([border_of(dtype)], dtype), behind])
+        border = np.array([border_of(dtype)], dtype)
+        self._text = np.concatenate([known, border, behind])
         self._cursor = len(known)
         near = min(NEAR, self._cursor)
         self._near = self._text[self._cursor - near : self._cursor + 1 + NEAR]
         self._near_cursor = near
+        for ids in nearby:
+            self._text = np.concatenate([self._text, border, ids.astype(dtype)])
         self._context = before[-LONGEST:]
         self._without = without
 

@@ -55,8 +55,8 @@ class Origin:
     ) -> Model:
         """The model of the base, with its pairs attached if they are trained further.
 
-        As far as it is not trained, it is kept in the `base_precision` of `options`. `token_ids`: tokens whose embedding
-        rows are trained besides.
+        As far as it is not trained, it is kept in the `base_precision` of `options`. `token_ids`: tokens whose
+        embedding rows are trained besides.
         """
         pairs = self._pairs() if self.continues_pairs(options) else []
         model = Model(self.config, device, storage_for(self.config, options.mode, options.base_precision, token_ids))

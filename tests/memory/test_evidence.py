@@ -86,6 +86,14 @@ def test_counts_of_an_open_file(before, after, written):
     same(found, wanted)
 
 
+def test_other_texts_behind_an_open_file_are_documents_of_their_own():
+    border = border_of(np.dtype(np.uint16))
+    text = np.array([5, 6, border, 6, border, 5, 6, 9, border, 6, 8], np.uint16)
+    found = Counter(300, END).of_text(text, 2, np.array([5, 6], np.uint16))
+    assert dict(zip(found.tokens.tolist(), found.counts[0].tolist(), strict=True)) == {9: 1.0, 8: 1.0}
+    assert found.of(9)[1] == 1 and found.of(8)[1] == 0  # only the first was after both
+
+
 def test_a_common_context_is_sampled_evenly():
     ids = [1, 7] * 3_000 + [1, 0] * 1_000
     found = Counter(300, END).of_segments((Source(segment_of([ids], 300)),), np.array([9, 1], np.uint16))

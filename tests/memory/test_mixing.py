@@ -113,6 +113,18 @@ def test_parts_can_be_left_out():
     assert raised(Recall(counter, mixing, sources, before, after, frozenset({"before"}))) == {10, 11}
 
 
+def test_what_was_edited_lately_counts_as_much_as_the_open_file():
+    """As if it stood far below the cursor: at the level of the file, and not near."""
+    counter, mixing = Counter(VOCABULARY, END), mixing_of(2)
+    before, nothing, scores = np.array([7]), np.array([], np.int64), model_scores(1)
+    edited = Recall(counter, mixing, (), before, nothing, nearby=(np.array([7, 9]), np.array([3, 7, 10])))
+    p = softmax(scores)
+    text = np.array([7, 65535, 65535, 7, 9, 65535, 3, 7, 10], np.uint16)
+    wanted = chain(p, counter.of_text(text, 1, text[:1]), mixing.levels["file"], p.max())
+    np.testing.assert_allclose(edited.mixed(scores, []), wanted, rtol=1e-9)
+    assert set(np.flatnonzero(wanted > p).tolist()) == {9, 10}
+
+
 def test_nothing_seen_leaves_the_model_alone_and_more_caution_leaves_more_of_it():
     p = softmax(model_scores(0))
     counter = Counter(VOCABULARY, END)

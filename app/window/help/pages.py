@@ -13,6 +13,7 @@ ORDER = (
     ("repository", "Repository"),
     ("adapt", "Adapt"),
     ("complete", "Complete"),
+    ("editors", "In your editor"),
     ("checkpoints", "Checkpoints"),
     ("settings", "Settings"),
     ("state_space_model", "What is a state-space model"),

@@ -11,14 +11,16 @@ from app.window.parts import Page, PageColumn, PageTitle, Segmented, keyboard_fo
 from app.window.settings.about_pane import AboutPane
 from app.window.settings.completion_pane import CompletionPane
 from app.window.settings.device_pane import DevicePane
+from app.window.settings.editors_pane import EditorsPane
 from app.window.settings.look_pane import LookPane
 from app.window.settings.storage_pane import StoragePane
 from app.window.settings.work_pane import WorkPane
 
-LOOK, COMPLETION, WORK, STORAGE = "look", "completion", "work", "storage"
+LOOK, COMPLETION, EDITORS, WORK, STORAGE = "look", "completion", "editors", "work", "storage"
 PARTS = (
     (LOOK, "Look and keys", LookPane, "The theme, and the keys that accept or dismiss a suggestion."),
     (COMPLETION, "Completion", CompletionPane, "When suggestions appear, and how they are computed."),
+    (EDITORS, "Editors", EditorsPane, "Suggestions in the editor that you work in."),
     (WORK, "Training", WorkPane, "What training may use, what is watched, and when Codecoil adapts on its own."),
     (STORAGE, "Storage", StoragePane, "What Codecoil keeps on disk."),
     (DEVICE, "Device", DevicePane, "Where Codecoil computes."),

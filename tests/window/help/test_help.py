@@ -54,6 +54,7 @@ def test_commands_and_exit_codes_are_those_of_the_program():
         "scan",
         "score",
         "selftest",
+        "serve",
         "train",
     ):
         assert f"| `{command}` |" in text

@@ -1,0 +1,175 @@
+"""A folder that is read, watched and remembered without a window, and the model that answers for it.
+
+    thread "engine"   loads the model, answers requests                     service.run
+    main thread       reads the folder, watches it, updates the memory      follow
+
+The engine's `Repository` and `RepositoryMemory` belong to the main thread; what crosses is a snapshot of the memory.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.workers.watching import FolderWatch
+from engine.errors import CodecoilError
+from engine.generate.service.asking import Asking
+from engine.generate.service.service import CompletionService, Opened
+
+if TYPE_CHECKING:
+    from engine.corpus.corpus import Corpus
+    from engine.devices import Device
+    from engine.generate.completer import Completer
+    from engine.memory import MemorySnapshot
+
+LOOK_EVERY = 10.0  # seconds between two checks where the system cannot watch
+WARM_UP_TOKENS = 4000  # of the file, at most, in which the first completion is made
+MERGE_AFTER = 3.0  # seconds without a change before the memory is rebuilt
+
+Progress = Callable[[int, int, str], None]
+
+
+class Chosen:
+    """What the engine's thread answers with: made there, closed there."""
+
+    def __init__(self, model, tokenizer, name: str, completer: Completer, device: Device) -> None:
+        self.model, self.tokenizer, self.name = model, tokenizer, name
+        self.completer, self.device = completer, device
+
+    def close(self) -> None:
+        self.completer.close()
+        self.model.close()
+        self.device.close()
+
+
+class ServedFolder:
+    """Answers for one folder from `start` to `stop`."""
+
+    def __init__(self, root: Path, data_folder: Path, choose: Callable[[], Chosen]) -> None:
+        """`choose` opens the model, in the engine's thread."""
+        self.root, self._data_folder, self._choose = root, data_folder, choose
+        self.service = CompletionService(self._opened)
+        self.chosen: Chosen | None = None
+        self.memory_tokens = self.memory_files = 0
+        self._snapshot: MemorySnapshot | None = None
+        self._error: Exception | None = None
+        self._loaded = threading.Event()
+        self._noticed = threading.Event()
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
+        self._repository = self._memory = None
+
+    # ---- the life of it
+
+    def start(self, progress: Progress) -> None:
+        """Load the model and read the folder; returns once both are ready."""
+        progress(0, 0, "Loading the model")
+        self._thread.start()
+        self._loaded.wait()
+        if self._error is not None:
+            raise self._error
+        from engine.corpus.repository import Repository
+        from engine.memory import RepositoryMemory
+
+        self._repository = Repository(self.root, self._data_folder, self.chosen.tokenizer)
+        self._memory = RepositoryMemory(self._repository.folder, self.chosen.tokenizer)
+        corpus = self._repository.scan(progress)
+        progress(0, 0, "Reading the memory")
+        self._take_in(corpus)
+        self._warm_up()
+
+    def follow(self, report: Callable[[str], None]) -> None:
+        """Keep the memory up to date until `end`, or KeyboardInterrupt."""
+        watch = FolderWatch(self.root, self._noticed.set)
+        problem = watch.start()
+        if problem:
+            report(f"The folder is checked every {LOOK_EVERY:.0f} seconds: {problem}.")
+        quiet_since = time.monotonic()
+        try:
+            while not self._ended:
+                wait = watch.gathering.due_in()
+                if wait is None:
+                    self._noticed.wait(1.0 if not problem else LOOK_EVERY)
+                    self._noticed.clear()
+                    if problem and not self._ended:
+                        self._update(None, report)
+                    elif self._memory.needs_merge and time.monotonic() - quiet_since > MERGE_AFTER:
+                        self._merge(report)
+                elif wait > 0:
+                    self._noticed.wait(wait)
+                else:
+                    changes = watch.gathering.take()
+                    self._update(None if changes.many else changes.paths, report)
+                    quiet_since = time.monotonic()
+        finally:
+            watch.stop()
+
+    def end(self) -> None:
+        """From any thread: `follow` returns."""
+        self._ended = True
+        self._noticed.set()
+
+    def stop(self) -> None:
+        """Answer nothing more, and release everything."""
+        self.end()
+        self.service.close()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    # ---- the engine's thread
+
+    def _run(self) -> None:
+        try:
+            self.chosen = self._choose()
+        except Exception as error:  # raised again in the thread that waits
+            self._error = error
+            return
+        finally:
+            self._loaded.set()
+        try:
+            self.service.run()
+        finally:
+            self.chosen.close()
+
+    def _opened(self, _asking: Asking) -> Opened:
+        self.chosen.completer.memory = self._snapshot
+        return Opened(self.chosen.completer, self.chosen.name)
+
+    # ---- the folder
+
+    def _take_in(self, corpus: Corpus) -> None:
+        self._snapshot = snapshot = self._memory.update(corpus)
+        self._corpus = corpus
+        self.memory_tokens, self.memory_files = snapshot.tokens, len({entry.path for entry in snapshot.entries})
+
+    def _update(self, paths: frozenset[str] | None, report: Callable[[str], None]) -> None:
+        """Read what has changed; None: everything.  A folder that is gone for a moment keeps its memory."""
+        try:
+            self._take_in(self._repository.scan() if paths is None else self._repository.update(paths))
+        except (CodecoilError, OSError) as error:
+            report(f"The folder could not be read: {getattr(error, 'message', error)}")
+
+    def _merge(self, report: Callable[[str], None]) -> None:
+        try:
+            self._snapshot = self._memory.merge(self._corpus)
+        except (CodecoilError, OSError) as error:
+            report(f"The memory could not be saved: {getattr(error, 'message', error)}")
+
+    def _warm_up(self) -> None:
+        """A completion in the middle of a file, so that the first key does not wait for code to be compiled."""
+        from engine.generate.requests import CompletionRequest, Offer
+        from engine.generate.service.file_finding import text_of
+
+        sizes = {entry.path: entry.count for entry in self._snapshot.entries if entry.count <= WARM_UP_TOKENS}
+        path = max(sizes, key=sizes.get, default="")
+        text = text_of(self._snapshot, path) or "def main():\n    pass\n"
+        middle = text.find("\n", len(text) // 2) + 1
+        done = threading.Event()
+        request = CompletionRequest(text[:middle], text[middle:], offer=Offer())
+        self.service.ask(
+            Asking("warm-up", request, is_window=True), lambda item: done.set() if hasattr(item, "why_empty") else None
+        )
+        done.wait()
