@@ -53,9 +53,9 @@ def failing_disk(monkeypatch):
 
         monkeypatch.setattr(writing.Disk, "create", refuse)
 
-        def refuse_kept(path, *arguments):
+        def refuse_kept(path, *arguments, **more):
             if path.parent.name.startswith("codecoil-"):  # a folder of the system's, thrown away afterwards
-                return open(path, *arguments)
+                return open(path, *arguments, **more)
             return refuse()
 
         monkeypatch.setattr(atomic_file, "open", refuse_kept, raising=False)
