@@ -56,8 +56,12 @@ def sources(folder, arguments: argparse.Namespace):
     from app.command_line.serve import open_model
     from app.data.settings_file import setting
     from app.language_server.own_folder import OwnFolder
+    from app.language_server.running_program import RunningProgram, find_program
 
-    def open_source(root, changed, _lost):
+    def open_source(root, changed, lost):
+        found = find_program(folder, root)
+        if found is not None:
+            return RunningProgram(*found, lost)
         return OwnFolder(
             root,
             folder,

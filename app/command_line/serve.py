@@ -57,7 +57,13 @@ def run(arguments: argparse.Namespace) -> int:
     progress = ProgressBar()
     served_folder = ServedFolder(root, folder, lambda: open_model(arguments.checkpoint, root, arguments.device))
     least_chance, memory_on = setting(folder, "least_chance"), setting(folder, "memory_on")
-    served = Served(served_folder.service, lambda: least_chance, lambda: served_folder.chosen.name, lambda: memory_on)
+    served = Served(
+        served_folder.service,
+        lambda: least_chance,
+        lambda: served_folder.chosen.name,
+        lambda: memory_on,
+        status=served_folder.status,
+    )
     server = LoopbackServer(folder, served, arguments.port)
     stop_on_signals(served_folder)
     try:
