@@ -6,6 +6,7 @@
     batches     windows of code, older code mixed in     held_out_loss           of weights that are no checkpoint
     saving      what is written during a run             results    what a run leaves in the store
     fim_teaching  fill-in-the-middle for a base without  fim_trial  whether completions are better with it
+    trained_parts single embedding rows, and the precision of what is not trained
     inspection  what a model on disk is, and the memory that training it takes
 
 A session yields the trainer's events, with one of its own for each checkpoint. It saves its progress at least every

@@ -10,22 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from engine.checkpoints.store.store import CheckpointStore
 from engine.corpus.corpus import Corpus
 from engine.corpus.repository import Repository
 from engine.corpus.tokens.own_tokenizer import own_tokenizer
 from engine.devices import Device
 from engine.errors import CheckpointError, CodecoilError, CorpusError, DeviceError, DeviceLostError
-from engine.model.architectures.architecture import Architecture
-from engine.model.storage import AUTO
 from engine.session.bases import find_base, new_base, tokenizer_of
 from engine.session.batches import (
-    HELD_OUT_BATCH,
     large_file_note,
     measured_windows,
-    occurring_tokens,
     steps_for_epochs,
     tokenizer_of_cursor,
     training_windows,
@@ -37,8 +31,8 @@ from engine.session.origin import Origin
 from engine.session.plan import SessionPlan, repository_name
 from engine.session.results import History, Results
 from engine.session.saving import BackgroundWriter
+from engine.session.trained_parts import TOKEN_IDS, tokens_to_train, with_base_precision
 from engine.train.events import CheckpointEvent, EvaluationEvent, Event, FinishedEvent, NoteEvent, PlanEvent
-from engine.train.memory_fitting import Estimate, base_precision, run_estimate
 from engine.train.options import TrainingOptions
 from engine.train.saved_run import SavedRun, forget_run, load_run, require_room, run_path, save_run
 from engine.train.trainer import Trainer
@@ -48,7 +42,6 @@ KEPT_COPIES = 5  # of what is trained: a saved run has the present, the best and
 SAVE_SECONDS = 45.0  # between two saves: with the time that writing takes, a crash costs less than a minute
 GENTLER = 0.1  # of a mode's rate, for changes: at the full rate the model forgets the rest at once
 WAIT_SECONDS = 0.05  # at a time, for the first save: a pause or a stop must not wait for the disk
-TOKEN_IDS = "token_ids"
 TAUGHT = "teaches_fim"  # in what is saved of a run
 
 Progress = Callable[[int, int, str], None]
@@ -90,8 +83,8 @@ class Session:
                 raise CorpusError(f"There is nothing to learn in {plan.root}.", remedy)
             origin = Origin.of(self._store, self.base)
             self._fim = FimTeaching(self.corpus, saved.more.get(TAUGHT, False) if saved else options.fim_share > 0)
-            self._token_ids = self._tokens_to_train(saved, options, origin.config)
-            options = self._with_base_precision(saved, options, origin.config)
+            self._token_ids = tokens_to_train(saved, options, origin.config, self._fim)
+            options = with_base_precision(saved, options, origin.config, device, self._token_ids)
             self.model = origin.open_model(self._store, device, options, self._token_ids)
             opened.callback(self.model.close)
             self._fim.initialise(self.model, origin.trained_tokens)
@@ -347,33 +340,6 @@ class Session:
             steps = steps_for_epochs(options, learned or self.corpus.learned_documents, mixed)
             options = options.changed(steps=min(steps, options.steps) if options.steps else steps)
         return options.changed(learning_rate=options.peak_rate)
-
-    def _tokens_to_train(
-        self, saved: SavedRun | None, options: TrainingOptions, config: Architecture
-    ) -> np.ndarray | None:
-        """The tokens whose embedding rows are trained besides what the mode trains."""
-        if saved is not None:
-            return saved.state.arrays.get(TOKEN_IDS)
-        fills_in = options.fim_share > 0  # otherwise the rows of its tokens would only drift
-        if options.mode == "vocabulary":
-            return occurring_tokens(self._fim.corpus, config.vocab_size, fills_in)
-        return self._fim.ids if self._fim.is_active and fills_in and options.mode != "full" else None
-
-    def _with_base_precision(
-        self, saved: SavedRun | None, options: TrainingOptions, config: Architecture
-    ) -> TrainingOptions:
-        """The precision of the base, if none was chosen; saved with the run, which is resumed over the same base."""
-        if options.base_precision != AUTO:
-            return options
-        if saved is not None:  # by a version that had float32 only
-            return options.changed(base_precision="float32")
-
-        def estimates(precision: str) -> Estimate:
-            return run_estimate(config, self.device, options, precision, self._token_ids, HELD_OUT_BATCH)
-
-        ledger = self.device.ledger
-        room = ledger.ceiling - ledger.total
-        return options.changed(base_precision=base_precision(options, config.num_hidden_layers, estimates, room))
 
     def _trainer(self) -> Trainer:
         """The trainer, measuring validation code; in an incremental run that of the rest, and the changed files."""
