@@ -20,7 +20,7 @@ from engine.devices.cpu.simd import LANES, store
 _plain = njit(error_model="numpy")
 
 
-@_plain
+@njit(inline="always", error_model="numpy")  # rows are short: a call costs more than reading one
 def read_floats(source, size, count, target, at):
     """target[at : at + count] = the numbers of `size` bytes at an address: float32, or float16."""
     whole = count - count % LANES
