@@ -32,7 +32,7 @@ class Status:
             "memory": {"files": self.memory_files, "tokens": self.memory_tokens},
             "training": self.training,
             "problem": self.problem,
-            "shared": self.is_shared,
+            "sharedWithProgram": self.is_shared,
         }
 
     @classmethod

@@ -42,7 +42,7 @@ def test_the_built_in_model_completes_from_the_folder_and_nothing_is_left_behind
     editor.begin(folder)
     uri = editor.open(folder / "new.py", "# 😀\r\n\r\n\r\ndef fourth(kumquat):\r\n    x\r\n    return quota\r\n")
     status = until_ready(editor)
-    assert status["state"] == "ready" and status["memory"]["files"] == 3 and not status["shared"]
+    assert status["state"] == "ready" and status["memory"]["files"] == 3 and not status["sharedWithProgram"]
     change = {"start": {"line": 4, "character": 4}, "end": {"line": 4, "character": 5}}
     editor.change(uri, {"range": change, "text": LINE[4:12]})
     (item,) = editor.answer(editor.complete(uri, 4, 12, invoked=True))["result"]["items"]
