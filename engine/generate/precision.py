@@ -25,6 +25,9 @@ def weight_count(model: Model) -> int:
 def decode_precision(wanted: str, model: Model) -> str:
     """What `wanted` means for a model: itself, or for AUTO the fastest that loses nothing that matters."""
     PRECISION.check("precision", wanted)
-    if wanted != AUTO:
-        return wanted
-    return "int8" if weight_count(model) >= LARGE_MODEL else "float16"
+    return automatic_precision(weight_count(model)) if wanted == AUTO else wanted
+
+
+def automatic_precision(weights: int) -> str:
+    """The fastest for a model of so many weights."""
+    return "int8" if weights >= LARGE_MODEL else "float16"

@@ -6,6 +6,7 @@
     batches     windows of code, older code mixed in     held_out_loss           of weights that are no checkpoint
     saving      what is written during a run             results    what a run leaves in the store
     inspection  what a model on disk is, and the memory that training it takes
+    machine_speed   how fast this machine would write and learn with a model, by its shapes
 
 A session yields the trainer's events, with one of its own for each checkpoint. It saves its progress at least every
 minute, so that a kill costs no more than that; `resume_session` resumes exactly where the saved run was.
