@@ -14,7 +14,7 @@ from app.workers.files import FilesWorker
 from app.workers.jobs import Job, Jobs
 
 if TYPE_CHECKING:
-    from app.network.base_model_fetching import Agreement
+    from app.network.agreement import Agreement
 
 
 class DownloadController(QObject):

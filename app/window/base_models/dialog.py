@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.data.model_folders import FoundModel
 from app.network import base_models
-from app.network.base_model_fetching import Agreement, agreement_for
+from app.network.agreement import Agreement, agreement_for
 from app.network.base_models import BaseModel
 from app.state.application import Application
 from app.values.events import Failure
