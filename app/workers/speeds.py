@@ -2,7 +2,8 @@
 
 A plan measures a step now (`now`): the machine may be busy. Where the model is too large for that, earlier runs say it:
 one small JSON file in the data folder has tokens per second by device, mode and size of the model. From another size it
-is scaled by the number of weights, which is what a step's time follows. Without earlier runs, a few layers are measured.
+is scaled by the number of weights, which is what a step's time follows. Without earlier runs, a few of its layers are
+measured.
 """
 
 from __future__ import annotations

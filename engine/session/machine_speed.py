@@ -1,7 +1,7 @@
 """What this machine would do with a model that need not be here: tokens per second, measured on a few of its layers.
 
-Only the shapes of the model are known, and nothing is fetched: `engine.model.shallow` cuts small models from them, whose
-times say how long a step of the whole one takes.
+Only the shapes of the model are known, and nothing is fetched: `engine.model.shallow` cuts small models from them,
+whose times say how long a step of the whole one takes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from engine.train.trial import layered_speed
 
 MODE = "lora"  # what large models are adapted by
 CONTEXT = 256  # tokens in the cache while tokens are timed
-MOST_TOKENS, LEAST_TOKENS = 64, 6  # that are timed at one depth
+MOST_TOKENS, LEAST_TOKENS = 64, 10  # that are timed at one depth
 SECONDS = 0.4  # for either kind of step, at one depth
 CACHE_BYTES = 128 << 20  # more than the caches of most processors hold
 
