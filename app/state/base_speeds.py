@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class BaseSpeedController(QObject):
     """Reads what is remembered for the device in use and measures the rest, one model after the other."""
 
-    changed = Signal()  # `speeds`, `problems`, `measuring`, `progress`
+    changed = Signal()  # `lines`, `measuring`, `progress`
     failed = Signal(object)  # Failure
 
     def __init__(
@@ -35,8 +35,7 @@ class BaseSpeedController(QObject):
         self._job: Job | None = None
         self._is_due = False  # to measure when the present job has ended
         self._device = ""  # whose speeds these are
-        self.speeds: dict[str, MachineSpeed] = {}  # by name of the model
-        self.problems: dict[str, str] = {}  # why one could not be measured
+        self.lines: dict[str, SpeedLine] = {}  # by name of the model
         self.progress = (0, 0, "")
         engine.state_changed.connect(self.on_device_changed)
 
@@ -53,9 +52,9 @@ class BaseSpeedController(QObject):
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Those that are not known yet, the smallest first: a figure appears soon."""
-        models = sorted(base_models.available(), key=lambda model: model.parameters)
-        return tuple(model.name for model in models if model.name not in self.speeds)
+        """Those that are not known yet, in the order of the list."""
+        known = {name for name, line in self.lines.items() if line.speed is not None}
+        return tuple(model.name for model in base_models.available() if model.name not in known)
 
     def open(self) -> None:
         """The list is shown: read what is remembered, then measure the rest."""
@@ -72,8 +71,10 @@ class BaseSpeedController(QObject):
         if not self.can_measure:
             return
         if not self.missing:
-            self.speeds = {}
-        names, device, self.problems = self.missing, self._device, {}
+            self.lines = {}
+        names, device = self.missing, self._device
+        for name in names:
+            self.lines.pop(name, None)
         self._job = self._jobs.ask(
             *(MeasuringWorker.base_speeds, names, device),
             then=lambda _: self._end(),
@@ -99,7 +100,7 @@ class BaseSpeedController(QObject):
         device = device_key(self._engine.in_use)
         if device != self._device:
             self.cancel()
-            self._device, self.speeds, self.problems = device, {}, {}
+            self._device, self.lines = device, {}
             self._jobs.ask(
                 *(FilesWorker.known_speeds, device),
                 then=lambda known: self.on_known(device, known),
@@ -109,19 +110,15 @@ class BaseSpeedController(QObject):
 
     def on_known(self, device: str, known: dict[str, MachineSpeed]) -> None:
         if device == self._device:
-            self.speeds = known | self.speeds
+            self.lines = {name: SpeedLine(name, speed) for name, speed in known.items()} | self.lines
             self.changed.emit()
             self._is_due = bool(self.missing)
             self._measure_if_due()
 
     def on_measured(self, device: str, line: SpeedLine) -> None:
-        if device != self._device:
-            return
-        if line.speed is not None:
-            self.speeds[line.name] = line.speed
-        else:
-            self.problems[line.name] = line.problem
-        self.changed.emit()
+        if device == self._device:
+            self.lines[line.name] = line
+            self.changed.emit()
 
     def on_progress(self, done: int, total: int, words: str) -> None:
         self.progress = (done, total, words)

@@ -85,7 +85,7 @@ def test_a_yes_fetches_with_progress(hub, served, application, data_folder, qtbo
     press(qtbot, served.agree_button)
     assert served.progress.isVisible() and not served.cards[0].button.isEnabled()
     qtbot.waitUntil(lambda: not application.downloads.active)
-    assert served.notice.isVisible() and "tiny-1m" in served.notice.words.text()
+    assert served.ready.isVisible() and "tiny-1m" in served.ready.heading.text()
     assert not served.progress.isVisible() and served.cards[0].button.isEnabled() and refreshed
     assert [each.name for each in CheckpointStore(data_folder / "checkpoints").list()] == ["tiny-1m"]
 
@@ -107,7 +107,7 @@ def test_it_can_be_cancelled_and_gone_on_with(hub, served, application, data_fol
     ask(served, qtbot)
     press(qtbot, served.agree_button)
     qtbot.waitUntil(lambda: not application.downloads.active)
-    assert not served.error_card.isVisible() and not served.notice.isVisible()
+    assert not served.error_card.isVisible() and not served.ready.isVisible()
     left = parts()
     assert len(left) == 1 and left[0].stat().st_size < len(hub.files["model.safetensors"])
 
