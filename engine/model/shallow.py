@@ -10,6 +10,7 @@ So the time of a step is linear in both numbers, and three small models with sta
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,8 @@ LAYERS = 5  # of the deeper one, at most
 TOKENS, MORE_TOKENS = 256, 32_768  # of the vocabulary; the larger one's head is larger than most caches
 WEIGHT_BYTES = 6  # of a weight, at most: float32, and the copy that a decoder reads
 ROOM = 3  # the deeper one takes at most a third of the memory ceiling, if two layers fit into that
+ROUNDS = 3  # at most
+PLAUSIBLE = 0.4  # of as many times one layer's time, at least, that several layers take
 SPREAD = 0.02  # of the stand-in weights
 
 
@@ -41,16 +44,34 @@ class Cuts:
         return self.deeper.num_hidden_layers
 
     def whole_seconds(self, seconds_of: Callable[[Architecture], float]) -> float:
-        """The seconds of a step of the whole model; `seconds_of` measures a step of one of the three."""
-        whole, small = self.whole, self.small
-        base = seconds_of(small)
-        a_layer, a_token = 0.0, 0.0
-        if more_layers := self.deeper.num_hidden_layers - small.num_hidden_layers:
-            a_layer = max(seconds_of(self.deeper) - base, 0.0) / more_layers
-        if more_tokens := self.wider.vocab_size - small.vocab_size:
-            a_token = max(seconds_of(self.wider) - base, 0.0) / more_tokens
-        layers, tokens = whole.num_hidden_layers - small.num_hidden_layers, whole.vocab_size - small.vocab_size
-        return base + layers * a_layer + tokens * a_token
+        """The seconds of a step of the whole model; `seconds_of` measures a step of one of the three.
+
+        What disturbs one of them (another program, for a moment) would be multiplied.  So the small one is measured
+        before and after the others, and all of them again as long as one layer takes nearly as long as several.
+        """
+        small, deeper, wider = (math.inf,) * 3
+        for _ in range(ROUNDS):
+            small = min(small, seconds_of(self.small))
+            if self.more_layers:
+                deeper = min(deeper, seconds_of(self.deeper))
+            if self.more_tokens:
+                wider = min(wider, seconds_of(self.wider))
+            if self.more_layers or self.more_tokens:
+                small = min(small, seconds_of(self.small))
+            if deeper >= PLAUSIBLE * self.layers * small and wider > small:
+                break
+        a_layer = max(deeper - small, 0.0) / self.more_layers if self.more_layers else 0.0
+        a_token = max(wider - small, 0.0) / self.more_tokens if self.more_tokens else 0.0
+        layers = self.whole.num_hidden_layers - self.small.num_hidden_layers
+        return small + layers * a_layer + (self.whole.vocab_size - self.small.vocab_size) * a_token
+
+    @property
+    def more_layers(self) -> int:
+        return self.deeper.num_hidden_layers - self.small.num_hidden_layers
+
+    @property
+    def more_tokens(self) -> int:
+        return self.wider.vocab_size - self.small.vocab_size
 
 
 def cuts_of(config: Architecture, ceiling: int) -> Cuts:

@@ -64,6 +64,33 @@ def test_noise_cannot_make_a_layer_take_less_than_nothing():
     assert cuts.whole_seconds(lambda cut: 1.0 if cut == cuts.small else 0.9) == 1.0
 
 
+def disturbed(cuts, *factors: float):
+    """A machine that is slow for a while: the measurements of the small model take so many times longer, in turn."""
+    left = list(factors)
+
+    def seconds_of(cut) -> float:
+        return linear(cut) * (left.pop(0) if cut == cuts.small and left else 1.0)
+
+    return seconds_of
+
+
+def test_a_disturbance_does_not_count_if_one_of_two_measurements_is_free_of_it():
+    cuts = cuts_of(DENSE, GIB)
+    for factors in ((3.0, 1.0), (1.0, 3.0)):
+        assert cuts.whole_seconds(disturbed(cuts, *factors)) == pytest.approx(linear(DENSE))
+
+
+def test_what_cannot_be_is_measured_again_but_not_for_ever():
+    """Five layers that take hardly longer than one: the one was disturbed."""
+    cuts, asked = cuts_of(DENSE, GIB), []
+    assert cuts.whole_seconds(disturbed(cuts, 2.2, 2.2)) == pytest.approx(linear(DENSE))
+    cuts.whole_seconds(lambda cut: asked.append(cut) or 1.0)
+    assert len(asked) == 3 * 4
+    asked.clear()
+    cuts.whole_seconds(lambda cut: asked.append(cut) or linear(cut))
+    assert len(asked) == 4
+
+
 def test_stand_in_weights_are_written_and_given_back(device):
     before = device.ledger.total
     for config in (cuts_of(DENSE, GIB).small, cuts_of(MAMBA, GIB).small):
