@@ -201,7 +201,8 @@ def import_base(name: str, arguments: list[str]) -> None:
     """Import the model into the store that the program will use, unless it is there already."""
     if name != real_model.NAME:
         stop(f"There is no base {name!r} to set up; known is {real_model.NAME}.")
-    command = [program("python"), "-P", "-m", "app", "base", "import", fetch_real_model(), "--name", name]
+    stored = real_model.SMOLLM2.name
+    command = [program("python"), "-P", "-m", "app", "base", "import", fetch_real_model(), "--name", stored]
     if "--data-dir" in arguments:
         command += ["--data-dir", *arguments[arguments.index("--data-dir") + 1 :][:1]]
     say(f"Setting up: importing {name}…")

@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import Any
 
 from app.command_line import FAILED
-from app.network.base_models import BASE_MODELS, BaseModel, base_model
+from app.command_line.base_speeds import HOW, BaseSpeeds, add_options, base_speeds, speed_facts, speed_words
+from app.network.base_models import BaseModel, available, base_model
 from app.values.words import nbytes
 
 
 def add_parser(commands) -> None:
     parser = commands.add_parser("base", help="list, download, find and import larger base models")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    listing = verbs.add_parser("list", help="list what can be downloaded, with licence, size and memory; works offline")
+    listing = verbs.add_parser(
+        "list", help="list what can be downloaded, with licence, size, memory and speed; works offline"
+    )
     listing.add_argument("--json", action="store_true", help="print JSON")
     listing.set_defaults(verb="list")
     get = verbs.add_parser("get", help="download one, after confirmation")
@@ -30,6 +34,8 @@ def add_parser(commands) -> None:
     find.set_defaults(verb="find")
     for verb in (bring, find):
         verb.add_argument("--json", action="store_true", help="print JSON")
+    for verb in (listing, bring, find):
+        add_options(verb)
     for verb in (listing, get, bring, find):
         verb.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="data folder")
         verb.set_defaults(handler="app.command_line.base")
@@ -40,36 +46,50 @@ def run(arguments: argparse.Namespace) -> int:
         from app.command_line import base_importing
 
         return base_importing.run(arguments)
-    return show_list(arguments.json) if arguments.verb == "list" else get(arguments.name, arguments.yes)
+    return show_list(arguments) if arguments.verb == "list" else get(arguments.name, arguments.yes)
 
 
-def show_list(as_json: bool) -> int:
-    """Each entry as soon as its memory is estimated, which takes about a second."""
+def show_list(arguments: argparse.Namespace) -> int:
+    """Each entry as soon as its memory is estimated, which takes about a second, and its speed is measured."""
     import engine
-    from app.network.base_model_fetching import agreement_for
     from engine.session.inspection import batch_words
 
-    device = engine.open_device("cpu")
+    device, models, unknown = engine.open_device("cpu"), available(), False
     try:
-        if as_json:
-            print(json.dumps([facts(model, device) for model in BASE_MODELS], indent=2))
-            return 0
-        for model in BASE_MODELS:
-            amounts = model.memory_by_mode(device).items()
-            memory = ", ".join(f"{mode} {nbytes(amount)}" for mode, amount in amounts)
-            fim = ", fills in the middle" if model.has_fim else ""
-            print(f"{model.name}  {model.words}")
-            print(f"    {'from':<9}{model.repository} on {' and '.join(agreement_for(model).hosts)}")
-            print(f"    {'size':<9}{nbytes(model.nbytes)}, {model.parameters / 1e6:.0f} M parameters{fim}")
-            print(f"    {'licence':<9}{model.licence}")
-            print(f"    {'memory':<9}{memory}\n", flush=True)
+        with base_speeds(arguments) as speeds:
+            if arguments.json:
+                print(json.dumps([facts(model, device, speeds) for model in models], indent=2))
+                return 0
+            for model in models:
+                speed = speed_facts(speeds.of(model.config))
+                unknown = unknown or speed is None
+                print(*lines(model, device, speed), sep="\n", end="\n\n", flush=True)
     finally:
         device.close()
     print(f"`codecoil base get NAME` downloads one. Memory is for training with {batch_words()}.")
+    if unknown and not arguments.measure:
+        print(HOW)
     return 0
 
 
-def facts(model: BaseModel, device) -> dict:
+def lines(model: BaseModel, device, speed: dict[str, Any] | None) -> list[str]:
+    """One entry of the list."""
+    from app.network.agreement import agreement_for
+
+    fim = ", fills in the middle" if model.has_fim else ""
+    source = f"{model.package.package} ({model.repository})" if model.package else model.repository
+    rows = {
+        "from": f"{source} on {' and '.join(agreement_for(model).hosts)}",
+        "size": f"{nbytes(model.nbytes)}, {model.parameters / 1e6:.0f} M parameters{fim}",
+        "licence": model.licence,
+        "memory": ", ".join(f"{mode} {nbytes(amount)}" for mode, amount in model.memory_by_mode(device).items()),
+    }
+    if speed is not None:
+        rows["speed"] = speed_words(speed)
+    return [f"{model.name}  {model.words}", *(f"    {name:<9}{value}" for name, value in rows.items())]
+
+
+def facts(model: BaseModel, device, speeds: BaseSpeeds) -> dict:
     return {
         "name": model.name,
         "repository": model.repository,
@@ -78,12 +98,14 @@ def facts(model: BaseModel, device) -> dict:
         "parameters": model.parameters,
         "fill_in_the_middle": model.has_fim,
         "memory": model.memory_by_mode(device),
+        "speed": speed_facts(speeds.of(model.config)),
     }
 
 
 def get(name: str, agreed: bool) -> int:
     from app.data.data_folder import data_folder
-    from app.network.base_model_fetching import agreement_for, fetch
+    from app.network.agreement import agreement_for
+    from app.network.base_model_fetching import fetch
 
     agreement = agreement_for(base_model(name))
     if not agreed:

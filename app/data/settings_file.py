@@ -79,6 +79,8 @@ FIELDS: dict[str, Field] = {
     "training_mode": Field("", Text(32)),  # "": the preset's
     "training_options": Field({}, Texts(64, named=True)),  # what the user changed of the preset, as JSON
     "model": Field("starter", Text(64)),  # used for completions
+    "base": Field("", Text(64)),  # what training starts from; "": the built-in model
+    "base_offer": Field("", OneOf(("", "accepted", "declined"))),  # the answer to the offer of a stronger base
     "reopen": Field(True, Truth()),  # reopen the last repository at the start
     "race": Field({}, Texts(16, named=True)),  # measured tokens per second, by description of the device
     "recent_folders": Field([], Texts(20)),

@@ -1,6 +1,7 @@
 """Downloading a base model: the one connection that Codecoil makes, only after the user agreed to host and size.
 
     list the repository ─▶ download each file ─▶ verify every checksum ─▶ import into the store
+    or, from the package index: `package_fetching` ──────────────────────────┘
 
 The guard is open for the named hosts of the hub, and only inside `fetch`.  An interrupted download is resumed the next
 time; a file that does not match the hub's checksum is deleted.  No token of the user is sent.
@@ -25,12 +26,10 @@ from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from app.network import connections
-from app.network.base_models import BaseModel
+from app.network.agreement import Agreement, FetchError, Report, endpoint
+from app.network.package_fetching import fetch_package
 from engine.errors import CodecoilError
 
-HUB = "https://huggingface.co"
-ENDPOINT_VARIABLE = "HF_ENDPOINT"  # the hub's own setting: a mirror inside a company, or a stand-in
-FILE_HOSTS = {"huggingface.co": ("hf.co",)}  # the hub redirects large files to hosts below these
 WANTED = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 WEIGHTS = ".safetensors"
 INDEX = ".safetensors.index.json"
@@ -43,11 +42,6 @@ NETWORK_MODULES = ("huggingface_hub", "httpx2", "httpx", "httpcore2", "httpcore"
 MOST_BESIDES = 64 << 20  # the sum of all that is not weights
 
 T = TypeVar("T")
-Report = Callable[[int, int, str], None]  # bytes, of bytes, what is being done
-
-
-class FetchError(CodecoilError):
-    """A base model could not be downloaded."""
 
 
 @dataclass(frozen=True)
@@ -60,51 +54,6 @@ class HubFile:
     git_hash: str
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """What the user is asked to agree to."""
-
-    model: BaseModel
-    hosts: tuple[str, ...]
-    nbytes: int
-
-    @property
-    def question(self) -> str:
-        """The same in the window and on the command line."""
-        from app.values.words import nbytes
-
-        hosts = " and ".join(self.hosts)
-        return (
-            f"Fetch {self.model.name} ({nbytes(self.nbytes)}, {self.model.licence}) from {hosts}? "
-            "The host sees your address and which files you ask for, and nothing of your code."
-        )
-
-
-def endpoint() -> str:
-    """Where the hub is."""
-    return os.environ.get(ENDPOINT_VARIABLE, "").rstrip("/") or HUB
-
-
-def agreement_for(model: BaseModel) -> Agreement:
-    """What downloading this model would involve.  Does not connect."""
-    address = urlsplit(endpoint())
-    host = address.hostname or ""
-    hosts = [host, *FILE_HOSTS.get(host, ())]
-    proxy = "" if connections.is_this_machine(host) else _proxy(address.scheme, hosts)
-    return Agreement(model, (*hosts, proxy) if proxy else tuple(hosts), model.nbytes)
-
-
-def _proxy(scheme: str, hosts: list[str]) -> str:
-    """The proxy between us and one of these hosts, or an empty string."""
-    from urllib.request import getproxies, proxy_bypass  # slow to load; the list of models does not need it
-
-    proxies = getproxies()
-    address = proxies.get(scheme) or proxies.get("all") or ""
-    if all(proxy_bypass(host) for host in hosts):
-        return ""
-    return urlsplit(address if "://" in address else f"//{address}").hostname or ""
-
-
 def downloads_folder(data_folder: Path) -> Path:
     """Where files are until they are complete and verified."""
     return data_folder / "downloads"
@@ -113,27 +62,51 @@ def downloads_folder(data_folder: Path) -> Path:
 def fetch(
     agreement: Agreement, data_folder: Path, report: Report, guard: connections.Guard | None = None, name: str = ""
 ) -> Any:
-    """Download, verify and import; returns the manifest.  `report` may raise to cancel: partial files stay."""
+    """Download, verify and import; returns the manifest.  `report` may raise to cancel.
+
+    Partial files of the hub stay for the next time, those of the package index do not.
+    """
+    guard = guard or connections.install()
     with _in_words(agreement):
         folder = downloads_folder(data_folder) / agreement.model.name
         _need_room(agreement, data_folder, folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        with (guard or connections.install()).allowing(agreement.hosts, f"Get {agreement.model.name}"):
-            files = _fetch_files(agreement, folder, report)
+        with guard.allowing(agreement.hosts, f"Get {agreement.model.name}"):
+            if agreement.model.package:
+                path, files = fetch_package(agreement, folder, report, guard), []
+            else:
+                path, files = folder, _fetch_files(agreement, folder, report)
         _check(files, folder, report)
-
-        from engine.checkpoints.formats.importing import import_checkpoint
-        from engine.checkpoints.store.store import CheckpointStore
-
-        report(agreement.nbytes, agreement.nbytes, "Importing the model")
-        store = CheckpointStore(data_folder / "checkpoints")
-        manifest = import_checkpoint(store, folder, name or agreement.model.name)
+        try:
+            manifest = _import(agreement, data_folder, path, name, report)
+        except BaseException:
+            if agreement.model.package:
+                shutil.rmtree(folder)
+            raise
         shutil.rmtree(folder)
         return manifest
 
 
+def _import(agreement: Agreement, data_folder: Path, path: Path, name: str, report: Report) -> Any:
+    """Into the store; `report` may still raise to cancel, and the store then removes what it has written."""
+    from engine.checkpoints.formats.importing import import_checkpoint
+    from engine.checkpoints.store.store import CheckpointStore
+    from engine.checkpoints.store.writing import WatchedDisk
+
+    total, done, words = agreement.model.stored_nbytes, 0, "Importing the model"
+
+    def wrote(count: int) -> None:
+        nonlocal done
+        done = min(done + count, total)
+        report(done, total, words)
+
+    report(0, total, words)
+    store = CheckpointStore(data_folder / "checkpoints", WatchedDisk(wrote=wrote))
+    return import_checkpoint(store, path, name or agreement.model.name)
+
+
 def _fetch_files(agreement: Agreement, folder: Path, report: Report) -> list[HubFile]:
     """Download what is missing; returns the hub's list of files."""
+    folder.mkdir(parents=True, exist_ok=True)
     asking = partial(report, 0, agreement.nbytes, f"Connecting to {agreement.hosts[0]}")
     try:
         commit, files = _with_tries(partial(_listing, agreement), asking)
@@ -318,7 +291,7 @@ def _need_room(agreement: Agreement, data_folder: Path, folder: Path) -> None:
     """Space for the download and for the store, less what is already downloaded."""
     data_folder.mkdir(parents=True, exist_ok=True)
     kept = sum(_size(path) for path in folder.glob("*"))
-    needed, free = 2 * agreement.nbytes - kept, shutil.disk_usage(data_folder).free
+    needed, free = agreement.model.room - kept, shutil.disk_usage(data_folder).free
     if needed > free:
         raise FetchError(
             f"{data_folder} has {free / 1e9:.1f} GB free, but downloading and storing takes {needed / 1e9:.1f} GB.",
@@ -334,14 +307,13 @@ def _in_words(agreement: Agreement) -> Iterator[None]:
     except CodecoilError:
         raise
     except Exception as error:
+        kept = "" if agreement.model.package else ": what was downloaded is kept"
         if _is_of_network(error):
-            remedy = "Try again later: what was downloaded is kept. You can also import a folder from disk."
+            remedy = f"Try again later{kept}. You can also import a folder from disk."
             raise FetchError(_cause(error, agreement), remedy) from error
         if isinstance(error, OSError):
             cause = f"{error.filename or 'The data folder'} cannot be written: {error.strerror or error}."
-            raise FetchError(
-                cause, "Free some space or fix that, and try again: what was downloaded is kept."
-            ) from error
+            raise FetchError(cause, f"Free some space or fix that, and try again{kept}.") from error
         raise
 
 

@@ -1,13 +1,21 @@
 """Larger models to start from: a short list, with what each costs to fetch, to keep and to train.
 
-Only weights that Codecoil can read (Hugging Face format, safetensors) and whose licence lets everybody use them.
+Only weights that Codecoil can read (Hugging Face format, safetensors; a GGUF file in a Python package) and whose
+licence lets everybody use them.
 Nothing here connects: sizes follow from the shapes below, so that the user can agree to them first.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from app.network.package_model import SMOLLM2, PackageModel, pip_is_here
+
+if TYPE_CHECKING:
+    from engine.model.architectures.architecture import Architecture
+
+STORED_BYTES = 2  # of a weight that was quantised, in the store
 
 
 @dataclass(frozen=True)
@@ -21,19 +29,36 @@ class BaseModel:
     words: str
     sizes: dict[str, Any]  # the keys of its config.json that give the shapes
     has_fim: bool = False  # whether it was trained to fill in the middle
-    weight_bytes: int = 2  # of one weight, as it is fetched
+    weight_bytes: int = 2  # of one weight, as it is fetched from the hub
+    package: PackageModel | None = None  # on the Python package index instead of the hub
 
     @property
     def nbytes(self) -> int:
         """What is fetched, nearly: the weights; configuration and tokenizer are 3 to 12 MB more."""
-        return self.weight_bytes * self.parameters
+        return self.package.wheel_nbytes if self.package else self.weight_bytes * self.parameters
+
+    @property
+    def room(self) -> int:
+        """Bytes that the disk needs meanwhile: for what is fetched, and for the store."""
+        return self.nbytes + self.stored_nbytes + (self.package.nbytes if self.package else 0)
+
+    @property
+    def stored_nbytes(self) -> int:
+        """What the store takes, nearly: the same weights; those that were quantised have 16 bits there."""
+        return STORED_BYTES * self.parameters if self.package else self.nbytes
+
+    @property
+    def config(self) -> Architecture:
+        """Its shapes."""
+        from engine.model.files import config_from_keys
+
+        return config_from_keys(self.sizes, self.name)
 
     def memory_by_mode(self, device) -> dict[str, int]:
         """Bytes that training would hold on `device`, by mode.  Takes about a second."""
-        from engine.model.files import config_from_keys
         from engine.session.inspection import memory_by_mode
 
-        return memory_by_mode(config_from_keys(self.sizes, self.name), device)
+        return memory_by_mode(self.config, device)
 
 
 def _dense(kind: str, width: int, layers: int, heads: tuple[int, int], inner: int, tokens: int) -> dict[str, Any]:
@@ -91,11 +116,20 @@ BASE_MODELS = (
         sizes=_dense("llama", 576, 30, (9, 3), 1536, 49_152),
     ),
     BaseModel(
+        name=SMOLLM2.name,
+        repository="HuggingFaceTB/SmolLM2-135M-Instruct",
+        parameters=134_515_008,
+        licence="Apache-2.0",
+        words="The same size in 4 bits, for networks that block model hubs: pip fetches it. Tuned to answer questions.",
+        sizes=_dense("llama", 576, 30, (9, 3), 1536, 49_152),
+        package=SMOLLM2,
+    ),
+    BaseModel(
         name="smollm2-360m",
         repository="HuggingFaceTB/SmolLM2-360M",
         parameters=361_821_120,
         licence="Apache-2.0",
-        words="The same training, nearly three times the size.",
+        words="Trained like SmolLM2-135M, nearly three times the size.",
         sizes=_dense("llama", 960, 32, (15, 5), 2560, 49_152),
     ),
     BaseModel(
@@ -126,6 +160,17 @@ BASE_MODELS = (
         weight_bytes=4,
     ),
 )
+
+
+def available() -> tuple[BaseModel, ...]:
+    """Those that can be fetched here: what comes from the package index needs pip."""
+    has_pip = pip_is_here()
+    return tuple(model for model in BASE_MODELS if has_pip or not model.package)
+
+
+def first_offer() -> BaseModel:
+    """What a new user is offered: the smallest that is worth it, from where it can most likely be had."""
+    return base_model(SMOLLM2.name if pip_is_here() else "smollm2-135m")
 
 
 def base_model(name: str) -> BaseModel:

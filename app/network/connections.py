@@ -9,8 +9,8 @@ way it is listed: the footer shows that list.
 What it cannot see is code that calls the system without Python (drivers, Qt, a compiled download helper).  None of
 those that we load has a reason to, the one that could is switched off in `app.network.base_model_fetching`, and
 `tests/app/privacy` asks the kernel itself whether anything tried to connect.  Nor can it see into another process: we
-start one, git, for which `engine.corpus.reading.git` disables every protocol and every program of the repository's
-settings.
+start git, for which `engine.corpus.reading.git` disables every protocol and every program of the repository's settings,
+and, to fetch a base model that the user asked for, pip, whose connections are listed here as well (`note`).
 
 Every start of the program loads this file first, so it imports next to nothing.
 """
@@ -111,6 +111,12 @@ class Guard:
         with self._lock:
             return tuple(self._permissions)
 
+    def note(self, attempt: Attempt) -> None:
+        """List what a process did that was started because the user asked for it."""
+        with self._lock:
+            self._attempts.append(attempt)
+            self._counts[attempt.verdict] += 1
+
     # ---- what may be done
 
     @contextlib.contextmanager
@@ -163,9 +169,7 @@ class Guard:
         permission = None if action == "listen" else self._permission_for(host)
         verdict = ALLOWED if permission is not None else REFUSED
         attempt = Attempt(time.time(), action, host, port, verdict, permission.purpose if permission else "")
-        with self._lock:
-            self._attempts.append(attempt)
-            self._counts[verdict] += 1
+        self.note(attempt)
         if permission is None and not self.record:
             from app.network.connection_errors import ConnectionNotAllowed
 

@@ -9,6 +9,8 @@
                            ├─ checkpoints   the store's rows, and everything that can be done to a checkpoint
                            ├─ server        completions for other editors: on or off, and the last requests
                            ├─ downloads     the base model being downloaded, once the user has agreed
+                           ├─ base_speeds   what this machine would do with the base models of the list
+                           ├─ base_offer    the offer of a stronger base, until it is answered
                            └─ storage       where all of it is kept, and moving it elsewhere
               (signals) ◀──┘      │ jobs (app/workers/jobs.py), frozen values
                               app/workers: "engine", "repository" and "files", each in a thread of its own

@@ -15,6 +15,8 @@ from pathlib import Path
 from PySide6.QtCore import QMetaObject, QObject, Qt, QThread, QTimer, Slot
 
 from app.server.status import Status
+from app.state.base_offer import BaseOffer
+from app.state.base_speeds import BaseSpeedController
 from app.state.checkpoints import CheckpointController
 from app.state.choices import base_choices, model_choices, timelines
 from app.state.completion import CompletionController
@@ -61,6 +63,8 @@ class Application(QObject):
         self.memory = MemoryController(self.settings, self)
         self.checkpoints = CheckpointController(jobs, self)
         self.downloads = DownloadController(folder, jobs, self)
+        self.base_speeds = BaseSpeedController(jobs, self.engine, self.training, self)
+        self.base_offer = BaseOffer(folder, self.settings, self.checkpoints, self.downloads, self)
         self.storage = StorageController(folder, jobs, self)
         self.idle = IdleRules(self.settings, self)
         self._running = False
@@ -226,6 +230,7 @@ class Application(QObject):
         controller.waits_for = self.what_is_measured
         self._files_worker.listed.connect(controller.on_listed)
         self.downloads.fetched.connect(self.on_fetched)
+        self.base_offer.use_wanted.connect(self.use_base)
         controller.changed.connect(self.on_checkpoints_changed)
 
     # ---- where two controllers meet
@@ -301,6 +306,12 @@ class Application(QObject):
     @Slot(str, str)
     def on_fetched(self, _id: str, _name: str) -> None:
         self.checkpoints.refresh()
+
+    @Slot(str)
+    def use_base(self, checkpoint: str) -> None:
+        """Complete with this base model, and adapt it from now on."""
+        self.completion.choose_model(checkpoint)
+        self.training.choose_base(checkpoint)
 
     @Slot(object)
     def on_run_finished(self, finished: FinishedView | None) -> None:

@@ -14,7 +14,7 @@ from app.workers.files import FilesWorker
 from app.workers.jobs import Job, Jobs
 
 if TYPE_CHECKING:
-    from app.network.base_model_fetching import Agreement
+    from app.network.agreement import Agreement
 
 
 class DownloadController(QObject):
@@ -23,6 +23,7 @@ class DownloadController(QObject):
     changed = Signal()  # `agreement`, `done`, `total`, `words`
     fetched = Signal(str, str)  # id and name of the checkpoint
     failed = Signal(object)  # Failure
+    cancelled = Signal()  # the download
     model_found = Signal(object)  # FoundModel on this computer
     search_ended = Signal(int)  # how many were found
     memory_estimated = Signal(str)  # the name of a base model: `memory` has it now
@@ -57,7 +58,7 @@ class DownloadController(QObject):
             *(DownloadWorker.fetch, agreement),
             then=self.on_fetched,
             failed=self.on_failed,
-            cancelled=self._end,
+            cancelled=self.on_cancelled,
             progressed=self.on_progress,
         )
         self.changed.emit()
@@ -73,7 +74,7 @@ class DownloadController(QObject):
 
     def estimate_memory(self) -> None:
         """Estimate what training each model of the list takes; one job a model, so that others are not kept waiting."""
-        for model in base_models.BASE_MODELS:
+        for model in base_models.available():
             if model.name not in self._estimating:
                 self._estimating.add(model.name)
                 self._jobs.ask(FilesWorker.base_memory, model.name, then=self.on_memory, failed=self.failed.emit)
@@ -103,6 +104,10 @@ class DownloadController(QObject):
     def on_failed(self, failure: Failure) -> None:
         self._end()
         self.failed.emit(failure)
+
+    def on_cancelled(self) -> None:
+        self._end()
+        self.cancelled.emit()
 
     def _end(self) -> None:
         if self._thread is None:

@@ -52,7 +52,7 @@ class TrainingController(RunScoring):
         self._missing = NO_FOLDER  # why there is no repository to learn
         self._changes = ChangesSince()
         self.phase = "idle"  # idle, preparing, running, paused, stopping, finished, failed
-        self.base = ""  # id or name of what training starts from; "": the built-in model, or a new one
+        self.base = settings.base  # id or name of what training starts from; "": the built-in model, or a new one
         self.bases: tuple[BaseChoice, ...] = ()
         self.plan: PlanView | None = None
         self.mode_plans: dict[str, PlanView] = {}  # the same options in each mode, for the mode cards
@@ -121,7 +121,7 @@ class TrainingController(RunScoring):
     def choose_base(self, base: str) -> None:
         """Start from this checkpoint; "" for the built-in model."""
         if base != self.base:
-            self.base = base
+            self.base = self._settings.base = base
             self._options_changed()
 
     # ---- running
@@ -273,7 +273,7 @@ class TrainingController(RunScoring):
     def on_bases(self, bases: tuple[BaseChoice, ...]) -> None:
         self.bases = bases
         if self.base and all(each.id != self.base for each in bases):
-            self.base = ""
+            self.base = self._settings.base = ""
         self._options_changed()
 
     def on_planned(self, plans: tuple[PlanView, dict[str, PlanView]] | None, request: RunRequest) -> None:

@@ -1,6 +1,6 @@
 """What crosses between threads and reaches the panes: frozen values, nothing that two threads could change.
 
-    engine        memory against its limit, the race between devices
+    engine        memory against its limit, the race between devices, the speed of base models
     repository    the files of a folder with their verdicts, what changed since a checkpoint
     training      the plan of a run, its result, interrupted runs
     completion    which models can be asked, and the answers

@@ -1,8 +1,12 @@
-"""Figures of the engine for the footer and the settings."""
+"""Figures of the engine for the footer, the settings and the list of base models."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.session.machine_speed import MachineSpeed
 
 
 @dataclass(frozen=True)
@@ -42,3 +46,12 @@ class RaceEnded:
     def fastest(self) -> str:
         """The name of the winner; empty if nothing could run."""
         return next((line.device for line in self.lines if not line.problem), "")
+
+
+@dataclass(frozen=True)
+class SpeedLine:
+    """What this machine would do with a base model; `problem`: why that could not be measured."""
+
+    name: str
+    speed: MachineSpeed | None = None
+    problem: str = ""

@@ -14,7 +14,7 @@ class SpeedBasis(Enum):
     UNKNOWN = ""
     MEASURED = "measured"  # a training step just now
     EARLIER_RUNS = "earlier runs"  # on this machine
-    SMALLER_MODEL = "smaller model"  # a step of one just now, scaled
+    FEW_LAYERS = "few layers"  # a step of some of its layers just now, for all of them
 
 
 @dataclass(frozen=True)

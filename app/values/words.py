@@ -86,6 +86,14 @@ def about(seconds: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
+def rate(tokens_per_second: float) -> str:
+    """A measured speed, no more precise than it is: 7.4, 23, 160 or 1,200 tokens/s."""
+    if tokens_per_second < 9.95:
+        return f"{tokens_per_second:.1f} tokens/s"
+    unit = 10 ** (len(str(round(tokens_per_second))) - 2)
+    return f"{round(tokens_per_second / unit) * unit:,} tokens/s"
+
+
 def counted(number: int, what: str) -> str:
     """1 file, 2,345 files."""
     return f"{number:,} {what}" + ("" if number == 1 else "s")

@@ -169,6 +169,7 @@ class MainWindow(QMainWindow):
             page.page_wanted.connect(self.show_page)
             page.folder_wanted.connect(self.on_folder_wanted)
             page.file_wanted.connect(self.on_file_wanted)
+            page.base_models_wanted.connect(self.on_base_model_wanted)
             keyboard_focus(page)
             self.made[title] = page
             self.pages.addWidget(page)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 
@@ -19,6 +20,9 @@ from app.values.checkpoints import DiskUseView, ExportView, MergeView, Precision
 from app.values.training import ResumableRun
 from app.workers import checkpoint_rows
 from app.workers.jobs import JobWorker
+
+if TYPE_CHECKING:
+    from engine.session.machine_speed import MachineSpeed
 
 MIB = 2**20
 
@@ -34,7 +38,9 @@ class FilesWorker(JobWorker):
 
     @functools.cached_property
     def _disk(self):
-        return stopping_disk(lambda: self.job.look())
+        from engine.checkpoints.store.writing import WatchedDisk
+
+        return WatchedDisk(lambda: self.job.look())
 
     @functools.cached_property
     def _store(self):
@@ -55,6 +61,16 @@ class FilesWorker(JobWorker):
             return name, base_model(name).memory_by_mode(device), batch_words()
         finally:
             device.close()
+
+    def known_speeds(self, device: str) -> dict[str, MachineSpeed]:
+        """What was measured on this device before, by name of the base model."""
+        from app.data.machine_speeds import MachineSpeeds
+        from app.network import base_models
+        from engine.session.machine_speed import model_key
+
+        known = MachineSpeeds(self._data_folder).known(device)
+        keys = {model.name: model_key(model.config) for model in base_models.BASE_MODELS} if known else {}
+        return {name: known[key] for name, key in keys.items() if key in known}
 
     def find_models(self) -> int:
         """Look through the folders of other programs; reports each FoundModel, returns how many."""
@@ -266,11 +282,11 @@ class FilesWorker(JobWorker):
             done += count
             report(min(done, total), total)
 
-        self._disk.wrote = wrote
+        before, self._disk.wrote = self._disk.wrote, wrote
         try:
             yield
         finally:
-            del self._disk.wrote
+            self._disk.wrote = before
 
     def _bytes(self, what: str):
         """Reports what is done in MiB, as often as that changes; ends the job if it was cancelled."""
@@ -292,23 +308,6 @@ def resumable_run(info) -> ResumableRun:
     missing = bool(info.root) and not Path(info.root).is_dir()
     problem = info.problem or (f"The folder {info.root} no longer exists." if missing else "")
     return ResumableRun(info.run, info.root, info.base, info.mode, info.step, info.steps, info.saved, problem)
-
-
-def stopping_disk(look: Callable[[], None]):
-    """The store's disk, with `look` called before every write, to end the job there.  (Its class is loaded late.)"""
-    from engine.checkpoints.store.writing import Disk
-
-    class StoppingDisk(Disk):
-        def wrote(self, count: int) -> None:
-            """Called with what was written; a job that wants to know replaces it by its own."""
-
-        def write(self, descriptor: int, data: memoryview) -> int:
-            look()
-            count = super().write(descriptor, data)
-            self.wrote(count)
-            return count
-
-    return StoppingDisk()
 
 
 def size_of_model(path: Path) -> int:

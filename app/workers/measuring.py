@@ -1,4 +1,4 @@
-"""The measuring worker: scorecards and held-out losses, in the engine's thread.
+"""The measuring worker: scorecards, held-out losses and the speed of base models, in the engine's thread.
 
 Such a job may take half a minute; between two batches it answers waiting completions, and checks whether it was
 cancelled.  Nothing is measured during a run: the device belongs to the run, which cancels what is being measured.
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from app.values.checkpoints import MergeView, PrecisionLine
 from app.values.completion import losses_key
+from app.values.engine import SpeedLine
 from app.values.failures import Cancelled
 from app.values.repository import FileLosses
 from app.values.training import RunScores, ScoreView
@@ -136,7 +137,46 @@ class MeasuringWorker(JobWorker):
                 losses.keep(losses_key(model), precision, loss)
         return model
 
+    def base_speeds(self, names: tuple[str, ...], device: str) -> None:
+        """What this machine would do with base models of the list; reports a SpeedLine for each.
+
+        What is measured is kept under `device`, the key of the device in use.
+        """
+        from app.data.machine_speeds import MachineSpeeds
+        from app.network.base_models import base_model
+        from engine.session.machine_speed import model_key
+
+        kept, fresh = MachineSpeeds(self._open_device.data_folder), {}
+        with self._measuring():
+            for number, name in enumerate(names):
+                self.progress(number, len(names), f"Measuring {name} on this machine")
+                config = base_model(name).config
+                key = model_key(config)
+                if key not in fresh:  # another model of the same shapes is as fast
+                    fresh[key] = self._speed(config)
+                    if fresh[key].speed is not None:
+                        kept.keep(device, key, fresh[key].speed)
+                self.report(replace(fresh[key], name=name))
+
     # ---- inside
+
+    def _speed(self, config) -> SpeedLine:
+        """Loaded models make room if there is too little."""
+        from engine.errors import MemoryCeilingError
+        from engine.session.machine_speed import measure_speed
+
+        try:
+            try:
+                return SpeedLine("", measure_speed(config, self._open_device.device, self._look))
+            except MemoryCeilingError:
+                self._open_device.release_models()
+                return SpeedLine("", measure_speed(config, self._open_device.device, self._look))
+        except MemoryCeilingError as error:
+            return SpeedLine("", problem=error.message)
+
+    def _look(self) -> None:
+        if self._between():
+            raise Cancelled
 
     def _open_corpus(self):
         if self._open_device.corpus is None:

@@ -2,7 +2,8 @@
 
 A plan measures a step now (`now`): the machine may be busy. Where the model is too large for that, earlier runs say it:
 one small JSON file in the data folder has tokens per second by device, mode and size of the model. From another size it
-is scaled by the number of weights, which is what a step's time follows.
+is scaled by the number of weights, which is what a step's time follows. Without earlier runs, a few of its layers are
+measured.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,22 +57,33 @@ class Speeds:
             return speed, SpeedBasis.MEASURED
         if speed := self.guess(device.description, mode, config.parameter_count):
             return speed, SpeedBasis.EARLIER_RUNS
-        small = config.small()
-        speed = self._trial(small, device, mode, rows, length) * small.parameter_count / config.parameter_count
-        return speed, SpeedBasis.SMALLER_MODEL if speed else SpeedBasis.UNKNOWN
+        speed = self._layered_trial(config, device, mode)
+        return speed, SpeedBasis.FEW_LAYERS if speed else SpeedBasis.UNKNOWN
 
     def _trial(self, config, device, mode: str, rows: int, length: int) -> float:
-        """0.0 where there is no memory for it."""
-        from engine.errors import MemoryCeilingError
+        """Of the whole model; 0.0 where there is no memory for it."""
         from engine.train.trial import trial_speed
 
         length = min(length, TRIAL_TOKENS)
         rows = max(1, min(rows, TRIAL_TOKENS // length))
         key = (device.description, str(config), mode, rows, length)
+        return self._kept(key, lambda: trial_speed(config, device, mode, rows, length, seconds=TRIAL_SECONDS))
+
+    def _layered_trial(self, config, device, mode: str) -> float:
+        """Of a few of its layers, for all of them."""
+        from engine.train.trial import layered_speed
+
+        key = (device.description, str(config), mode)
+        return self._kept(key, lambda: layered_speed(config, device, mode, seconds=TRIAL_SECONDS, least_steps=1))
+
+    def _kept(self, key: tuple, trial: Callable[[], float]) -> float:
+        """What was measured a moment ago, or the trial."""
+        from engine.errors import MemoryCeilingError
+
         when, speed = self._trials.get(key, (-TRIAL_LASTS, 0.0))
         if time.monotonic() - when >= TRIAL_LASTS:
             try:
-                speed = trial_speed(config, device, mode, rows, length, seconds=TRIAL_SECONDS)
+                speed = trial()
             except (MemoryCeilingError, MemoryError):
                 speed = 0.0
             self._trials[key] = (time.monotonic(), speed)

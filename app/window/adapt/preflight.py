@@ -16,13 +16,13 @@ from app.window.parts import NOTHING, Card, FigureLabel, PlainButton, PrimaryBut
 TIME_HELP = {
     SpeedBasis.MEASURED: "A training step was measured just now. Other programs make a run slower.",
     SpeedBasis.EARLIER_RUNS: "From earlier runs on this machine. Other programs make a run slower.",
-    SpeedBasis.SMALLER_MODEL: "A step of a smaller model was measured just now and scaled: a rough estimate.",
+    SpeedBasis.FEW_LAYERS: "A step of a few of its layers was measured just now; the others take as long.",
     SpeedBasis.UNKNOWN: "Known after the first steps",
 }
 TIME_WORDS = {
     SpeedBasis.MEASURED: "measured just now",
     SpeedBasis.EARLIER_RUNS: "as in earlier runs",
-    SpeedBasis.SMALLER_MODEL: "scaled from a smaller model",
+    SpeedBasis.FEW_LAYERS: "from a few of its layers",
 }
 WORKING_OUT = "Estimating time and memory…"
 START_KEYS, CHANGES_KEYS = "Ctrl+Shift+A", "Ctrl+Shift+C"  # of the window's menu

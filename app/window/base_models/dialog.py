@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Slot
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.data.model_folders import FoundModel
 from app.network import base_models
-from app.network.base_model_fetching import Agreement, agreement_for
+from app.network.agreement import Agreement, agreement_for
 from app.network.base_models import BaseModel
+from app.network.package_model import pip_is_here
 from app.state.application import Application
 from app.values.events import Failure
 from app.values.words import counted
@@ -29,7 +30,10 @@ from app.window.parts import (
 )
 
 MIB = 2**20
-LIST_HEIGHT = 400  # pixels: a few cards; the others scroll
+LIST_HEIGHT = 440  # pixels: a few cards; the others scroll
+FOOTNOTE = "Nothing is downloaded unless you ask for it. The footer lists every connection."
+NO_PIP = "Models of the Python package index need pip, which this Codecoil does not have."
+USE_HELP = "The Complete and Adapt pages let you switch back"
 WORDS = "A larger model knows more before it sees your code, but everything takes longer."
 
 
@@ -40,14 +44,19 @@ class BaseModelDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Get a base model")
         self.setMinimumWidth(840)
-        self._application, self._downloads = application, application.downloads
+        self._application, self._downloads, self._speeds = application, application.downloads, application.base_speeds
         self.question = InlineMessage(closable=False)
         self.agree_button = self.question.add_button("Fetch", primary=True)
         self.decline_button = self.question.add_button("Not now")
         self.progress = ProgressLine("Fetching a base model")
         self.error_card = ErrorCard()
         self.notice = InlineMessage()
-        self.cards = [ModelCard(model) for model in base_models.BASE_MODELS]
+        self.ready = InlineMessage()
+        self.use_button = self.ready.add_button("Use it", help_words=USE_HELP)
+        self._fetched = ""  # id of what was fetched
+        self.cards = [ModelCard(model) for model in base_models.available()]
+        self.measuring = ProgressLine("Measuring base models on this machine")
+        self.measure_button = PlainButton("Measure speeds", "Measures on this machine, without fetching anything")
         self.import_button = PlainButton("Import a folder…", "A model in Hugging Face format on this machine")
         self.import_file_button = PlainButton("Import a GGUF file…", "A model of llama.cpp, LM Studio or Ollama")
         self.find_button = PlainButton(
@@ -73,16 +82,23 @@ class BaseModelDialog(QDialog):
         self._downloads.fetched.connect(self.on_fetched)
         self._downloads.failed.connect(self.on_failed)
         self._downloads.memory_estimated.connect(self.on_memory_estimated)
+        self.use_button.clicked.connect(self.on_use_wanted)
+        self.measure_button.clicked.connect(self._speeds.measure)
+        self.measuring.cancelled.connect(self._speeds.cancel)
+        self._speeds.changed.connect(self.on_speeds_changed)
+        self._speeds.failed.connect(self.on_failed)
+        application.training.changed.connect(self.on_speeds_changed)
         application.checkpoints.changed.connect(self.on_changed)
         application.settings.changed.connect(self.on_setting_changed)
         self.on_changed()
+        self.on_speeds_changed()
 
     def _build(self) -> None:
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 18, 20, 18)
         column.setSpacing(GAP)
         column.addWidget(PageTitle("Get a base model", WORDS))
-        for widget in (self.question, self.progress, self.error_card, self.notice):
+        for widget in (self.question, self.progress, self.error_card, self.ready, self.notice):
             column.addWidget(widget)
         self._list = cards = PageColumn()
         cards.column.setContentsMargins(0, 0, cards.edge, 0)
@@ -90,13 +106,14 @@ class BaseModelDialog(QDialog):
             cards.column.addWidget(card)
         cards.setMinimumHeight(LIST_HEIGHT)
         column.addWidget(cards, 1)
-        column.addWidget(
-            label("Nothing is downloaded unless you ask for it. The footer lists every connection.", "label", wrap=True)
-        )
+        column.addWidget(self.measuring)
+        footnote = FOOTNOTE if pip_is_here() else f"{FOOTNOTE} {NO_PIP}"
+        column.addWidget(label(footnote, "label", wrap=True))
         row = QHBoxLayout()
         row.addWidget(self.find_button)
         row.addWidget(self.import_file_button)
         row.addWidget(self.import_button)
+        row.addWidget(self.measure_button)
         row.addStretch(1)
         row.addWidget(self.close_button)
         column.addLayout(row)
@@ -104,7 +121,13 @@ class BaseModelDialog(QDialog):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._downloads.estimate_memory()
+        self._speeds.open()
         self._fit()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """A download continues, measuring does not."""
+        super().hideEvent(event)
+        self._speeds.close()
 
     def _fit(self) -> None:
         """Fit the height to what is shown: a question that wraps would squeeze the cards."""
@@ -217,10 +240,28 @@ class BaseModelDialog(QDialog):
         if name == "memory_ceiling":
             self.on_changed()
 
+    @Slot()
+    def on_speeds_changed(self) -> None:
+        speeds = self._speeds
+        for card in self.cards:
+            card.show_speed(speeds.lines.get(card.model.name), speeds.measuring)
+        self.measure_button.setText("Measure speeds" if speeds.missing else "Measure speeds again")
+        self.measure_button.setEnabled(speeds.can_measure)
+        if speeds.measuring:
+            self.measuring.show_progress(*speeds.progress)
+        else:
+            self.measuring.put_away()
+
     @Slot(str, str)
-    def on_fetched(self, _id: str, name: str) -> None:
-        self.notice.say(f"{name} is ready: choose it as the base on the Adapt page.", kind="accent")
+    def on_fetched(self, id: str, name: str) -> None:
+        self._fetched = id
+        self.ready.say("Use it for suggestions, and as the model to adapt?", f"{name} is ready.", "accent")
         self._fit()
+
+    @Slot()
+    def on_use_wanted(self) -> None:
+        self.ready.put_away()
+        self._application.use_base(self._fetched)
 
     @Slot(object)
     def on_failed(self, failure: Failure) -> None:

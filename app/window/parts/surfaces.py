@@ -97,6 +97,7 @@ class Page(QWidget):
 
     page_wanted = Signal(str)  # the title of a page to show: "Adapt", "Complete", ...
     folder_wanted = Signal()  # let the user choose a folder
+    base_models_wanted = Signal()  # the list of base models
     file_wanted = Signal(str, int)  # a file of the repository and a line of it, from 1, to show in the editor
 
     def __init__(self, application: Application) -> None:

@@ -9,6 +9,7 @@ from app.state.application import Application
 from app.values.events import Failure
 from app.values.repository import ChangesSince, CorpusView
 from app.values.words import duration, percent
+from app.window.base_models.offer_card import OfferCard
 from app.window.pages import ADAPT
 from app.window.parts import (
     Card,
@@ -62,7 +63,9 @@ class RepositoryPage(Page):
         self.stack = QStackedWidget()
         self.stack.addWidget(self.start)
         self.stack.addWidget(self.view)
-        self.body.addWidget(self.stack)
+        self.offer = OfferCard(application.base_offer, application.downloads)
+        self.body.addWidget(self.offer)
+        self.body.addWidget(self.stack, 1)
         self._memory = application.memory
         self._build()
         self._patience = QTimer(self)
@@ -126,6 +129,7 @@ class RepositoryPage(Page):
 
     def _connect(self) -> None:
         repository = self._repository
+        self.offer.list_wanted.connect(self.base_models_wanted)
         self.start.folder_wanted.connect(self.folder_wanted)
         self.start.sample_wanted.connect(self.on_sample_wanted)
         self.start.recent_chosen.connect(repository.open)

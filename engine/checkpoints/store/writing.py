@@ -17,7 +17,7 @@ import shutil
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
@@ -94,6 +94,19 @@ class Disk:
 
     def remove_folder(self, path: Path) -> None:
         os.rmdir(path)
+
+
+class WatchedDisk(Disk):
+    """Calls `look` before every write, which may raise to end it there, and `wrote` with the bytes of each."""
+
+    def __init__(self, look: Callable[[], None] = lambda: None, wrote: Callable[[int], None] = lambda count: None):
+        self.look, self.wrote = look, wrote
+
+    def write(self, descriptor: int, data: memoryview) -> int:
+        self.look()
+        count = super().write(descriptor, data)
+        self.wrote(count)
+        return count
 
 
 # ---- words

@@ -87,10 +87,6 @@ class Architecture:
         """What the names of a layer's parameters begin with."""
         raise TypeError(f"{type(self).__name__} states no prefix")
 
-    def small(self) -> Architecture:
-        """A small model of the same kind and vocabulary, for trying how fast a step is."""
-        raise TypeError(f"{type(self).__name__} states no small model")
-
     @property
     def norm_epsilon(self) -> float:
         raise TypeError(f"{type(self).__name__} states no epsilon")

@@ -7,7 +7,7 @@ that this engine does not compute is refused by name.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -120,12 +120,6 @@ class DenseConfig(Architecture):
     @property
     def logits_factor(self) -> float:
         return 1.0 / self.logits_scaling
-
-    def small(self) -> DenseConfig:
-        return replace(
-            self, hidden_size=128, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, head_dim=32,
-            intermediate_size=384,
-        )  # fmt: skip
 
     def layer_prefix(self, layer: int) -> str:
         return f"model.layers.{layer}."

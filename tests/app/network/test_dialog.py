@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QLabel
 
 from app.data.model_folders import FoundModel
 from app.network import base_model_fetching
 from app.network.base_models import BASE_MODELS
+from app.values.engine import SpeedLine
 from app.window.base_models.dialog import BaseModelDialog
 from engine.checkpoints.store.store import CheckpointStore
-from tests.app.played_jobs import answer, begin, record
-from tests.window.stage import application, one_theme, press, theme  # noqa: F401  (fixtures)
+from engine.session.machine_speed import MachineSpeed
+from tests.app.played_jobs import answer, begin, progress, record
+from tests.window.stage import application, find_devices, one_theme, press, theme  # noqa: F401  (fixtures)
 
 
 @pytest.fixture
@@ -85,7 +89,7 @@ def test_a_yes_fetches_with_progress(hub, served, application, data_folder, qtbo
     press(qtbot, served.agree_button)
     assert served.progress.isVisible() and not served.cards[0].button.isEnabled()
     qtbot.waitUntil(lambda: not application.downloads.active)
-    assert served.notice.isVisible() and "tiny-1m" in served.notice.words.text()
+    assert served.ready.isVisible() and "tiny-1m" in served.ready.heading.text()
     assert not served.progress.isVisible() and served.cards[0].button.isEnabled() and refreshed
     assert [each.name for each in CheckpointStore(data_folder / "checkpoints").list()] == ["tiny-1m"]
 
@@ -107,7 +111,7 @@ def test_it_can_be_cancelled_and_gone_on_with(hub, served, application, data_fol
     ask(served, qtbot)
     press(qtbot, served.agree_button)
     qtbot.waitUntil(lambda: not application.downloads.active)
-    assert not served.error_card.isVisible() and not served.notice.isVisible()
+    assert not served.error_card.isVisible() and not served.ready.isVisible()
     left = parts()
     assert len(left) == 1 and left[0].stat().st_size < len(hub.files["model.safetensors"])
 
@@ -191,3 +195,69 @@ def test_models_on_this_computer_are_looked_for_on_request_and_imported(dialog, 
     assert asked[1:] == [("import_", "/models/sha256-ab", "coder-latest")]
     press(qtbot, dialog.find_button)
     assert dialog.found_cards == []
+
+
+def line_of(name: str, decode: float = 161.0):
+    return SpeedLine(name, MachineSpeed(decode, 68.8, 5, 30))
+
+
+def test_each_card_says_what_this_machine_would_do_and_how_that_is_known(dialog, application, qtbot):  # noqa: F811
+    find_devices(application)
+    card, other = card_of(dialog, "smollm2-135m"), card_of(dialog, "mamba-130m")
+    answer(application.jobs, "known_speeds", {"smollm2-135m": line_of("smollm2-135m").speed})
+    assert card.decode_badge.text() == "Completes 160 tokens/s" and card.adapt_badge.text() == "Adapts 69 tokens/s"
+    assert "5 of its 30 layers" in card.decode_badge.toolTip() and "LoRA" in card.adapt_badge.toolTip()
+    assert "Measuring" in other.speed_label.text() and not other.decode_badge.isVisible()
+    progress(application.jobs, "base_speeds", 3, 8, "Measuring mamba-130m")
+    assert dialog.measuring.isVisible() and dialog.measuring.bar.value() == 3
+    assert not dialog.measure_button.isEnabled()
+    application.jobs.on_reported(begin(application.jobs, "base_speeds"), line_of("mamba-130m", 7.42))
+    assert other.decode_badge.isVisible() and other.decode_badge.text() == "Completes 7.4 tokens/s"
+
+
+def test_measuring_can_be_cancelled_and_taken_up_again(dialog, application, qtbot):  # noqa: F811
+    find_devices(application)
+    answer(application.jobs, "known_speeds", {"smollm2-135m": line_of("smollm2-135m").speed})
+    job = begin(application.jobs, "base_speeds")
+    press(qtbot, dialog.measuring.cancel_button)
+    assert job.is_cancelled()
+    answer(application.jobs, "base_speeds", cancelled=True)
+    assert not dialog.measuring.isVisible() and "not measured" in card_of(dialog, "mamba-130m").speed_label.text()
+    asked = record(application.jobs, "base_speeds")
+    press(qtbot, dialog.measure_button)
+    assert len(asked) == 1 and "smollm2-135m" not in asked[0][1] and "mamba-130m" in asked[0][1]
+
+
+def test_closing_the_window_ends_measuring(dialog, application):  # noqa: F811
+    find_devices(application)
+    answer(application.jobs, "known_speeds", {})
+    job = begin(application.jobs, "base_speeds")
+    dialog.close()
+    assert job.is_cancelled()
+
+
+def test_what_cannot_be_measured_says_why(dialog, application):  # noqa: F811
+    find_devices(application)
+    answer(application.jobs, "known_speeds", {})
+    problem = SpeedLine("mamba-790m", problem="The weights need 2 GiB.")
+    application.jobs.on_reported(begin(application.jobs, "base_speeds"), problem)
+    card = card_of(dialog, "mamba-790m")
+    assert "not measured" in card.speed_label.text() and "2 GiB" in card.speed_label.toolTip()
+
+
+def test_what_was_fetched_can_be_used_at_once(hub, served, application, qtbot):  # noqa: F811
+    ask(served, qtbot)
+    press(qtbot, served.agree_button)
+    qtbot.waitUntil(served.ready.isVisible)
+    (manifest,) = CheckpointStore(application.data_folder / "checkpoints").list()
+    press(qtbot, served.use_button)
+    assert application.completion.model == manifest.id == application.training.base
+    assert not served.ready.isVisible()
+
+
+def test_without_pip_the_list_says_what_is_missing(theme, application, qtbot, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    dialog = BaseModelDialog(application)
+    qtbot.addWidget(dialog)
+    assert not any(card.model.package for card in dialog.cards)
+    assert any("need pip" in label.text() for label in dialog.findChildren(QLabel))

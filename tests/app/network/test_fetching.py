@@ -10,7 +10,8 @@ import pytest
 
 from app.command_line import main
 from app.network import base_model_fetching, connections
-from app.network.base_model_fetching import FetchError, agreement_for, fetch
+from app.network.agreement import FetchError, agreement_for
+from app.network.base_model_fetching import fetch
 from app.network.base_models import BASE_MODELS, base_model
 from engine.checkpoints.store.store import CheckpointStore
 from engine.errors import ConfigError

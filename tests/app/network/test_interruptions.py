@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from app.network import base_model_fetching, connections
-from app.network.base_model_fetching import FetchError, agreement_for, fetch
+from app.network.agreement import FetchError, agreement_for
+from app.network.base_model_fetching import fetch
 from engine.checkpoints.store.store import CheckpointStore
 from tests.app.network.hub import Hub, serve
 

@@ -299,3 +299,16 @@ def test_the_winner_of_a_race_is_used_and_remembered(settings):
     assert again.in_use.name == "cpu"
     again.choose("webgpu:0")
     assert again.in_use.name == "webgpu:0" and again.reason == "chosen by you"
+
+
+def test_the_base_is_remembered_until_it_is_gone(settings, folder):
+    bases = base_choices((CheckpointRow("c", "coder", mode="import"),), True)
+    training = TrainingController(settings, PlayedJobs())
+    training.on_bases(bases)
+    training.choose_base("c")
+    settings.save()
+    again = TrainingController(Settings(folder), PlayedJobs())
+    again.on_bases(bases)
+    assert again.base == "c"
+    again.on_bases(bases[:1])
+    assert again.base == "" and again._settings.base == ""

@@ -72,3 +72,15 @@ def test_large_counts(number, said):
 )
 def test_languages(language, said):
     assert words.language_words(language) == said
+
+
+def test_a_measured_speed_is_no_more_precise_than_it_is():
+    assert [words.rate(value) for value in (0.04, 7.42, 9.96, 23.4, 161.0, 999.0, 1234.0)] == [
+        "0.0 tokens/s",
+        "7.4 tokens/s",
+        "10 tokens/s",
+        "23 tokens/s",
+        "160 tokens/s",
+        "1,000 tokens/s",
+        "1,200 tokens/s",
+    ]

@@ -49,24 +49,20 @@ def test_a_large_step_is_cut(tmp_path, trials):
     assert trials == [(SMALL, "full", 2, 1024)]
 
 
-def test_a_large_model_goes_by_earlier_runs_or_by_a_small_one(tmp_path, trials):
-    large = ModelConfig(hidden_size=1024, num_hidden_layers=24, vocab_size=50_000)
-    assert large.parameter_count > LARGEST_TRIAL
+LARGE_KEYS = {"hidden_size": 2048, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 5504}
+LARGE = config_from({**LARGE_KEYS, "model_type": "llama", "vocab_size": 500})
+
+
+def test_a_large_model_goes_by_earlier_runs_or_by_a_few_of_its_layers(tmp_path, trials, monkeypatch):
+    asked = []
+    monkeypatch.setattr("engine.train.trial.layered_speed", lambda config, *_, **__: asked.append(config) or 60.0)
+    assert LARGE.parameter_count > LARGEST_TRIAL
     speeds = Speeds(tmp_path)
-    speed, basis = speeds.now(large, DEVICE, "full", 4, 256)
-    assert basis is SpeedBasis.SMALLER_MODEL and 0.0 < speed < 100.0
-    speeds.keep(Speed(DEVICE.description, "full", large.parameter_count, 7.0))
-    assert speeds.now(large, DEVICE, "full", 4, 256) == (7.0, SpeedBasis.EARLIER_RUNS)
-
-
-def test_the_small_one_is_of_the_same_kind_so_that_every_mode_can_be_tried(tmp_path):
-    keys = {"hidden_size": 2048, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 5504}
-    large = config_from({**keys, "model_type": "llama", "vocab_size": 500})
-    assert large.parameter_count > LARGEST_TRIAL > large.small().parameter_count
-    device = open_device("cpu")
-    speed, basis = Speeds(tmp_path).now(large, device, "qk", 1, 16)
-    device.close()
-    assert basis is SpeedBasis.SMALLER_MODEL and speed > 0.0
+    for _ in range(2):
+        assert speeds.now(LARGE, DEVICE, "full", 4, 256) == (60.0, SpeedBasis.FEW_LAYERS)
+    assert asked == [LARGE] and trials == []
+    speeds.keep(Speed(DEVICE.description, "full", LARGE.parameter_count, 7.0))
+    assert speeds.now(LARGE, DEVICE, "full", 4, 256) == (7.0, SpeedBasis.EARLIER_RUNS)
 
 
 @pytest.mark.parametrize("mode", ["full", "wsla", "lora", "vocabulary"])
