@@ -91,8 +91,22 @@ export class Server implements vscode.Disposable {
     if (problem !== undefined) {
       this.process = undefined;
       this.fail(`${result.file} did not start as a language server. ${problem}`, false);
-    } else if (this.condition.kind === "starting") {
-      this.enter({ kind: "on", status: {} });
+      return;
+    }
+    if (this.condition.kind === "starting") {
+      this.enter({ kind: "on", status: undefined });
+    }
+    await this.askForStatus(started); // what changed while it started was reported to nobody
+  }
+
+  private async askForStatus(process: ServerProcess): Promise<void> {
+    try {
+      const status = await process.status();
+      if (status !== undefined && this.process === process) {
+        this.enter({ kind: "on", status });
+      }
+    } catch (error) {
+      this.log.warn(`The status is not known: ${words(error)}`);
     }
   }
 
@@ -112,7 +126,7 @@ export class Server implements vscode.Disposable {
     try {
       await process?.stop();
     } catch (error) {
-      this.log.warn(`While stopping: ${error instanceof Error ? error.message : error}`); // the process has ended all the same
+      this.log.warn(`While stopping: ${words(error)}`); // the process has ended all the same
     }
   }
 
@@ -126,4 +140,8 @@ export class Server implements vscode.Disposable {
     this.current = condition;
     this.conditionChanged.fire(condition);
   }
+}
+
+function words(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -40,6 +40,7 @@ export class ServerProcess {
       });
     });
     this.client = new QuietClient("codecoil", "Codecoil", () => this.spawned(), {
+      initializationOptions: { statusChanged: true }, // have changes of the status reported
       documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
       outputChannel: log,
       errorHandler: {
@@ -55,7 +56,7 @@ export class ServerProcess {
       },
       initializationFailedHandler: () => false,
     });
-    this.client.onNotification("codecoil/status", (status: ServerStatus) => listener.onStatus(status));
+    this.client.onNotification("codecoil/statusChanged", (status: ServerStatus) => listener.onStatus(status));
   }
 
   /** Wait until it answers.  Returns what was wrong, in the process's own words, if it does not. */
@@ -63,6 +64,14 @@ export class ServerProcess {
     const starting = this.startClient();
     this.settled = starting;
     return starting;
+  }
+
+  /** The server's report of now; undefined from a server that makes none. */
+  async status(): Promise<ServerStatus | undefined> {
+    if (!this.client.initializeResult?.capabilities.experimental?.codecoilStatus) {
+      return undefined;
+    }
+    return (await this.client.sendRequest<ServerStatus | null>("codecoil/status", {})) ?? undefined;
   }
 
   /** Ask it to exit; kill it if it does not, or if it is still starting. */

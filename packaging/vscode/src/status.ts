@@ -1,17 +1,19 @@
 // What the status bar says.  Words only: the item itself is made in extension.ts.
 
-/** What the language server reports about itself, in the notification `codecoil/status`; it may leave out any field. */
+/** The server's report, the answer to `codecoil/status`; an empty text: there is none of it. */
 export interface ServerStatus {
-  readonly model?: string;
-  readonly memory?: { readonly files: number; readonly tokens: number };
-  /** A run in the desktop program that this server talks to; `fraction` is how much of it is done, 0 to 1. */
-  readonly training?: { readonly phase: string; readonly fraction?: number };
+  readonly state: "loading" | "ready" | "failed";
+  readonly model: string;
+  readonly memory: { readonly files: number; readonly tokens: number };
+  readonly training: string; // in words
+  readonly problem: string; // of a failed one
+  readonly sharedWithProgram: boolean; // the window that is open answers, and not a process of this editor
 }
 
 export type Condition =
   | { readonly kind: "off" }
   | { readonly kind: "starting" }
-  | { readonly kind: "on"; readonly status: ServerStatus }
+  | { readonly kind: "on"; readonly status: ServerStatus | undefined } // undefined: it makes no reports
   | { readonly kind: "failed"; readonly problem: string };
 
 /** `text` with an icon of VS Code, `details` a line each, `warns`: painted so that it is noticed. */
@@ -21,45 +23,42 @@ export interface Shown {
   readonly warns: boolean;
 }
 
+const ON = "$(check) Codecoil";
+const BUSY = "$(loading~spin) Codecoil";
+const IS_ON = "Completions are on.";
+
 export function shown(condition: Condition): Shown {
   switch (condition.kind) {
     case "off":
       return { text: "$(circle-slash) Codecoil", details: ["Completions are turned off."], warns: false };
     case "starting":
-      return { text: "$(loading~spin) Codecoil", details: ["Starting…"], warns: false };
+      return { text: BUSY, details: ["Starting…"], warns: false };
     case "failed":
       return { text: "$(warning) Codecoil", details: [condition.problem], warns: true };
     case "on":
-      return { text: onText(condition.status), details: onDetails(condition.status), warns: false };
+      return condition.status === undefined ? { text: ON, details: [IS_ON], warns: false } : reported(condition.status);
   }
 }
 
-function onText(status: ServerStatus): string {
-  if (status.training === undefined) {
-    return "$(check) Codecoil";
+function reported(status: ServerStatus): Shown {
+  if (status.state === "failed") {
+    return shown({ kind: "failed", problem: status.problem });
   }
-  const done = percent(status.training.fraction);
-  return done === undefined ? "$(sync~spin) Codecoil" : `$(sync~spin) Codecoil ${done}`;
-}
-
-function onDetails(status: ServerStatus): string[] {
-  const details = ["Completions are on."];
-  if (status.model !== undefined) {
+  const details = [status.state === "loading" ? "Reading the folder…" : IS_ON];
+  if (status.model) {
     details.push(`Model: ${status.model}`);
   }
-  if (status.memory !== undefined) {
-    const { files, tokens } = status.memory;
-    details.push(`Memory: ${counted(tokens, "token")} in ${counted(files, "file")}`);
+  if (status.memory.tokens) {
+    details.push(`Memory: ${counted(status.memory.tokens, "token")} in ${counted(status.memory.files, "file")}`);
   }
-  if (status.training !== undefined) {
-    const done = percent(status.training.fraction);
-    details.push(`Training: ${status.training.phase}${done === undefined ? "" : `, ${done}`}`);
+  if (status.training) {
+    details.push(`Training: ${status.training}`);
   }
-  return details;
-}
-
-function percent(fraction: number | undefined): string | undefined {
-  return fraction === undefined ? undefined : `${Math.floor(100 * Math.min(1, Math.max(0, fraction)))} %`;
+  if (status.sharedWithProgram) {
+    details.push("The Codecoil window answers.");
+  }
+  const isBusy = status.state === "loading" || status.training;
+  return { text: isBusy ? BUSY : ON, details, warns: false };
 }
 
 function counted(count: number, thing: string): string {

@@ -69,7 +69,7 @@ class Fake {
   picks: { label: string; command: string }[] = [];
   providers: { provideInlineCompletionItems(...all: unknown[]): Promise<{ items: { insertText: string }[] } | null> }[] = [];
   item = { text: "", tooltip: "", name: "", command: "", isShown: false, backgroundColor: undefined as unknown };
-  painted: string[] = []; // every text of the status item
+  painted: string[] = []; // every tooltip of the status item
   documents: object[] = [];
   configurationChanged = new EventEmitter();
 
@@ -105,7 +105,7 @@ const window_ = {
     const show = () => (fake.item.isShown = true);
     return Object.assign(new Proxy(fake.item, {
       set(item, name, value) {
-        if (name === "text") {
+        if (name === "tooltip") {
           fake.painted.push(value);
         }
         return Reflect.set(item, name, value);

@@ -14,6 +14,10 @@ interface Message {
   params: Record<string, unknown>;
 }
 
+const LOADING = { state: "loading", model: "", memory: { files: 0, tokens: 0 }, training: "", problem: "", sharedWithProgram: false };
+const READY = { ...LOADING, state: "ready", model: "starter", memory: { files: 1, tokens: 12345 }, training: "step 5 of 10" };
+
+let wantsStatus = false;
 let text = "";
 let unread = Buffer.alloc(0);
 
@@ -52,16 +56,21 @@ function handle({ id, method, params }: Message): void {
   switch (method) {
     case "initialize":
       if (BEHAVIOUR !== "hang") {
-        const sync = { openClose: true, change: 1 };
-        send({ id, result: { capabilities: { textDocumentSync: sync, inlineCompletionProvider: true } } });
+        const textDocumentSync = { openClose: true, change: 1 };
+        const experimental = BEHAVIOUR === "report" ? { codecoilStatus: true } : undefined;
+        send({ id, result: { capabilities: { textDocumentSync, inlineCompletionProvider: {}, experimental } } });
+        wantsStatus = (params.initializationOptions as { statusChanged?: boolean })?.statusChanged === true;
       }
       break;
     case "initialized":
-      if (BEHAVIOUR === "report") {
-        const memory = { files: 1, tokens: 12345 };
-        send({ method: "codecoil/status", params: { model: "starter", memory, training: { phase: "running", fraction: 0.5 } } });
-      } else if (BEHAVIOUR === "crash") {
+      if (BEHAVIOUR === "crash") {
         process.stderr.write("out of memory\n", () => process.exit(1));
+      }
+      break;
+    case "codecoil/status":
+      send({ id, result: LOADING });
+      if (wantsStatus) {
+        send({ method: "codecoil/statusChanged", params: READY });
       }
       break;
     case "textDocument/didOpen":
