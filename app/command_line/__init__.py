@@ -13,7 +13,7 @@ be met (message and remedy on standard error), 3 a run failed and can be resumed
     model_choice        which model a command means
     chosen_device       opened with the memory ceiling of the settings
     held_out            losses, for commands that compare
-    serve               completions for editors, on this machine only
+    serve, lsp          completions for editors, on this machine only; as a language server
     memory              what the memory of a folder contains, and what it would suggest
     repository_memory   the memory of a folder, for the commands that use it
 """
@@ -46,11 +46,12 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     # They need this module: imported when it is ready.
-    from app.command_line import base, checkpoints, complete, memory, score, serve, train_options
+    from app.command_line import base, checkpoints, complete, lsp, memory, score, serve, train_options
 
     base.add_parser(commands)
     checkpoints.add_parser(commands)
     complete.add_parser(commands)
+    lsp.add_parser(commands)
     memory.add_parser(commands)
     score.add_parser(commands)
     serve.add_parser(commands)

@@ -86,7 +86,7 @@ def stop_on_signals(folder) -> None:
         signal.signal(signal.SIGTERM, lambda *_: folder.end())
 
 
-def open_model(checkpoint: str | None, root: Path, device_name: str):
+def open_model(checkpoint: str | None, root: Path | None, device_name: str):
     """The checkpoint, else the newest of the folder, else the built-in model; ready to complete."""
     from app.command_line.chosen_device import open_chosen_device
     from app.command_line.model_choice import STORE, is_of, open_chosen, open_starter
@@ -98,7 +98,7 @@ def open_model(checkpoint: str | None, root: Path, device_name: str):
 
     device = open_chosen_device(device_name)
     try:
-        if checkpoint is None:
+        if checkpoint is None and root is not None:
             manifests = CheckpointStore(data_folder() / STORE).list()
             own = [each for each in manifests if not each.is_snapshot and each.mode != "base" and is_of(each, root)]
             checkpoint = own[0].id if own else None

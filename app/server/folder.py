@@ -48,8 +48,8 @@ class Chosen:
 class ServedFolder:
     """Answers for one folder from `start` to `stop`."""
 
-    def __init__(self, root: Path, data_folder: Path, choose: Callable[[], Chosen]) -> None:
-        """`choose` opens the model, in the engine's thread."""
+    def __init__(self, root: Path | None, data_folder: Path, choose: Callable[[], Chosen]) -> None:
+        """`choose` opens the model, in the engine's thread. `root` None: there is no folder, and no memory."""
         self.root, self._data_folder, self._choose = root, data_folder, choose
         self.service = CompletionService(self._opened)
         self.chosen: Chosen | None = None
@@ -71,6 +71,11 @@ class ServedFolder:
         self._loaded.wait()
         if self._error is not None:
             raise self._error
+        if self.root is not None:
+            self._read(progress)
+        self._warm_up()
+
+    def _read(self, progress: Progress) -> None:
         from engine.corpus.repository import Repository
         from engine.memory import RepositoryMemory
 
@@ -79,10 +84,13 @@ class ServedFolder:
         corpus = self._repository.scan(progress)
         progress(0, 0, "Reading the memory")
         self._take_in(corpus)
-        self._warm_up()
 
     def follow(self, report: Callable[[str], None]) -> None:
         """Keep the memory up to date until `end`, or KeyboardInterrupt."""
+        while self.root is None and not self._ended:
+            self._noticed.wait()
+        if self.root is None:
+            return
         watch = FolderWatch(self.root, self._noticed.set)
         problem = watch.start()
         if problem:
@@ -163,9 +171,10 @@ class ServedFolder:
         from engine.generate.requests import CompletionRequest, Offer
         from engine.generate.service.file_finding import text_of
 
-        sizes = {entry.path: entry.count for entry in self._snapshot.entries if entry.count <= WARM_UP_TOKENS}
+        entries = self._snapshot.entries if self._snapshot is not None else ()
+        sizes = {entry.path: entry.count for entry in entries if entry.count <= WARM_UP_TOKENS}
         path = max(sizes, key=sizes.get, default="")
-        text = text_of(self._snapshot, path) or "def main():\n    pass\n"
+        text = (text_of(self._snapshot, path) if path else "") or "def main():\n    pass\n"
         middle = text.find("\n", len(text) // 2) + 1
         done = threading.Event()
         request = CompletionRequest(text[:middle], text[middle:], offer=Offer())
