@@ -4,9 +4,9 @@
     --out FOLDER   where codecoil-VERSION.vsix goes; default: dist
     --no-tests     build only
 
-Needs Node 20 or later with npm, which gets the client library and the compiler by their names in package-lock.json.  The
-.vsix is written here and not by the editor's own packager: it is a zip with two small descriptions, and the same sources
-give the same bytes.  The version is the program's (pyproject.toml); package.json has none.
+Needs Node 20 or later with npm, which gets the client library and the compiler by their names in package-lock.json.
+The .vsix is written here and not by the editor's own packager: it is a zip with two small descriptions, and the same
+sources give the same bytes.  The version is the program's (pyproject.toml); package.json has none.
 """
 
 from __future__ import annotations

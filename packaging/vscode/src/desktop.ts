@@ -7,8 +7,8 @@ import * as path from "node:path";
 const MOST_WORDS = 2000; // characters of its message that are shown
 
 /**
- * Start it and return at once.  `failed` is called if it cannot be started, or ends with an exit code other than 0: it says
- * why in a few lines, for example that there is no display.
+ * Start it and return at once.  `failed` is called if it cannot be started or ends with an exit code other than 0, with
+ * the reason in a few lines, for example that there is no display.
  */
 export function openDesktop(program: string, folder: string, logFile: string, failed: (why: string) => void): void {
   fs.mkdirSync(path.dirname(logFile), { recursive: true });

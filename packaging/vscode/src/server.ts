@@ -61,8 +61,8 @@ export class Server implements vscode.Disposable {
   }
 
   /**
-   * End the process at once (one that hangs while starting would hold up the queue), then do the job, unless a newer one
-   * has come in the meantime.
+   * End the process at once (one that hangs while starting would hold up the queue), then do the job, unless a newer
+   * one has come in the meantime.
    */
   private enqueue(job: () => Promise<void>): Promise<void> {
     const ending = this.end(this.process);

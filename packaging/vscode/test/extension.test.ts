@@ -147,9 +147,8 @@ test("adapting opens the desktop program on the folder", async () => {
   const program = path.join(folder, "codecoil");
   const noted = path.join(folder, "noted");
   fs.writeFileSync(program, "#!/bin/sh\nexit 9\n", { mode: 0o755 });
-  fs.writeFileSync(`${program}-desktop`, `#!/bin/sh\nprintf '%s|' "$@" > "${noted}.new"; mv "${noted}.new" "${noted}"\n`, {
-    mode: 0o755,
-  });
+  const note = `#!/bin/sh\nprintf '%s|' "$@" > "${noted}.new"; mv "${noted}.new" "${noted}"\n`;
+  fs.writeFileSync(`${program}-desktop`, note, { mode: 0o755 });
   fake.settings = { "codecoil.path": program, "codecoil.enabled": false };
   fake.folders = [{ uri: Uri.file("/some/my project"), name: "my project", index: 0 }];
   await extension.activate(context);

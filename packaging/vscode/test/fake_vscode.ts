@@ -1,5 +1,6 @@
-// A stand-in for the module `vscode`, which exists only inside the editor.  Loaded first (node --require), it answers every
-// later require("vscode").  It has what the extension and the client library touch; tests read what was shown from `fake`.
+// A stand-in for the module `vscode`, which exists only inside the editor.  Loaded first (node --require), it answers
+// every later require("vscode").  It has what the extension and the client library touch; tests read what was shown in
+// `fake`.
 
 import Module from "node:module";
 import * as path from "node:path";
@@ -57,6 +58,10 @@ export class Uri {
   }
 }
 
+interface Provider {
+  provideInlineCompletionItems(...all: unknown[]): Promise<InlineCompletionList | null>;
+}
+
 /** What the editor shows and what is registered in it; `reset` for every test. */
 class Fake {
   settings: Record<string, unknown> = {};
@@ -67,7 +72,7 @@ class Fake {
   commands = new Map<string, (...all: unknown[]) => unknown>();
   called: unknown[][] = []; // commands of the editor itself
   picks: { label: string; command: string }[] = [];
-  providers: { provideInlineCompletionItems(...all: unknown[]): Promise<{ items: { insertText: string }[] } | null> }[] = [];
+  providers: Provider[] = [];
   item = { text: "", tooltip: "", name: "", command: "", isShown: false, backgroundColor: undefined as unknown };
   painted: string[] = []; // every tooltip of the status item
   documents: object[] = [];
@@ -145,7 +150,7 @@ const workspace = {
 const languages = {
   match: () => 1,
   createDiagnosticCollection: () => ({ clear: unused, dispose: unused }),
-  registerInlineCompletionItemProvider: (_selector: unknown, provider: (typeof fake.providers)[0]) => {
+  registerInlineCompletionItemProvider: (_selector: unknown, provider: Provider) => {
     fake.providers.push(provider);
     return new Disposable(() => fake.providers.splice(fake.providers.indexOf(provider), 1));
   },

@@ -32,7 +32,8 @@ test("folders that a desktop session may not have on its PATH are searched, too"
 
 test("the folder that is open is never searched", () => {
   const relative = { environment: { PATH: ".:bin::/usr/bin" } };
-  assert.equal(found("codecoil", machine(["codecoil", "./codecoil", "bin/codecoil", "/codecoil"], relative)), undefined);
+  const there = ["codecoil", "./codecoil", "bin/codecoil", "/codecoil"];
+  assert.equal(found("codecoil", machine(there, relative)), undefined);
   assert.equal(found("./codecoil", machine(["./codecoil", "codecoil"])), undefined);
   assert.equal(found("codecoil", windows(["codecoil.exe", ".\\codecoil.exe"], ".;")), undefined);
 });

@@ -1,12 +1,13 @@
-// A language server as small as the protocol allows, in place of `codecoil lsp`.  What it does is in the file beside it:
-// "answer", "report" (its status as well), "hang" (never answers initialize), "refuse" (ends at once with a message),
-// "crash" (ends a moment after it has started).
+// A language server as small as the protocol allows, in place of `codecoil lsp`.  What it does is in the file
+// `behaviour` beside it: "answer", "report" (its status as well), "hang" (never answers initialize), "refuse" (ends at
+// once with a message), "crash" (ends a moment after it has started).
 
 import * as fs from "node:fs";
 import * as path from "node:path";
 
-const BEHAVIOUR = fs.readFileSync(path.join(path.dirname(process.argv[1]), "behaviour"), "utf8").trim();
-fs.appendFileSync(path.join(path.dirname(process.argv[1]), "starts"), `${process.pid} ${process.argv.slice(2).join(" ")}\n`);
+const HERE = path.dirname(process.argv[1]);
+const BEHAVIOUR = fs.readFileSync(path.join(HERE, "behaviour"), "utf8").trim();
+fs.appendFileSync(path.join(HERE, "starts"), `${process.pid} ${process.argv.slice(2).join(" ")}\n`);
 
 interface Message {
   id?: number;
@@ -14,8 +15,16 @@ interface Message {
   params: Record<string, unknown>;
 }
 
-const LOADING = { state: "loading", model: "", memory: { files: 0, tokens: 0 }, training: "", problem: "", sharedWithProgram: false };
-const READY = { ...LOADING, state: "ready", model: "starter", memory: { files: 1, tokens: 12345 }, training: "step 5 of 10" };
+const LOADING = {
+  state: "loading",
+  model: "",
+  memory: { files: 0, tokens: 0 },
+  training: "",
+  problem: "",
+  sharedWithProgram: false,
+};
+const MEMORY = { files: 1, tokens: 12345 };
+const READY = { ...LOADING, state: "ready", model: "starter", memory: MEMORY, training: "step 5 of 10" };
 
 let wantsStatus = false;
 let text = "";
