@@ -15,6 +15,7 @@ checks it (pyproject.toml).
     values/           what crosses between threads           theme/    tokens, stylesheet, fonts, icons
     network/          the guard, and base models             data/     where all state is kept
     server/           completions for editors, by HTTP on this machine only
+    language_server/  completions for editors that start a language server
 
     desktop           makes controllers and window, and ends them
     display           whether a window can be opened here    system_libraries  what Qt needs that pip cannot install

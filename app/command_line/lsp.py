@@ -13,6 +13,7 @@ import threading
 
 from app.data.data_folder import data_folder
 from app.data.log_file import close_log, open_log
+from app.server.editor_snippets import language_server_snippets
 
 
 def add_parser(commands) -> None:
@@ -27,12 +28,22 @@ def add_parser(commands) -> None:
         "--device", default="auto", metavar="NAME", help="as listed by `codecoil devices` (default: auto)"
     )
     parser.add_argument("--stdio", action="store_true", help="accepted for editors that pass it: there is no other way")
+    parser.add_argument(
+        "--editor",
+        choices=[each.key for each in language_server_snippets()],
+        help="print what to paste into this editor's settings, and exit",
+    )
     parser.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="the data folder to use")
     parser.set_defaults(handler="app.command_line.lsp")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve the editor at the other end of the pipes until it leaves."""
+    if arguments.editor is not None:
+        snippet = next(each for each in language_server_snippets() if each.key == arguments.editor)
+        print(f"{snippet.editor}. {snippet.where}:\n\n{snippet.text}")
+        return 0
+
     from app.language_server.serving import LanguageServer, pipes
 
     if sys.stdin is not None and sys.stdin.isatty():
@@ -56,8 +67,12 @@ def sources(folder, arguments: argparse.Namespace):
     from app.command_line.serve import open_model
     from app.data.settings_file import setting
     from app.language_server.own_folder import OwnFolder
+    from app.language_server.running_program import RunningProgram, find_program
 
-    def open_source(root, changed, _lost):
+    def open_source(root, changed, lost):
+        found = find_program(folder, root)
+        if found is not None:
+            return RunningProgram(*found, lost)
         return OwnFolder(
             root,
             folder,

@@ -61,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         lambda: setting(folder, "least_chance"),
         lambda: served_folder.chosen.name,
         lambda: setting(folder, "memory_on"),
+        status=served_folder.status,
     )
     server = LoopbackServer(folder, served, arguments.port)
     stop_on_signals(served_folder)

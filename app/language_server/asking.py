@@ -1,13 +1,14 @@
-"""What is asked of whoever completes, and what it says about itself."""
+"""What is asked of whoever completes for a folder."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from app.language_server.documents import Chunk
+from app.server.status import Status
 
 MOST_BEFORE, MOST_AFTER = 1 << 18, 1 << 16  # characters of a file that are sent
 
@@ -24,31 +25,6 @@ class Question:
     path: Path
     edited: tuple[Chunk, ...] = field(default=(), repr=False)
     is_invoked: bool = False
-
-
-@dataclass(frozen=True)
-class Status:
-    """`state`: loading, ready or failed, `problem` then says why. `training`: in words; "" where nothing is trained."""
-
-    state: str
-    folder: str = ""
-    model: str = ""
-    memory_files: int = 0
-    memory_tokens: int = 0
-    training: str = ""
-    problem: str = ""
-    is_shared: bool = False  # by the running program
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "state": self.state,
-            "folder": self.folder,
-            "model": self.model,
-            "memory": {"files": self.memory_files, "tokens": self.memory_tokens},
-            "training": self.training,
-            "problem": self.problem,
-            "sharedWithProgram": self.is_shared,
-        }
 
 
 class Source(Protocol):

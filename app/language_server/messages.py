@@ -14,6 +14,7 @@ from typing import Any
 MOST_HEADER = 8 << 10  # bytes
 MOST_BODY = 64 << 20  # bytes: a file of 20 million characters, each of them escaped
 BLOCK = 64 << 10
+NAME = b"content-length:"
 END_OF_HEADER = b"\r\n\r\n"
 
 # Raw line breaks cannot be inside the texts of a JSON message, so this is a header wherever it is found.
@@ -57,8 +58,7 @@ class MessageReader:
             content = json.loads(body.decode("utf-8"))
         except (ValueError, RecursionError):
             # A length that is too large took the beginning of the next message with it: look for that in the body.
-            found = _HEADER.search(body)
-            del self._buffer[: begin + (found.start() if found else length)]
+            del self._buffer[: begin + _header_in(body)]
             return Malformed("The body is not JSON in UTF-8.")
         del self._buffer[: begin + length]
         return content
@@ -87,6 +87,13 @@ class MessageReader:
                 return False
         del self._buffer[: found.start()]
         return True
+
+
+def _header_in(body: bytes) -> int:
+    """Where a header begins in a body, even if only its first letters do; the length of the body if nowhere."""
+    text = body.lower()
+    ends = (len(text) - count for count in range(len(NAME) - 1, 0, -1) if text.endswith(NAME[:count]))
+    return place if (place := text.find(NAME)) >= 0 else next(ends, len(text))
 
 
 def _length_of(header: bytes) -> int | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from app.language_server.asking import Cancel, Heard, Question, Status, relative, windows
+from app.language_server.asking import Cancel, Heard, Question, relative, windows
 from app.server.folder import Chosen, ServedFolder
+from app.server.status import FAILED, Status
 from engine.errors import CodecoilError
 from engine.generate.service.asking import Answer, Asking
 
@@ -41,7 +43,7 @@ class OwnFolder:
         self._root, self._changed = root, changed
         self._least_chance, self._uses_memory = least_chance, uses_memory
         self._served = ServedFolder(root, data_folder, choose)
-        self._state, self._problem, self._ending = "loading", "", False
+        self._problem, self._ending = "", False
         self._thread = threading.Thread(target=self._run, name="folder", daemon=True)
         self._thread.start()
 
@@ -71,15 +73,8 @@ class OwnFolder:
         return lambda: asked.leave(listen)
 
     def status(self) -> Status:
-        chosen = self._served.chosen
-        return Status(
-            self._state,
-            str(self._root or ""),
-            chosen.name if chosen is not None else "",
-            self._served.memory_files,
-            self._served.memory_tokens,
-            problem=self._problem,
-        )
+        status = self._served.status()
+        return replace(status, state=FAILED, problem=self._problem) if self._problem else status
 
     def end(self) -> None:
         self._ending = True
@@ -92,14 +87,12 @@ class OwnFolder:
     def _run(self) -> None:
         try:
             self._served.start(self._progress)
-            self._state = "ready"
             self._changed()
             self._served.follow(lambda words: log.warning("%s", words))
         except _Ended:
             pass
         except Exception as error:
             log.error("The folder cannot be served", exc_info=error)
-            self._state = "failed"
             known = isinstance(error, CodecoilError)
             self._problem = f"{error.message} {error.remedy}".strip() if known else type(error).__name__
             self._changed()

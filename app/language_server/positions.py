@@ -74,7 +74,7 @@ def offset_in(line: str, character: int, encoding: Encoding) -> int:
 
 
 def plain(text: str) -> str:
-    """Halves of UTF-16 pairs, which JSON can express and UTF-8 cannot, become a replacement character of equal width."""
+    """Halves of UTF-16 pairs, which JSON has and UTF-8 has not, become a replacement character of equal width."""
     if not _SURROGATE.search(text):
         return text
     return _SURROGATE.sub("\ufffd", text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass"))

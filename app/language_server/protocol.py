@@ -151,9 +151,8 @@ def path_of(uri: str) -> Path | None:
 
 def name_in(uri: str) -> Path:
     """A name for a text that is no file: the last part of its address, which may say what language it is in."""
-    return Path(
-        unquote(uri.rstrip("/").rpartition("/")[2].rpartition(":")[2], errors="replace").replace("\0", "") or "untitled"
-    )
+    last = unquote(uri, errors="replace").replace("\0", "").rstrip("/").rpartition("/")[2]
+    return Path(last.rpartition(":")[2] or "untitled")
 
 
 def _of_type(value: Any, kind: type, name: str, words: str) -> Any:

@@ -9,6 +9,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from app.language_server.asking import Source
 from app.language_server.messages import MessageReader
@@ -31,14 +32,16 @@ class LanguageServer:
     def __init__(self, read: Callable[[int], bytes], write: Callable[[bytes], None], open_source: OpenSource) -> None:
         """`open_source` gets the folder, a function to call when the status changes, and one to call when the source
         can no longer be asked."""
+        self._open_source = open_source
         self._codes: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._reader = MessageReader(read)
         self._outbox = Outbox(write, lambda: self.end(LEFT))
         self._parent = ParentWatch(lambda: self.end(LEFT))
-        self._workspace = Workspace(
-            lambda folder: open_source(folder, self._session.status_changed, self._workspace.drop)
-        )
+        self._workspace = Workspace(self._opened)
         self._session = Session(self._outbox.send, self._workspace, self.end, self._parent.start)
+
+    def _opened(self, folder: Path | None) -> Source:
+        return self._open_source(folder, self._session.status_changed, self._workspace.drop)
 
     def end(self, code: int) -> None:
         """From any thread: `run` returns."""

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from app.language_server.asking import Cancel, Heard, Question, Source, Status
+from app.language_server.asking import Cancel, Heard, Question, Source
+from app.server.status import Status
 
 
 class Workspace:

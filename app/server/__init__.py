@@ -11,6 +11,7 @@
     routes       which request goes where             waiting_client   one client that waits for an answer
     protocols    llama.cpp, OpenAI, Mistral and Tabby, and the templates in their prompts
     recorded     the last requests, for the window    editor_snippets  what to paste into each editor
+    status       the folder, the model, the memory and the training, for our own clients
     folder       a folder that is read, watched and remembered without a window, for `codecoil serve`
 
 Nothing here loads, fetches or writes anything on behalf of a client, and no text of a request is ever logged.

@@ -1,4 +1,5 @@
-"""What to paste into each editor's settings, with this server's address and token."""
+"""What to paste into each editor's settings: this server's address and token for plugins that ask a server, the command
+for editors that start a language server."""
 
 from __future__ import annotations
 
@@ -28,6 +29,52 @@ def snippets(url: str, token: str) -> tuple[Snippet, ...]:
         Snippet("jetbrains", "JetBrains", "ProxyAI: a custom OpenAI provider for completions", _proxy_ai(url, token)),
         Snippet("continue", "Continue", "In config.yaml", _continue(url, token)),
     )
+
+
+def language_server_snippets() -> tuple[Snippet, ...]:
+    """With neither address nor token: the editor starts `codecoil lsp`, and that finds the server if there is one."""
+    return (
+        Snippet("neovim", "Neovim 0.12", "In init.lua", NEOVIM),
+        Snippet("emacs", "Emacs, lsp-mode", "In your init file; lsp-mode 10 or newer", EMACS),
+        Snippet("coc", "coc.nvim", "In coc-settings.json", COC),
+    )
+
+
+NEOVIM = """\
+vim.lsp.config('codecoil', {
+  cmd = { 'codecoil', 'lsp' },
+  root_markers = { '.git', '.hg', 'pyproject.toml', 'package.json', 'Cargo.toml', 'go.mod' },
+})
+vim.lsp.enable('codecoil')
+vim.lsp.inline_completion.enable()
+vim.keymap.set('i', '<Tab>', function()
+  if not vim.lsp.inline_completion.get() then return '<Tab>' end
+end, { expr = true, desc = 'Accept the suggestion' })"""
+
+EMACS = """\
+(with-eval-after-load 'lsp-mode
+  (require 'lsp-inline-completion)
+  (setq lsp-inline-completion-idle-delay 0.2)
+  (lsp-register-client
+   (make-lsp-client :new-connection (lsp-stdio-connection '("codecoil" "lsp"))
+                    :activation-fn (lambda (&rest _) (derived-mode-p 'prog-mode))
+                    :add-on? t
+                    :server-id 'codecoil))
+  (define-key lsp-inline-completion-active-map (kbd "TAB") #'lsp-inline-completion-accept)
+  (define-key lsp-inline-completion-active-map (kbd "<tab>") #'lsp-inline-completion-accept))
+(add-hook 'prog-mode-hook #'lsp-deferred)"""
+
+COC = """\
+{
+  "languageserver": {
+    "codecoil": {
+      "command": "codecoil",
+      "args": ["lsp"],
+      "filetypes": ["*"],
+      "rootPatterns": [".git/", ".hg/", "pyproject.toml", "package.json", "Cargo.toml", "go.mod"]
+    }
+  }
+}"""
 
 
 def _vim(url: str, token: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.server.status import LOADING, READY, Status
 from app.workers.watching import FolderWatch
 from engine.errors import CodecoilError
 from engine.generate.service.asking import Asking
@@ -58,7 +59,7 @@ class ServedFolder:
         self._error: Exception | None = None
         self._loaded = threading.Event()
         self._noticed = threading.Event()
-        self._ended = False
+        self._ended = self._is_ready = False
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._repository = self._memory = None
 
@@ -74,6 +75,7 @@ class ServedFolder:
         if self.root is not None:
             self._read(progress)
         self._warm_up()
+        self._is_ready = True
 
     def _read(self, progress: Progress) -> None:
         from engine.corpus.repository import Repository
@@ -114,6 +116,16 @@ class ServedFolder:
                     quiet_since = time.monotonic()
         finally:
             watch.stop()
+
+    def status(self) -> Status:
+        """From any thread: of what is answered with now."""
+        return Status(
+            READY if self._is_ready else LOADING,
+            str(self.root or ""),
+            self.chosen.name if self.chosen is not None else "",
+            self.memory_files,
+            self.memory_tokens,
+        )
 
     def end(self) -> None:
         """From any thread: `follow` returns."""

@@ -11,10 +11,12 @@ from app.server.protocols.shapes import DONE, compact, event
 from app.server.protocols.wanted import Wanted, cut_at
 from app.server.recorded import Recorded
 from app.server.rules import Refused
+from app.server.status import Status
 from engine.generate.service.asking import Answer, Asking
 from engine.generate.service.service import CompletionService
 
 DEADLINE = 1.5  # seconds that a client waits at most: several of them would wait forever
+STATUS_PATH = "/codecoil/status"  # for our own clients
 READING_ON = "A warm-up: nothing was asked for."
 
 
@@ -23,7 +25,8 @@ class Served:
     """What a server offers: the service, and what the requests have in common.
 
     `least_chance`: from which a suggestion is shown. `model_name`: for `/v1/models`. `is_ready`: whether there is a
-    model; until then requests are answered with nothing. `model`: what the service is to be asked for.
+    model; until then requests are answered with nothing. `model`: what the service is to be asked for. `status`: for
+    our own clients, which then know whether this is the folder that they have open.
     """
 
     service: CompletionService
@@ -33,6 +36,7 @@ class Served:
     model: Any = None
     recorded: Recorded = field(default_factory=Recorded)
     deadline: float = DEADLINE
+    status: Callable[[], Status] = Status
 
     def asking(self, wanted: Wanted, client: str) -> Asking:
         """The request to the service."""
@@ -126,6 +130,8 @@ def look_up(path: str, served: Served) -> dict[str, Any]:
         return {"status": "ok"}
     if path in ("/v1/models", "/models"):
         return openai.models((openai.MODEL, served.model_name()), llama.CONTEXT)
+    if path == STATUS_PATH:
+        return served.status().to_json()
     raise Refused(405 if path in COMPLETING else 404, "There is nothing at this address.")
 
 

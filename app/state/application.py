@@ -14,6 +14,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QMetaObject, QObject, Qt, QThread, QTimer, Slot
 
+from app.server.status import Status
 from app.state.checkpoints import CheckpointController
 from app.state.choices import base_choices, model_choices, timelines
 from app.state.completion import CompletionController
@@ -69,7 +70,7 @@ class Application(QObject):
         self._warm_timer.setSingleShot(True)
         self._warm_timer.setInterval(WARM_UP_DELAY)
         self._make_workers()
-        self.server = ServerController(folder, self.settings, self._line.service, self)
+        self.server = ServerController(folder, self.settings, self._line.service, self, self.status)
         self._connect_engine()
         self._connect_repository()
         self._connect_training()
@@ -122,6 +123,17 @@ class Application(QObject):
     def busy(self) -> bool:
         """Whether closing the window would interrupt a run."""
         return self.training.active
+
+    def status(self) -> Status:
+        """For language servers, from any thread: values that the controllers replace as a whole."""
+        view = self.memory.view
+        return Status(
+            folder=self.repository.root,
+            model=self.completion.model,
+            memory_files=view.files if view is not None else 0,
+            memory_tokens=view.tokens if view is not None else 0,
+            training=self.training.phase if self.training.active else "",
+        )
 
     # ---- building
 

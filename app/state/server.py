@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.server.editor_snippets import Snippet, snippets
 from app.server.recorded import Recorded, ServedRequest
+from app.server.status import Status
 from app.state.settings import Settings
 from engine.errors import CodecoilError
 from engine.generate.service.service import CompletionService
@@ -27,9 +29,16 @@ class ServerController(QObject):
     _noted = Signal()  # from a connection's thread
 
     def __init__(
-        self, folder: Path, settings: Settings, service: CompletionService, parent: QObject | None = None
+        self,
+        folder: Path,
+        settings: Settings,
+        service: CompletionService,
+        parent: QObject | None = None,
+        status: Callable[[], Status] = Status,
     ) -> None:
+        """`status` is called from connections' threads."""
         super().__init__(parent)
+        self._status = status
         self._folder, self._settings, self._service = folder, settings, service
         self._recorded = Recorded(self._noted.emit)
         self._server: LoopbackServer | None = None
@@ -102,6 +111,7 @@ class ServerController(QObject):
             lambda: settings.least_chance,
             uses_memory=lambda: settings.memory_on,
             recorded=self._recorded,
+            status=self._status,
         )
         server = LoopbackServer(self._folder, served)
         try:

@@ -50,6 +50,7 @@ def test_commands_and_exit_codes_are_those_of_the_program():
         "checkpoints",
         "complete",
         "devices",
+        "lsp",
         "memory",
         "scan",
         "score",
