@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,8 +71,11 @@ def qt_application() -> QApplication:
     return application
 
 
-def open_desktop(folder: Path) -> Desktop:
-    """Make and show the window; the engine is loaded behind it, in its own thread."""
+def open_desktop(folder: Path, root: Path | None = None) -> Desktop:
+    """Make and show the window; the engine is loaded behind it, in its own thread.
+
+    `folder`: the data folder; `root`: a folder of source code to open, instead of the one that was open last.
+    """
     from PySide6.QtCore import QTimer
 
     application = qt_application()
@@ -86,12 +90,13 @@ def open_desktop(folder: Path) -> Desktop:
     window.show()
     state.idle.watch(window.windowHandle())
     # After the first painting: loading the engine would slow it down.
-    QTimer.singleShot(0, state.start)
+    QTimer.singleShot(0, partial(state.start, root))
     return Desktop(application, theme, state, window)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Open the window and run until it is closed."""
+    """Open the window and run until it is closed.  If one is open already, it is raised and opens the folder."""
+    root = named_folder(arguments.path)
     need_display()
     need_qt()
     folder = data_folder()
@@ -100,12 +105,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     qt_application()
     instance = SingleInstance(folder)
-    if not instance.claim():
+    if not instance.claim(root):
         return 0  # the window that is open was asked to come to the front
     folder, instance = _after_move(folder, instance)
     log = open_log(folder)
     try:
-        return _run_with_log(folder, instance)
+        return _run_with_log(folder, instance, root)
     finally:
         instance.release()
         close_log(log)
@@ -131,7 +136,16 @@ def _after_move(folder: Path, instance: SingleInstance) -> tuple[Path, SingleIns
     return folder, instance
 
 
-def _run_with_log(folder: Path, instance: SingleInstance) -> int:
+def named_folder(path: str | None) -> Path | None:
+    """The folder of source code that the command names; None if it names none."""
+    if path is None:
+        return None
+    from engine.corpus.reading.walk import source_folder
+
+    return source_folder(path)
+
+
+def _run_with_log(folder: Path, instance: SingleInstance, root: Path | None) -> int:
     from app.defects import Defects
     from app.state.journal import Journal
 
@@ -139,12 +153,13 @@ def _run_with_log(folder: Path, instance: SingleInstance) -> int:
     defects = Defects()
     defects.install()
     try:
-        desktop = open_desktop(folder)
+        desktop = open_desktop(folder, root)
         gc.freeze()  # what exists now stays: later collections skip it
         journal = Journal(desktop.state)
         journal.begin()
         defects.met.connect(desktop.window.on_defect)
         instance.raise_wanted.connect(desktop.window.on_window_wanted)
+        instance.folder_wanted.connect(desktop.window.open_folder)
         leaving.watch(desktop)
         try:
             return desktop.application.exec()

@@ -1,7 +1,8 @@
 """One window for each data folder: a second start raises the first one's window and ends.
 
-The first start listens on a local socket whose name follows from the user and the data folder; only one word is sent.
-A socket that a killed program left behind does not answer, and is removed.
+The first start listens on a local socket whose name follows from the user and the data folder; what is sent is one
+word, and the folder that the second start was to open. A socket that a killed program left behind does not answer, and
+is removed.
 """
 
 from __future__ import annotations
@@ -16,21 +17,27 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 PATIENCE = 1000  # milliseconds
 RAISE = b"raise\n"
+OPEN = b"open "  # and a path
+MOST_BYTES = 64 << 10  # of a message
 
 
 class SingleInstance(QObject):
-    """`claim` once at the start; `raise_wanted`: the program was started again."""
+    """`claim` once at the start; `raise_wanted`: the program was started again, `folder_wanted`: on this folder."""
 
     raise_wanted = Signal()
+    folder_wanted = Signal(str)
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.name = server_name(folder)
         self._server: QLocalServer | None = None
 
-    def claim(self) -> bool:
-        """True if this is the first; False if another one runs, which has then been asked to show its window."""
-        if self._asked_other():
+    def claim(self, root: Path | None = None) -> bool:
+        """True if this is the first; False if another one runs, which has then been asked to show its window.
+
+        `root`: a folder of source code that the other one is to open.
+        """
+        if self._asked_other(root):
             return False
         server = QLocalServer(self)
         server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
@@ -51,15 +58,25 @@ class SingleInstance(QObject):
     @Slot()
     def on_connected(self) -> None:
         while (socket := self._server.nextPendingConnection()) is not None:
-            socket.disconnected.connect(socket.deleteLater)
+            socket.setReadBufferSize(MOST_BYTES)
+            socket.disconnected.connect(self.on_disconnected)
             self.raise_wanted.emit()
 
-    def _asked_other(self) -> bool:
+    @Slot()
+    def on_disconnected(self) -> None:
+        """The message is complete."""
+        socket = self.sender()
+        message = socket.readAll().data()
+        socket.deleteLater()
+        if message.startswith(OPEN):
+            self.folder_wanted.emit(os.fsdecode(message[len(OPEN) :]))
+
+    def _asked_other(self, root: Path | None) -> bool:
         socket = QLocalSocket()
         socket.connectToServer(self.name)
         if not socket.waitForConnected(PATIENCE):
             return False
-        socket.write(RAISE)
+        socket.write(RAISE if root is None else OPEN + os.fsencode(root))
         socket.waitForBytesWritten(PATIENCE)
         socket.disconnectFromServer()
         return True

@@ -42,7 +42,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"codecoil {VERSION}")
     parser.add_argument("--data-dir", metavar="FOLDER", help="the data folder to use")
-    parser.set_defaults(handler="app.desktop")
+    parser.set_defaults(handler="app.desktop", path=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     # They need this module: imported when it is ready.
@@ -59,6 +59,11 @@ def build_parser() -> argparse.ArgumentParser:
     devices = commands.add_parser("devices", help="list the devices, and which one is used")
     devices.add_argument("--json", action="store_true", help="as JSON, with every limit and feature")
     devices.set_defaults(handler="app.command_line.devices")
+
+    window = commands.add_parser("open", help="open the window on a folder")
+    window.add_argument("path", metavar="PATH", nargs="?", default=".", help="the folder of source code (default: .)")
+    window.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="the data folder to use")
+    window.set_defaults(handler="app.desktop")
 
     scan = commands.add_parser("scan", help="list which files of a folder are used, which are left out, and why")
     scan.add_argument("path", metavar="PATH", help="the folder of source code")

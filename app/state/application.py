@@ -83,8 +83,8 @@ class Application(QObject):
 
     # ---- the life of the program
 
-    def start(self) -> None:
-        """Start the threads, look for devices, read the store, and open what was open last."""
+    def start(self, root: Path | None = None) -> None:
+        """Start the threads, look for devices, read the store, and open a folder: `root`, or what was open last."""
         self._collecting.start()
         for thread in self._threads:
             thread.start()
@@ -96,7 +96,9 @@ class Application(QObject):
         self.idle.start()
         self.server.start()
         recent = self.settings.recent_folders
-        if self.settings.reopen and recent and Path(recent[0]).is_dir():
+        if root is not None:
+            self.repository.open(root)
+        elif self.settings.reopen and recent and Path(recent[0]).is_dir():
             self.repository.open(recent[0])
 
     def stop(self) -> None:

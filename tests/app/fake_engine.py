@@ -111,8 +111,8 @@ def open_window(qapp, qtbot, data_folder, monkeypatch):
     monkeypatch.setattr("app.window.preloading.load", lambda name: None)
     opened = []
 
-    def open_one(wait=True):
-        desktop = open_desktop(usable_folder())
+    def open_one(wait=True, root=None):
+        desktop = open_desktop(usable_folder(), root)
         opened.append(desktop)
         if wait:
             qtbot.waitUntil(lambda: not desktop.controller.busy)

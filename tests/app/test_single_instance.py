@@ -47,3 +47,27 @@ def test_what_a_killed_program_left_is_removed(qapp, data_folder):
         assert one.claim()
     finally:
         one.release()
+
+
+def test_the_folder_of_the_second_start_reaches_the_first(qapp, qtbot, data_folder, tmp_path):
+    first, folder = SingleInstance(data_folder), tmp_path / "my próject"
+    assert first.claim()
+    try:
+        with qtbot.waitSignal(first.raise_wanted), qtbot.waitSignal(first.folder_wanted) as heard:
+            assert not SingleInstance(data_folder).claim(folder)
+        assert heard.args == [str(folder)]
+    finally:
+        first.release()
+
+
+def test_a_second_start_without_a_folder_opens_none(qapp, qtbot, data_folder):
+    first, folders = SingleInstance(data_folder), []
+    first.folder_wanted.connect(folders.append)
+    assert first.claim()
+    try:
+        assert not SingleInstance(data_folder).claim()
+        with qtbot.waitSignal(first.folder_wanted):  # of the next one: the messages come in order
+            assert not SingleInstance(data_folder).claim(data_folder)
+        assert folders == [str(data_folder)]
+    finally:
+        first.release()
