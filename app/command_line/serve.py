@@ -7,7 +7,6 @@ folder, and answers on this machine only until Ctrl-C.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import signal
 import sys
@@ -65,14 +64,14 @@ def run(arguments: argparse.Namespace) -> int:
         status=served_folder.status,
     )
     server = LoopbackServer(folder, served, arguments.port)
-    stop_on_signals(served_folder)
+    stop_on(signal.SIGTERM, served_folder)
     try:
         served_folder.start(progress)
         server.start()
         progress.clear()
+        stop_on(signal.SIGINT, served_folder)  # before it is ready, Ctrl-C interrupts the command
         say_ready(arguments.json, arguments.editor, server, served_folder)
-        with contextlib.suppress(KeyboardInterrupt):  # the way to end it
-            served_folder.follow(lambda words: print(f"codecoil: {plain(words)}", file=sys.stderr))
+        served_folder.follow(lambda words: print(f"codecoil: {plain(words)}", file=sys.stderr))
     finally:
         progress.clear()
         server.stop()
@@ -82,10 +81,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def stop_on_signals(folder) -> None:
-    """Ctrl-C and SIGTERM end the server the usual way; before it is ready, Ctrl-C interrupts the command."""
+def stop_on(number: int, folder) -> None:
+    """A signal ends the server the usual way.  It raises nothing: that could leave a lock taken for ever."""
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: folder.end())
+        signal.signal(number, lambda *_: folder.end_soon())
 
 
 def open_model(checkpoint: str | None, root: Path | None, device_name: str):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class Encoding(StrEnum):
@@ -26,7 +26,7 @@ class Encoding(StrEnum):
         if self is Encoding.UTF32 or text.isascii():
             return len(text)
         if self is Encoding.UTF16:
-            return len(text) + sum(character > "\uffff" for character in text)
+            return len(text) + sum(ord(character) > 0xFFFF for character in text)
         return len(text.encode("utf-8"))
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from engine.generate.completer import Completer
     from engine.memory import MemorySnapshot
 
+AT_MOST = 1.0  # seconds until an end that a signal asked for is noticed
 LOOK_EVERY = 10.0  # seconds between two checks where the system cannot watch
 WARM_UP_TOKENS = 4000  # of the file, at most, in which the first completion is made
 MERGE_AFTER = 3.0  # seconds without a change before the memory is rebuilt
@@ -88,28 +89,29 @@ class ServedFolder:
         self._take_in(corpus)
 
     def follow(self, report: Callable[[str], None]) -> None:
-        """Keep the memory up to date until `end`, or KeyboardInterrupt."""
+        """Keep the memory up to date until `end` or, within a second, `end_soon`."""
         while self.root is None and not self._ended:
-            self._noticed.wait()
+            self._noticed.wait(AT_MOST)
         if self.root is None:
             return
         watch = FolderWatch(self.root, self._noticed.set)
         problem = watch.start()
         if problem:
             report(f"The folder is checked every {LOOK_EVERY:.0f} seconds: {problem}.")
-        quiet_since = time.monotonic()
+        quiet_since = looked = time.monotonic()
         try:
             while not self._ended:
                 wait = watch.gathering.due_in()
                 if wait is None:
-                    self._noticed.wait(1.0 if not problem else LOOK_EVERY)
+                    self._noticed.wait(AT_MOST)
                     self._noticed.clear()
-                    if problem and not self._ended:
+                    if problem and time.monotonic() - looked > LOOK_EVERY:
                         self._update(None, report)
+                        looked = time.monotonic()
                     elif self._memory.needs_merge and time.monotonic() - quiet_since > MERGE_AFTER:
                         self._merge(report)
                 elif wait > 0:
-                    self._noticed.wait(wait)
+                    self._noticed.wait(min(wait, AT_MOST))
                 else:
                     changes = watch.gathering.take()
                     self._update(None if changes.many else changes.paths, report)
@@ -131,6 +133,10 @@ class ServedFolder:
         """From any thread: `follow` returns."""
         self._ended = True
         self._noticed.set()
+
+    def end_soon(self) -> None:
+        """For a signal, which may come while this thread holds the lock of `_noticed`: within a second."""
+        self._ended = True
 
     def stop(self) -> None:
         """Answer nothing more, and release everything."""

@@ -87,7 +87,7 @@ def fit_for(model: Model) -> Fit:
 
     A strong base with fill-in-the-middle also sees the text after the cursor.
     """
-    weights = weight_count(model)
+    weights = max(1, weight_count(model))
     fit = min(all_fits(), key=lambda one: abs(math.log(weights / one.weights)))
     if weights >= LARGER * fit.weights:
         fit = replace(fit, mixing=fit.mixing.more_cautious(CAUTION))

@@ -26,8 +26,8 @@ def programs(cpu):
     for mode in ("full", "wsla"):
         found[mode] = step_program(blueprint.network, cpu, blueprint.trained_set(mode), 4, 256)
     blueprint.add_adapters(8, 1.0)
-    for mode in ("lora", "vocabulary"):
-        found[mode] = step_program(blueprint.network, cpu, blueprint.trained_set(mode, TOKENS), 4, 256)
+    for mode, tokens in (("lora", None), ("vocabulary", TOKENS)):
+        found[mode] = step_program(blueprint.network, cpu, blueprint.trained_set(mode, tokens), 4, 256)
     return found
 
 

@@ -36,6 +36,11 @@ NARROW = pytest.mark.parametrize("precision", ["float16", "int8"])
 TOKENS = np.arange(0, 40, 3)
 
 
+def tokens_of(mode: str) -> np.ndarray | None:
+    """Those whose embedding rows are trained."""
+    return TOKENS if mode == "vocabulary" else None
+
+
 @contextmanager
 def open_both(device, config, precision, mode="lora"):
     """A packed model, and a float32 one with the very weights that packing has left."""
@@ -212,9 +217,11 @@ def test_what_a_mode_trains_of_the_model_itself_stays_float32(device, mode, conf
         kept_wide = {name for name in names if not isinstance(block_of(packed, name), PackedMatrix)}
         assert kept_wide == own
         ids = batch(2, 20, config["vocab_size"])
-        found, expected = (model.loss_and_gradients(ids, mode, token_ids=TOKENS)[1] for model in (packed, wide))
+        found, expected = (
+            model.loss_and_gradients(ids, mode, token_ids=tokens_of(mode))[1] for model in (packed, wide)
+        )
         assert_close(found, expected, 2e-5)
-        step = packed.training_step(mode, 2, 19, token_ids=TOKENS)
+        step = packed.training_step(mode, 2, 19, token_ids=tokens_of(mode))
         losses = [step.run(ids, AdamW(learning_rate=1e-2), number)().loss for number in range(1, 11)]
         step.close()
         assert losses[-1] < losses[0]
@@ -227,7 +234,7 @@ def test_modes_that_would_train_what_is_packed_are_refused_by_name(cpu):
         held = cpu.ledger.total
         for mode in ("full", "qk", "vocabulary"):
             with pytest.raises(InputError, match=rf"Mode {mode} trains model\..*float16.*float32"):
-                packed.training_step(mode, 1, 8, token_ids=TOKENS)
+                packed.training_step(mode, 1, 8, token_ids=tokens_of(mode))
         packed.close()
         assert cpu.ledger.total < held
 
@@ -242,7 +249,7 @@ def test_the_estimate_is_the_peak_of_a_run(fresh_device, mode, precision):
     config = model.config
     model.close()
     packed = Model(config, fresh_device, storage_for(config, mode, precision))
-    more = {"token_ids": TOKENS, "recompute": 1}
+    more = {"token_ids": tokens_of(mode), "recompute": 1}
     fresh_device.ledger._peak = 0  # of the float32 model above
     estimate = engine.estimate_training(config, fresh_device, mode, 2, 30, 2, **more, precision=precision)
     assert packed.estimate(mode, 2, 30, 2, **more) == estimate
@@ -251,4 +258,17 @@ def test_the_estimate_is_the_peak_of_a_run(fresh_device, mode, precision):
     assert fresh_device.ledger.snapshot().by_kind == estimate
     assert fresh_device.ledger.snapshot().peak == sum(estimate.values())
     step.close()
+    packed.close()
+
+
+@NARROW
+def test_where_single_rows_are_trained_besides_the_embedding_stays_float32(fresh_device, precision):
+    """As for the tokens of fill-in-the-middle that a base is taught."""
+    model = engine.create_model(DENSE, device=fresh_device)
+    config = model.config
+    model.close()
+    packed = Model(config, fresh_device, storage_for(config, "lora", precision, TOKENS))
+    assert not isinstance(block_of(packed, config.embedding_name), PackedMatrix)
+    _, gradients = packed.loss_and_gradients(batch(2, 20, DENSE["vocab_size"]), "lora", token_ids=TOKENS)
+    assert gradients[config.embedding_name].shape == (len(TOKENS), config.hidden_size)
     packed.close()

@@ -11,7 +11,7 @@ from PySide6.QtGui import QRawFont
 from app.theme.fonts import FILES
 
 ROOT = Path(__file__).parents[2]
-UNSEEN = {"\u2028", "\u2029", "\U00010000"}  # separators of lines, and a bound that letters are compared with
+UNSEEN = {"\u2028", "\u2029", "\U00010000", "｜"}  # separators of lines, a bound of letters, a sign in names of tokens
 
 
 def test_every_sign_is_in_our_fonts(qapp):
