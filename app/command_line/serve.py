@@ -56,11 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
     root, folder = source_folder(arguments.path), data_folder()
     progress = ProgressBar()
     served_folder = ServedFolder(root, folder, lambda: open_model(arguments.checkpoint, root, arguments.device))
+    least_chance, memory_on = setting(folder, "least_chance"), setting(folder, "memory_on")
     served = Served(
         served_folder.service,
-        lambda: setting(folder, "least_chance"),
+        lambda: least_chance,
         lambda: served_folder.chosen.name,
-        lambda: setting(folder, "memory_on"),
+        lambda: memory_on,
         status=served_folder.status,
     )
     server = LoopbackServer(folder, served, arguments.port)

@@ -129,7 +129,8 @@ class WaitingLine:
 
     def has_more_urgent(self, asked: Asked) -> bool:
         with self._lock:
-            return any(each.asking.urgency < asked.asking.urgency for each in self._waiting.values())
+            waiting = (each for each in self._waiting.values() if not each.is_over)
+            return any(each.asking.urgency < asked.asking.urgency for each in waiting)
 
     def end_client(self, client: str, why: str) -> None:
         """End what a client waits for, if it does."""
