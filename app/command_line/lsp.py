@@ -77,8 +77,8 @@ def sources(folder, arguments: argparse.Namespace):
             root,
             folder,
             lambda: open_model(arguments.checkpoint, root, arguments.device),
-            lambda: setting(folder, "least_chance"),
-            lambda: setting(folder, "memory_on"),
+            setting(folder, "least_chance"),
+            setting(folder, "memory_on"),
             changed,
         )
 

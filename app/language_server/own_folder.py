@@ -35,8 +35,8 @@ class OwnFolder:
         root: Path | None,
         data_folder: Path,
         choose: Callable[[], Chosen],
-        least_chance: Callable[[], float],
-        uses_memory: Callable[[], bool],
+        least_chance: float,
+        uses_memory: bool,
         changed: Callable[[], None],
     ) -> None:
         """`choose` opens the model; `changed` is called, from any thread, when the status is another one."""
@@ -52,12 +52,12 @@ class OwnFolder:
         from engine.generate.requests import CompletionRequest, Offer
 
         prefix, suffix = windows(question.prefix, question.suffix)
-        least = 0.0 if question.is_invoked else self._least_chance()
+        least = 0.0 if question.is_invoked else self._least_chance
         request = CompletionRequest(
             prefix,
             suffix,
             relative(question.path, self._root),
-            memory=self._uses_memory(),
+            memory=self._uses_memory,
             offer=Offer(least, 0),
         )
         chunks = tuple(ContextChunk(relative(chunk.path, self._root), chunk.text) for chunk in question.edited)

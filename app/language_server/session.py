@@ -110,7 +110,7 @@ class Session:
             return  # an answer: nothing was asked
         if not isinstance(method, str) or (is_request and id is None):
             raise RequestError(ErrorCode.INVALID_REQUEST, "A request needs a method and an id.")
-        params = protocol.object_of(params if params is not None else {}, "params")
+        params = protocol.object_of(params or {}, "params")  # Lua's empty table arrives as a list
         if is_request:
             self._on_request(id, method, params)
         elif method == "exit":

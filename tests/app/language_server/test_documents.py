@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.language_server.documents import Change, Document, Documents
 from app.language_server.positions import Encoding, Position, Range, lines_of, plain
 
+at_any_speed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 PIECES = ["\r", "\n", "\r\n", "a", "é", "😀", "\t", "\u2028", "\x0c", "字", ""]
 texts = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
 positions = st.builds(Position, st.integers(0, 8), st.integers(0, 14))
@@ -39,7 +40,7 @@ def offset_of(text: str, position: Position, encoding: Encoding) -> int:
     return place
 
 
-@settings(max_examples=400)
+@settings(at_any_speed, max_examples=400)
 @given(texts, st.lists(st.tuples(positions, positions, texts), max_size=6), st.sampled_from(Encoding))
 def test_incremental_changes_are_those_of_a_plain_string(text, changes, encoding):
     document = Document(Path("a.py"), text)
@@ -51,6 +52,7 @@ def test_incremental_changes_are_those_of_a_plain_string(text, changes, encoding
         assert document.lines == lines_of(text)
 
 
+@at_any_speed
 @given(texts, texts)
 def test_a_full_change_replaces_everything(old, new):
     document = Document(Path("a.py"), old)
@@ -122,6 +124,7 @@ def test_of_a_full_change_only_the_lines_that_differ_were_edited(documents):
     assert len(edited(documents)) == 1
 
 
+@at_any_speed
 @given(st.lists(st.tuples(positions, positions, texts), max_size=12))
 def test_edited_places_stay_inside_the_file(changes):
     document = Document(Path("a.py"), "a\nb\nc\n")

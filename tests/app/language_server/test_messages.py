@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.language_server.messages import MOST_BODY, Malformed, MessageReader, to_bytes
@@ -22,6 +22,7 @@ def read_all(*pieces: bytes) -> list:
     return messages
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.integers(1, 40), max_size=30))
 def test_messages_may_arrive_in_any_pieces(cuts):
     data, pieces = to_bytes(ONE) + to_bytes(TWO) + to_bytes(ONE), []

@@ -179,6 +179,7 @@ def test_the_status_is_told_on_request_and_to_those_who_want_it(played, tmp_path
     server = played()
     server.editor.begin(tmp_path)
     assert server.editor.result("codecoil/status") is None
+    assert server.editor.result("codecoil/status", []) is None  # as an empty table of Lua arrives
     server.editor.open(tmp_path / "a.py", "")
     status = server.editor.result("codecoil/status", {"textDocument": {"uri": (tmp_path / "a.py").as_uri()}})
     assert status["model"] == "played" and status["memory"]["files"] == 3 and status["state"] == "ready"

@@ -83,7 +83,7 @@ def test_other_methods_are_refused(ask, server, completer, method):
     assert Connection(server).raw(data).startswith(b"HTTP/1.1 405") and completer.requests == []
 
 
-@pytest.mark.parametrize("path", [*COMPLETING, "/v1/models", "/nothing/here"])
+@pytest.mark.parametrize("path", [*COMPLETING, "/v1/models", "/codecoil/status", "/nothing/here"])
 def test_everything_but_health_needs_the_token(ask, server, completer, path):
     body = None if path not in COMPLETING else INFILL
     wrong = [

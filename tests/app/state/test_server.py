@@ -109,3 +109,14 @@ def test_a_port_that_cannot_be_had_is_explained_and_can_be_tried_again(program, 
         assert not one.state.server.is_on and str(taken.getsockname()[1]) in one.state.server.problem
     one.state.server.switch(True)
     assert one.state.server.is_on and one.state.server.problem == ""
+
+
+def test_language_servers_learn_which_folder_is_open(program, repository, tiny):
+    one = program()
+    one.open(repository)
+    one.until(lambda: one.state.memory.is_there)
+    one.state.completion.choose_model(tiny)
+    one.state.server.switch(True)
+    status = one.state.server._server.served.status()
+    assert status.folder == str(repository) and status.model == tiny and status.memory_files > 0
+    assert status.training == "" and status.state == "ready"
