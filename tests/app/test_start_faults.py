@@ -22,7 +22,7 @@ import sys
 from PySide6.QtCore import QTimer
 from app import desktop
 plain = desktop.open_desktop
-def opened(folder):
+def opened(folder, root):
     one = plain(folder)
     def look():
         if one.state.engine.found is not None:
