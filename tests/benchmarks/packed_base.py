@@ -80,7 +80,7 @@ def token_batch(rows: int, length: int, seed: int) -> Batch:
 
 def train(options: TrainingOptions, device) -> None:
     config = config_from(QWEN)
-    ids = np.arange(OCCURRING, dtype=np.int32)
+    ids = np.arange(OCCURRING, dtype=np.int32) if options.mode == "vocabulary" else None
 
     def estimates(precision: str):
         return run_estimate(config, device, options, precision, ids, HELD_OUT_BATCH)
