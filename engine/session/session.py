@@ -332,14 +332,15 @@ class Session:
 
         Both are saved with the run, so that it is resumed as it was started.
         """
+        weights = self.model.config.parameter_count
         if self.plan.incremental and not options.learning_rate:
-            options = options.changed(learning_rate=GENTLER * options.peak_rate)
+            options = options.changed(learning_rate=GENTLER * options.peak_rate_for(weights))
         if options.epochs:
             learned = self._selection.learned
             mixed = bool(learned) and len(learned) < len(self.corpus.learned_documents)
             steps = steps_for_epochs(options, learned or self.corpus.learned_documents, mixed)
             options = options.changed(steps=min(steps, options.steps) if options.steps else steps)
-        return options.changed(learning_rate=options.peak_rate)
+        return options.changed(learning_rate=options.peak_rate_for(weights))
 
     def _trainer(self) -> Trainer:
         """The trainer, measuring validation code; in an incremental run that of the rest, and the changed files."""

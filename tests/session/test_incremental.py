@@ -12,6 +12,7 @@ from engine.errors import CorpusError
 from engine.session import Session, SessionPlan, changed_since
 from engine.session import changed_file_selection as changed_file_selection
 from engine.session.batches import MixedWindows, file_losses, training_windows
+from engine.train import options as training_options
 from engine.train.events import CheckpointEvent, EvaluationEvent, FinishedEvent, NoteEvent, PlanEvent
 from engine.train.options import RATES
 from tests.session.small_repository import OPTIONS, write_file
@@ -88,6 +89,17 @@ def test_changes_are_learned_gently_unless_a_rate_is_given(repository, data_fold
         session = Session(SessionPlan(repository, data_folder, options, learned.id, changed_since=since), cpu)
         session.close()
         assert session.options.peak_rate == pytest.approx(expected)
+
+
+def test_a_larger_base_is_trained_at_a_lower_rate(repository, data_folder, tiny_base, cpu, monkeypatch):
+    session = Session(SessionPlan(repository, data_folder, OPTIONS.changed(learning_rate=0.0), tiny_base.id), cpu)
+    weights = session.model.config.parameter_count
+    session.close()
+    monkeypatch.setattr(training_options, "TUNED_WEIGHTS", weights / 16)
+    session = Session(SessionPlan(repository, data_folder, OPTIONS.changed(learning_rate=0.0), tiny_base.id), cpu)
+    session.close()
+    assert session.options.learning_rate == pytest.approx(OPTIONS.changed(learning_rate=0.0).peak_rate_for(weights))
+    assert session.options.learning_rate < RATES[OPTIONS.mode] / 2
 
 
 def test_a_run_that_would_forget_the_rest_is_rolled_back(repository, data_folder, learned, cpu):

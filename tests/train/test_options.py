@@ -6,7 +6,16 @@ import pytest
 
 from engine.errors import ConfigError
 from engine.model.modes import MODES
-from engine.train.options import EARLY_EVALUATION, OPTIONS, PASSES_OVER_CHANGES, PRESETS, RATES, TrainingOptions, preset
+from engine.train.options import (
+    EARLY_EVALUATION,
+    OPTIONS,
+    PASSES_OVER_CHANGES,
+    PRESETS,
+    RATES,
+    TUNED_WEIGHTS,
+    TrainingOptions,
+    preset,
+)
 
 RANGES = {name: info for name, info in OPTIONS.items() if not info.choices}
 OUT_OF_RANGE = [(name, info.low - 1) for name, info in RANGES.items()]
@@ -107,6 +116,16 @@ def test_a_rate_that_is_not_set_follows_the_mode(mode):
     assert options.peak_rate == RATES[mode] > 0
     assert options.rate_at(1) == RATES[mode]
     assert options.changed(learning_rate=1e-4).rate_at(1) == 1e-4
+
+
+def test_a_larger_model_goes_gentler():
+    quick = PRESETS["quick"]
+    assert quick.peak_rate_for(TUNED_WEIGHTS // 10) == quick.peak_rate_for(TUNED_WEIGHTS) == quick.peak_rate
+    assert quick.changed(mode="lora").peak_rate_for(134_515_008) == pytest.approx(2.6e-3, rel=0.01)
+    larger = quick.peak_rate_for(9 * TUNED_WEIGHTS)
+    assert larger < quick.peak_rate / 2
+    assert quick.changed(steps=4 * quick.steps).peak_rate_for(9 * TUNED_WEIGHTS) == pytest.approx(larger / 2)
+    assert quick.changed(learning_rate=1e-2).peak_rate_for(100 * TUNED_WEIGHTS) == 1e-2
 
 
 def test_a_long_run_goes_gentler():
