@@ -38,9 +38,16 @@ from synthetic_repository import make  # noqa: E402
 
 PAGE = Path(__file__).with_suffix(".html").read_text()
 FLAGS = (
-    "--headless --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update"
-    " --disable-sync --disable-extensions --net-log-capture-mode=Everything"
-).split()
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-extensions",
+    "--net-log-capture-mode=Everything",
+)
 REBOUND = "attacker.test"
 PATIENCE = 180.0  # seconds for a page to try everything
 CORS = {
