@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from app.language_server.asking import Question
+from app.language_server.asking import Question, Suggestion
 from app.language_server.serving import LanguageServer
 from app.server.status import Status
 
@@ -104,14 +104,14 @@ class PlayedSource:
         self.questions: list[Question] = []
         self.waiting: list = []
         self.cancelled: list[Question] = []
-        self.has_ended = False
+        self.has_ended, self.replaces = False, 0
 
     def ask(self, question, heard):
         self.questions.append(question)
         if self.text is None:
             self.waiting.append(heard)
         else:
-            heard(self.text)
+            heard(Suggestion(self.text, self.replaces))
         return lambda: self.cancelled.append(question)
 
     def status(self):
