@@ -36,7 +36,7 @@ class RunningProgram:
     """Completes for a folder that the program has open."""
 
     def __init__(self, access: Access, root: Path, lost: Callable[[Source], None]) -> None:
-        """`root`: the program's own folder. `lost` is called when it does not answer any more."""
+        """`root`: the program's own folder. `lost` is called when it no longer answers for this folder."""
         self._access, self._root, self._lost = access, root, lost
         self._lock = threading.Lock()
         self._open: dict[threading.Thread, http.client.HTTPConnection] = {}
@@ -105,7 +105,8 @@ class RunningProgram:
             "filepath": relative(question.path, self._root),
             "relevant_snippets_from_changed_files": edited,
         }
-        return {"segments": segments, "whole_file": True, "can_replace": question.can_replace}
+        own = {"whole_file": True, "can_replace": question.can_replace, "folder": str(self._root)}
+        return {"segments": segments, **own}
 
 
 def find_program(data_folder: Path, folder: Path | None) -> tuple[Access, Path] | None:

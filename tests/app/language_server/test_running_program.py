@@ -154,6 +154,29 @@ def test_one_that_no_longer_answers_is_given_up(program, tmp_path, fault):
     source.join(60)
 
 
+def test_a_program_that_has_opened_another_folder_is_given_up(tmp_path, data_folder):
+    completer = PlayedCompleter("from the wrong folder")
+    service = service_with(completer)
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    folder = [str(tmp_path / "one")]
+    served = Served(service, lambda: 0.25, status=lambda: Status(folder=folder[0]), deadline=600.0)
+    server = LoopbackServer(data_folder, served, 0)
+    server.start()
+    lost = []
+    try:
+        source = RunningProgram(*find_program(data_folder, tmp_path / "one"), lost.append)
+        folder[0] = str(tmp_path / "two")
+        assert asked(source, Question("x = ", "\n", tmp_path / "one" / "a.py")) == Suggestion()
+        assert lost == [source] and completer.requests == []
+        assert find_program(data_folder, tmp_path / "one") is None
+        source.join(60)
+    finally:
+        server.stop()
+        service.close()
+        thread.join()
+
+
 def test_a_real_server_answers_it(tmp_path, data_folder):
     completer = PlayedCompleter("total = 0")
     service = service_with(completer)

@@ -98,9 +98,8 @@ def test_what_is_selected_in_the_list_is_where_the_item_begins(played, tmp_path)
 
 
 def test_an_item_covers_the_brackets_that_it_replaces(played, tmp_path):
-    server = played(", c):")
+    server = played(", c):", replaces=1)
     uri = opened(server, tmp_path, "# 😀\nfor a in zip(b)\n")
-    server.source.replaces = 1
     (item,) = server.editor.answer(server.editor.complete(uri, 1, 14))["result"]["items"]
     assert item == {"insertText": ", c):", "range": at(1, 14, 15)}
     assert server.source.questions[0].can_replace
