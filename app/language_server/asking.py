@@ -12,19 +12,32 @@ from app.server.status import Status
 
 MOST_BEFORE, MOST_AFTER = 1 << 18, 1 << 16  # characters of a file that are sent
 
-Heard = Callable[[str], None]  # the text to insert, "" for none; once, from any thread, and it must return at once
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What to insert, "" for nothing; it stands for `replaces` characters after the cursor."""
+
+    text: str = ""
+    replaces: int = 0
+
+
+Heard = Callable[[Suggestion], None]  # once, from any thread, and it must return at once
 Cancel = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Question:
-    """A cursor between two texts.  `edited`: what was edited lately in other files."""
+    """A cursor between two texts.  `edited`: what was edited lately in other files.
+
+    `can_replace`: the suggestion may stand for brackets that the editor has closed behind the cursor.
+    """
 
     prefix: str = field(repr=False)
     suffix: str = field(repr=False)
     path: Path
     edited: tuple[Chunk, ...] = field(default=(), repr=False)
     is_invoked: bool = False
+    can_replace: bool = True
 
 
 class Source(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from app.language_server.asking import Cancel, Heard, Question, relative, windows
+from app.language_server.asking import Cancel, Heard, Question, Suggestion, relative, windows
 from app.server.folder import Chosen, ServedFolder
 from app.server.status import FAILED, Status
 from engine.errors import CodecoilError
@@ -67,9 +67,10 @@ class OwnFolder:
             if isinstance(item, Answer):
                 if item.error is not None and not isinstance(item.error, CodecoilError):
                     log.error("A completion failed", exc_info=item.error)
-                heard(item.text)
+                heard(Suggestion(item.text, item.replaces))
 
-        asked = self._served.service.ask(Asking(CLIENT, request, seconds=seconds, chunks=chunks), listen)
+        asking = Asking(CLIENT, request, seconds=seconds, chunks=chunks, can_replace=question.can_replace)
+        asked = self._served.service.ask(asking, listen)
         return lambda: asked.leave(listen)
 
     def status(self) -> Status:

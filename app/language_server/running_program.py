@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from app.language_server.asking import Cancel, Heard, Question, Source, relative, windows
+from app.language_server.asking import Cancel, Heard, Question, Source, Suggestion, relative, windows
 from app.server.access import Access, read_access
 from app.server.routes import STATUS_PATH
 from app.server.status import FAILED, Status
@@ -36,7 +36,7 @@ class RunningProgram:
     """Completes for a folder that the program has open."""
 
     def __init__(self, access: Access, root: Path, lost: Callable[[Source], None]) -> None:
-        """`root`: the program's own folder. `lost` is called when it does not answer any more."""
+        """`root`: the program's own folder. `lost` is called when it no longer answers for this folder."""
         self._access, self._root, self._lost = access, root, lost
         self._lock = threading.Lock()
         self._open: dict[threading.Thread, http.client.HTTPConnection] = {}
@@ -78,12 +78,12 @@ class RunningProgram:
                 thread.join(seconds)
 
     def _ask(self, connection, question: Question, heard: Heard, cancelled: threading.Event) -> None:
-        text, is_lost = "", False
+        suggestion, is_lost = Suggestion(), False
         try:
             _connect(connection)
             if cancelled.is_set():  # from here on, cancelling finds the socket
                 raise NotThere("nobody waits")
-            text = _text_in(_exchanged(connection, self._access, "POST", ROUTE, self._body(question)))
+            suggestion = _suggestion_in(_exchanged(connection, self._access, "POST", ROUTE, self._body(question)))
         except NotThere as error:
             is_lost = not cancelled.is_set()
             if is_lost:
@@ -94,7 +94,7 @@ class RunningProgram:
                 del self._open[threading.current_thread()]
         if is_lost:
             self._lost(self)
-        heard(text)
+        heard(suggestion)
 
     def _body(self, question: Question) -> dict[str, Any]:
         prefix, suffix = windows(question.prefix, question.suffix)
@@ -105,7 +105,8 @@ class RunningProgram:
             "filepath": relative(question.path, self._root),
             "relevant_snippets_from_changed_files": edited,
         }
-        return {"segments": segments, "whole_file": True}
+        own = {"whole_file": True, "can_replace": question.can_replace, "folder": str(self._root)}
+        return {"segments": segments, **own}
 
 
 def find_program(data_folder: Path, folder: Path | None) -> tuple[Access, Path] | None:
@@ -162,14 +163,14 @@ def _exchanged(
         connection.close()
 
 
-def _text_in(answer: Any) -> str:
+def _suggestion_in(answer: Any) -> Suggestion:
     try:
-        text = answer["choices"][0]["text"]
-    except (KeyError, IndexError, TypeError) as error:
+        text, replaces = answer["choices"][0]["text"], answer.get("codecoil", {}).get("replaces", 0)
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise NotThere("its answer has no text") from error
-    if not isinstance(text, str):
+    if not isinstance(text, str) or not isinstance(replaces, int):
         raise NotThere("its answer has no text")
-    return text
+    return Suggestion(text, replaces)
 
 
 def _cut(connection: http.client.HTTPConnection) -> None:

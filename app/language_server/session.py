@@ -8,12 +8,12 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app import VERSION
 from app.language_server import protocol
-from app.language_server.asking import Cancel, Question
+from app.language_server.asking import Cancel, Question, Suggestion
 from app.language_server.documents import Document, Documents
 from app.language_server.messages import Malformed
 from app.language_server.positions import Encoding, Range
@@ -203,16 +203,20 @@ class Session:
             earlier, self._waiting = list(self._waiting.values()), {id: waiting}
         for each in earlier:
             self._let_go(each)
-        question = Question(prefix + typed, suffix, document.path, edited, request.is_invoked)
-        waiting.cancel = self._workspace.ask(question, lambda text: self._answer(waiting, place, typed, text))
+        # With a selection the editor takes an item for that range and no other.
+        question = Question(prefix + typed, suffix, document.path, edited, request.is_invoked, selected is None)
+        waiting.cancel = self._workspace.ask(question, lambda heard: self._answer(waiting, place, typed, heard))
 
-    def _answer(self, waiting: Waiting, place: Range, typed: str, text: str) -> None:
-        """From any thread.  What is inserted replaces what the editor's own list would have replaced, or nothing."""
+    def _answer(self, waiting: Waiting, place: Range, typed: str, heard: Suggestion) -> None:
+        """From any thread.  What is inserted replaces what the editor's own list would have replaced, or brackets that
+        the editor has closed."""
         with self._lock:
             if self._waiting.get(waiting.id) is not waiting:
                 return  # cancelled, or superseded
             del self._waiting[waiting.id]
-        items = [{"insertText": typed + text, "range": place.to_json()}] if text else []
+        end = replace(place.end, character=place.end.character + heard.replaces)  # brackets: one unit each
+        replaced = Range(place.start, end)
+        items = [{"insertText": typed + heard.text, "range": replaced.to_json()}] if heard.text else []
         self._send({"id": waiting.id, "result": {"items": items}})
 
     def _cancel(self, params: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from app.language_server.asking import Cancel, Heard, Question, Source
+from app.language_server.asking import Cancel, Heard, Question, Source, Suggestion
 from app.server.status import Status
 
 
@@ -46,7 +46,7 @@ class Workspace:
         """The newest question wins, whichever folder the earlier ones were about."""
         source = self._source_of(self.folder_of(question.path))
         if source is None:
-            heard("")
+            heard(Suggestion())
             return lambda: None
         return source.ask(question, heard)
 

@@ -153,6 +153,8 @@ class Handler(BaseHTTPRequestHandler):
         route = route_of(self._route)
         wanted = route.read(self._body())
         served = self.server.served
+        if wanted.folder and wanted.folder != served.status().folder:
+            raise Refused(409, "Another folder is open.")
         if wanted.warms_up:
             self._send(200, warm_up_answer(route, wanted))
             return

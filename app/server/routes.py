@@ -64,6 +64,7 @@ class Served:
             chunks=chunks,
             is_window=wanted.fills_in and not wanted.is_whole,
             adds_indent=wanted.adds_indent,
+            can_replace=wanted.can_replace,
             most_tokens=wanted.max_tokens if wanted.fills_in else 0,
             model=self.model,
         )

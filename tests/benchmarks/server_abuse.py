@@ -1,8 +1,9 @@
 """The server for editors, abused in earnest: memory stays flat, the model's thread is never stuck, the port answers.
 
-    python tests/benchmarks/server_abuse.py [--requests 10000] [--clients 200] [--seconds 20]
+    python tests/benchmarks/server_abuse.py [--requests 10000] [--clients 200] [--seconds 20] [--at FOLDER]
 
 `codecoil serve` runs in a process of its own on a small repository with the built-in model; this process is the enemy.
+With --at, it attacks a server that runs already (`tests.benchmarks.window --abuse` has the window's attacked).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 import psutil  # noqa: E402
 from measure import report  # noqa: E402
 from synthetic_repository import make  # noqa: E402
+
+from app.server.access import read_access  # noqa: E402
 
 INFILL = {"input_prefix": "import json\n\n\ndef load(path):\n", "input_suffix": "\n", "prompt": "    return json."}
 PATIENCE = 30.0
@@ -159,12 +162,29 @@ def never_reading(enemy: Enemy, clients: int) -> list[float]:
     return times
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--requests", type=int, default=10_000)
-    parser.add_argument("--clients", type=int, default=200)
-    parser.add_argument("--seconds", type=float, default=20.0, help="that the slow clients take")
-    options = parser.parse_args()
+def attack(enemy: Enemy, process: psutil.Process, options: argparse.Namespace) -> None:
+    """Everything in turn, and what is left of it in the server's process."""
+    for _ in range(20):
+        enemy.good()
+    memory, threads = process.memory_info().rss, process.num_threads()
+    began = time.perf_counter()
+    random_requests(enemy, options.requests // 2)
+    half = process.memory_info().rss
+    random_requests(enemy, options.requests - options.requests // 2)
+    report("abuse_random_per_second", options.requests / (time.perf_counter() - began))
+    report("abuse_memory_grown_in_second_half", (process.memory_info().rss - half) / 2**20, "MiB")
+    report("abuse_slow_good_worst", max(slow_loris(enemy, options.clients // 2, options.seconds)), "ms")
+    report("abuse_parallel_worst", max(parallel(enemy, options.clients)), "ms")
+    report("abuse_never_reading_worst", max(never_reading(enemy, 20)), "ms")
+    time.sleep(15)  # everything that waits for a time-out has met it
+    report("abuse_good_after", enemy.good(), "ms")
+    report("abuse_memory_grown", (process.memory_info().rss - memory) / 2**20, "MiB")
+    report("abuse_threads_left", process.num_threads() - threads)
+    report("abuse_files_open", process.num_fds() if hasattr(process, "num_fds") else -1)
+
+
+def attack_own(options: argparse.Namespace) -> None:
+    """A `codecoil serve` that is started for this."""
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary, "repository")
         root.mkdir()
@@ -176,24 +196,27 @@ def main() -> None:
         )
         try:
             ready = json.loads(server.stdout.readline())
-            enemy, process = Enemy(int(ready["url"].rpartition(":")[2]), ready["token"]), psutil.Process(server.pid)
-            for _ in range(20):
-                enemy.good()
-            memory, threads = process.memory_info().rss, process.num_threads()
-            random_requests(enemy, options.requests)
-            report("abuse_slow_good_worst", max(slow_loris(enemy, options.clients // 2, options.seconds)), "ms")
-            report("abuse_parallel_worst", max(parallel(enemy, options.clients)), "ms")
-            report("abuse_never_reading_worst", max(never_reading(enemy, 20)), "ms")
-            time.sleep(15)  # everything that waits for a time-out has met it
-            report("abuse_good_after", enemy.good(), "ms")
-            report("abuse_memory_grown", (process.memory_info().rss - memory) / 2**20, "MiB")
-            report("abuse_threads_left", process.num_threads() - threads)
-            report("abuse_files_open", process.num_fds() if hasattr(process, "num_fds") else -1)
+            enemy = Enemy(int(ready["url"].rpartition(":")[2]), ready["token"])
+            attack(enemy, psutil.Process(server.pid), options)
         finally:
             server.send_signal(signal.SIGINT)
             _, errors = server.communicate(timeout=60)
         report("abuse_exit_code", server.returncode)
         report("abuse_words_on_stderr", len(errors.split()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--requests", type=int, default=10_000)
+    parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=20.0, help="that the slow clients take")
+    parser.add_argument("--at", type=Path, metavar="FOLDER", help="the data folder of a server that runs already")
+    options = parser.parse_args()
+    if options.at is None:
+        attack_own(options)
+        return
+    access = read_access(options.at)
+    attack(Enemy(access.port, access.token), psutil.Process(access.process), options)
 
 
 if __name__ == "__main__":

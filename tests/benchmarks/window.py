@@ -1,14 +1,15 @@
 """How smooth the window stays: the time between two turns of its event loop while a real run goes on.
 
     python -m tests.benchmarks.window [--seconds 15] [--size tiny|starter] [--repository FOLDER]
-        [--page Adapt] [--profile]
+        [--page Adapt] [--profile] [--abuse]
 
 A timer of 4 ms stands for a user's input: what lies between two of its ticks is what a key press may have to wait.
 `gap` is that time on the clock, with all that others take of the machine and of Python's lock; `cpu` is what the
 window's own thread computed in it, which is what its code can answer for.  Prints name=value lines: a part each for the
 start, for reading the repository, for settling (pages are made ahead), for preparing and for training (with completions
 asked for meanwhile).  Offscreen; a data folder of its own.  With --profile, what the window's thread spends its time on
-while it trains.
+while it trains.  With --abuse, nothing is trained: the window's server for editors is attacked by `server_abuse.py`
+from another process.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import cProfile
 import os
 import pstats
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -36,6 +39,7 @@ def main() -> None:
     parser.add_argument("--repository", type=Path, help="instead of a small one that is written for this")
     parser.add_argument("--page", default="Adapt", help="that is shown during training")
     parser.add_argument("--profile", action="store_true", help="print where the window's thread spends its time")
+    parser.add_argument("--abuse", action="store_true", help="attack the server for editors instead of training")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="codecoil-window-") as place:
         os.environ["CODECOIL_DATA"] = f"{place}/data"
@@ -66,6 +70,9 @@ def measure(place: Path, arguments: argparse.Namespace) -> None:
         window = desktop.window
         ticks.until(lambda: len(window.made) == len(window.rail.buttons), "settling")  # pages are made ahead
         window.show_page(arguments.page)
+        if arguments.abuse:
+            abuse(desktop, ticks)
+            return
         training = state.training
         training.choose_base(base)
         for name, value in {"steps": 10_000_000, "mode": "full", "evaluations": 2000}.items():
@@ -100,6 +107,23 @@ def measure(place: Path, arguments: argparse.Namespace) -> None:
         desktop.close()
 
 
+def abuse(desktop, ticks: Ticks) -> None:
+    """The page with the list of requests is in front: each of them changes it."""
+    from app.data.data_folder import data_folder
+
+    desktop.window.show_page("Settings")
+    desktop.window.page("Settings").show_part("editors")
+    desktop.state.server.switch(True)
+    ticks.until(lambda: desktop.state.server.is_on, "switching on")
+    command = [sys.executable, Path(__file__).with_name("server_abuse.py"), "--at", data_folder(), "--seconds", "10"]
+    enemy = subprocess.Popen(command)
+    try:
+        ticks.until(lambda: enemy.poll() is not None, "abused", 10 * PATIENCE)
+    finally:
+        enemy.kill()
+    print(f"abuse_exit_code={enemy.wait()}")
+
+
 class Ticks:
     """Times of a short timer's ticks in the GUI thread."""
 
@@ -117,7 +141,7 @@ class Ticks:
     def _tick(self) -> None:
         self._times.append((time.perf_counter(), time.thread_time()))
 
-    def until(self, reached, name: str = "") -> None:
+    def until(self, reached, name: str = "", patience: float = PATIENCE) -> None:
         """Let the window live until then; with a name, print what was measured on the way."""
         from PySide6.QtCore import QEventLoop, QTimer
 
@@ -129,10 +153,10 @@ class Ticks:
         guard = QTimer()
         guard.setSingleShot(True)
         guard.timeout.connect(loop.quit)
-        guard.start(int(1000 * PATIENCE))
+        guard.start(int(1000 * patience))
         loop.exec()
         if not reached():
-            raise TimeoutError(f"not reached within {PATIENCE:.0f} s: {name}")
+            raise TimeoutError(f"not reached within {patience:.0f} s: {name}")
         if name:
             self._report(name)
 

@@ -50,7 +50,8 @@ def _wanted(body: dict[str, Any], prompt: str, parts: Parts | None) -> Wanted:
 
 
 def _read_segments(body: dict[str, Any]) -> Wanted:
-    """Two fields are our own: `whole_file`, where nothing stands before prefix and after suffix, and `alternatives`."""
+    """Four fields are our own: `whole_file`, where nothing stands before prefix and after suffix, `can_replace`,
+    `folder` and `alternatives`."""
     segments = body["segments"]
     if not isinstance(segments, dict):
         raise Refused(400, '"segments" must be an object.')
@@ -64,6 +65,8 @@ def _read_segments(body: dict[str, Any]) -> Wanted:
         tuple(chunks),
         model=text_of(body, "model"),
         is_whole=is_set(body, "whole_file"),
+        can_replace=is_set(body, "can_replace"),
+        folder=text_of(body, "folder"),
         alternatives=int(number_of(body, ("alternatives",), 0, 0, MOST_ALTERNATIVES)),
     )
 

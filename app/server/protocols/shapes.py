@@ -27,6 +27,7 @@ def about(answer: Answer) -> dict[str, Any]:
     done = answer.completion
     return {
         "why": answer.why_empty,
+        "replaces": answer.replaces,
         "chance": None if answer.chance is None else round(answer.chance, 4),
         "path": answer.path,
         "sources": [{"path": place.path, "line": place.line} for place in answer.sources],

@@ -43,6 +43,8 @@ class Wanted:
     model: str = ""
     fields: tuple[str, ...] | None = None  # of the answer, where the client names them
     is_whole: bool = False  # prefix and suffix are the whole file; our own clients say so
+    can_replace: bool = False  # brackets that the editor has closed behind the cursor
+    folder: str = ""  # that the client means; "": whichever is open
     alternatives: int = 0  # other texts that are wanted beside the best one
 
 

@@ -6,6 +6,7 @@
 
     asking         a request and its answer          waiting        requests in line, and who listens
     service        answers them one by one           indentation    of a blank line whose own was not sent
+    closing        what the editor has closed behind the cursor
     placing        where a client is: file_finding says which file the text is from, anchoring what stands around it
 
 A client asks from any thread and hears pieces and one answer. Whoever owns the models' thread calls

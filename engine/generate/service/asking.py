@@ -32,8 +32,9 @@ class Asking:
     `seconds`: from now on until the client no longer waits; 0: it waits forever. `chunks`: what it has edited lately.
     `is_window`: the texts around the cursor may be part of a file only; the rest, and the path if it was not sent, are
     looked up. `adds_indent`: the indentation of the cursor's blank line was not sent, and belongs to the answer.
-    `most_tokens` of an offer: what is longer is cut; 0: no limit. `model`: whatever the owner of the models
-    understands. `request`: None where that owner makes it.
+    `can_replace`: the answer may take the place of brackets that the editor has closed behind the cursor. `most_tokens`
+    of an offer: what is longer is cut; 0: no limit. `model`: whatever the owner of the models understands.
+    `request`: None where that owner makes it.
     """
 
     client: str
@@ -43,6 +44,7 @@ class Asking:
     chunks: tuple[ContextChunk, ...] = ()
     is_window: bool = False
     adds_indent: bool = False
+    can_replace: bool = False
     most_tokens: int = 0
     model: Any = None
 
@@ -50,7 +52,7 @@ class Asking:
 @dataclass(frozen=True)
 class Answer:
     """`why_empty`: in words, where there is no text. `path`: of the file, sent or found. `error`: what went wrong.
-    `reached_limit`: the text was cut.
+    `reached_limit`: the text was cut. `replaces`: characters after the cursor that the text stands for.
 
     `waited_ms`: before the model began; `total_ms`: from the request on. `completion` has the model's own figures; None
     where it was never asked.
@@ -65,6 +67,7 @@ class Answer:
     completion: Completion | None = None
     error: Exception | None = field(default=None, repr=False)
     reached_limit: bool = False
+    replaces: int = 0
 
     @property
     def chance(self) -> float | None:

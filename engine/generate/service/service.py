@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 LEAST_TOKENS = 3  # of a line that is looked up in the repository: shorter ones are everywhere
 MOST_CLIENTS = 16  # whose last place is remembered
+CLOSES_ONLY = "Nothing but what the editor has closed already."
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +99,15 @@ class CompletionService:
         return count
 
     def _answer(self, asked: Asked) -> None:
+        from engine.generate.service.closing import met
+
         asking = asked.asking
         if asked.is_late:
             asked.end(LATE)
             return
         opened = self._open_model(asking)
         began = time.perf_counter()
-        request, indent = self._placed(asking, opened)
+        request, indent, closed = self._placed(asking, opened)
         is_offer = request.offer is not None
         made_way = False
 
@@ -124,11 +127,19 @@ class CompletionService:
             return
         completion = with_sources(completion, request, opened.completer.memory)
         text, reached = limited(completion.text, asking.most_tokens, opened.completer.tokenizer)
+        replaces = 0
+        if closed:
+            text, replaces = met(request.prefix, text, closed, can_replace=asking.can_replace)
+            others = (
+                met(request.prefix, each, closed, can_replace=asking.can_replace) for each in completion.alternatives
+            )
+            same = tuple(other for other, count in others if other not in ("", text) and count == replaces)
+            completion = replace(completion, alternatives=tuple(dict.fromkeys(same)))
         text = indent + text if text and is_offer else text
         if text and is_offer:
             asked.say(replace(pieces[0], text=text))
-        why = "" if text else completion.silence or completion.reason
-        asked.close(Answer(text, why, request.path, opened.name, *times, completion, None, reached))
+        why = "" if text else completion.silence or (CLOSES_ONLY if completion.text else completion.reason)
+        asked.close(Answer(text, why, request.path, opened.name, *times, completion, None, reached, replaces))
         self._line.end_client(_quiet(asking.client), SUPERSEDED)
 
     @staticmethod
@@ -143,8 +154,10 @@ class CompletionService:
                 asked.say(item)
         return every
 
-    def _placed(self, asking: Asking, opened: Opened) -> tuple[CompletionRequest, str]:
-        """The request with its file, the text around the window, and the indentation that belongs to the answer."""
+    def _placed(self, asking: Asking, opened: Opened) -> tuple[CompletionRequest, str, str]:
+        """The request with its file, the text around the window and without what the editor has closed; the indentation
+        that belongs to the answer; and what the editor has closed."""
+        from engine.generate.service.closing import closed_behind
         from engine.generate.service.indentation import indentation_at
         from engine.generate.service.placing import Placing, known_path, new_chunks
 
@@ -163,7 +176,8 @@ class CompletionService:
         if asking.adds_indent and request.prefix.endswith("\n") and not request.suffix.split("\n", 1)[0].strip():
             indent = indentation_at(request.prefix, request.suffix)
             request = replace(request, prefix=request.prefix + indent)
-        return request, indent
+        closed = closed_behind(request.prefix, request.suffix) if request.offer is not None else ""
+        return replace(request, suffix=request.suffix[len(closed) :]), indent, closed
 
     def _read_on(self, asking: Asking) -> None:
         """Read the rest of the prompt when there is time: the next request begins where this one ended."""

@@ -8,8 +8,8 @@ def played():
     """A server that answers every question at once; called with None, one whose answers the test gives."""
     servers = []
 
-    def make(text="answer"):
-        servers.append(PlayedServer(text))
+    def make(text="answer", replaces=0):
+        servers.append(PlayedServer(text, replaces))
         return servers[-1]
 
     yield make

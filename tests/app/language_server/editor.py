@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from app.language_server.asking import Question
+from app.language_server.asking import Question, Suggestion
 from app.language_server.serving import LanguageServer
 from app.server.status import Status
 
@@ -99,8 +99,8 @@ class Editor:
 class PlayedSource:
     """Notes questions; answers at once with `text`, or, where that is None, when a test says so."""
 
-    def __init__(self, folder: Path | None, text: str | None) -> None:
-        self.folder, self.text = folder, text
+    def __init__(self, folder: Path | None, text: str | None, replaces: int = 0) -> None:
+        self.folder, self.text, self.replaces = folder, text, replaces
         self.questions: list[Question] = []
         self.waiting: list = []
         self.cancelled: list[Question] = []
@@ -111,7 +111,7 @@ class PlayedSource:
         if self.text is None:
             self.waiting.append(heard)
         else:
-            heard(self.text)
+            heard(Suggestion(self.text, self.replaces))
         return lambda: self.cancelled.append(question)
 
     def status(self):
@@ -127,8 +127,8 @@ class PlayedSource:
 class PlayedServer:
     """A server in this process; `editor` is at the other end of its pipes, `sources` are by folder."""
 
-    def __init__(self, text: str | None = "answer") -> None:
-        self.text, self.sources = text, {}
+    def __init__(self, text: str | None = "answer", replaces: int = 0) -> None:
+        self.text, self.replaces, self.sources = text, replaces, {}
         inward, outward = os.pipe(), os.pipe()
         self._ends = inward[0], outward[1]
         self.editor = Editor(inward[1], outward[0])
@@ -140,7 +140,7 @@ class PlayedServer:
         self._thread.start()
 
     def _opened(self, folder, changed, lost):
-        source = self.sources[folder] = PlayedSource(folder, self.text)
+        source = self.sources[folder] = PlayedSource(folder, self.text, self.replaces)
         self.changed, self.lost = changed, lost
         return source
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.language_server.asking import Question
+from app.language_server.asking import Question, Suggestion
 from app.language_server.documents import Chunk
 from app.language_server.running_program import RunningProgram, find_program
 from app.server.access import Access, keep_access
@@ -75,11 +75,11 @@ def program(tmp_path, data_folder):
     thread.join()
 
 
-def asked(source, question: Question) -> str:
-    done, texts = threading.Event(), []
-    source.ask(question, lambda text: (texts.append(text), done.set()))
+def asked(source, question: Question) -> Suggestion:
+    done, suggestions = threading.Event(), []
+    source.ask(question, lambda heard: (suggestions.append(heard), done.set()))
     done.wait()
-    return texts[0]
+    return suggestions[0]
 
 
 def test_it_is_found_by_its_file_and_asked_with_path_and_edits(program, tmp_path, data_folder):
@@ -87,7 +87,7 @@ def test_it_is_found_by_its_file_and_asked_with_path_and_edits(program, tmp_path
     assert root == tmp_path
     source = RunningProgram(access, root, lambda lost: pytest.fail("it is there"))
     edited = (Chunk(tmp_path / "part" / "b.py", "b = 1\n"), Chunk(Path("/elsewhere/c.py"), "c = 1\n"))
-    assert asked(source, Question("é😀 = ", "\n", tmp_path / "part" / "a.py", edited)) == "from the program"
+    assert asked(source, Question("é😀 = ", "\n", tmp_path / "part" / "a.py", edited)) == Suggestion("from the program")
     (body,) = program.bodies
     segments = body["segments"]
     assert body["whole_file"] is True and segments["filepath"] == "part/a.py"
@@ -125,15 +125,15 @@ def test_a_file_of_a_program_that_was_killed_is_no_program(tmp_path, data_folder
 
 
 def test_cancelling_closes_the_connection(program, tmp_path):
-    lost, texts = [], []
+    lost, heard = [], []
     source = RunningProgram(Access(TOKEN, program.server_port), tmp_path, lost.append)
     program.hold = True
-    cancel = source.ask(Question("x", "", tmp_path / "a.py"), texts.append)
+    cancel = source.ask(Question("x", "", tmp_path / "a.py"), heard.append)
     program.held.wait()
     cancel()
     program.left.wait()
     source.join(60)
-    assert lost == [] and texts == [""]
+    assert lost == [] and heard == [Suggestion()]
 
 
 @pytest.mark.parametrize("fault", ["status", "shape", "gone"])
@@ -149,9 +149,32 @@ def test_one_that_no_longer_answers_is_given_up(program, tmp_path, fault):
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
     source = RunningProgram(Access(TOKEN, port), tmp_path, lost.append)
-    assert asked(source, Question("x", "", tmp_path / "a.py")) == ""
+    assert asked(source, Question("x", "", tmp_path / "a.py")) == Suggestion()
     assert lost == [source]
     source.join(60)
+
+
+def test_a_program_that_has_opened_another_folder_is_given_up(tmp_path, data_folder):
+    completer = PlayedCompleter("from the wrong folder")
+    service = service_with(completer)
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    folder = [str(tmp_path / "one")]
+    served = Served(service, lambda: 0.25, status=lambda: Status(folder=folder[0]), deadline=600.0)
+    server = LoopbackServer(data_folder, served, 0)
+    server.start()
+    lost = []
+    try:
+        source = RunningProgram(*find_program(data_folder, tmp_path / "one"), lost.append)
+        folder[0] = str(tmp_path / "two")
+        assert asked(source, Question("x = ", "\n", tmp_path / "one" / "a.py")) == Suggestion()
+        assert lost == [source] and completer.requests == []
+        assert find_program(data_folder, tmp_path / "one") is None
+        source.join(60)
+    finally:
+        server.stop()
+        service.close()
+        thread.join()
 
 
 def test_a_real_server_answers_it(tmp_path, data_folder):
@@ -166,10 +189,12 @@ def test_a_real_server_answers_it(tmp_path, data_folder):
         access, root = find_program(data_folder, tmp_path)
         source = RunningProgram(access, root, lambda lost: pytest.fail("it is there"))
         edited = (Chunk(tmp_path / "b.py", "brew(kumquat)\n"),)
-        assert asked(source, Question("x = ", "\n", tmp_path / "a.py", edited)) == "total = 0"
+        assert asked(source, Question("x = ", "\n", tmp_path / "a.py", edited)) == Suggestion("total = 0")
         (request,) = completer.requests
         assert (request.prefix, request.suffix, request.path) == ("x = ", "\n", "a.py")
         assert [(chunk.path, chunk.text) for chunk in request.nearby] == [("b.py", "brew(kumquat)\n")]
+        completer.text = ", c):"
+        assert asked(source, Question("for a in zip(b", ")\n", tmp_path / "a.py")) == Suggestion(", c):", 1)
         assert source.status().model == "played"
         source.join(60)
     finally:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from app.language_server.asking import Suggestion
 from app.language_server.protocol import ErrorCode, name_in, path_of
 
 
@@ -93,7 +94,15 @@ def test_what_is_selected_in_the_list_is_where_the_item_begins(played, tmp_path)
     (item,) = server.editor.answer(id)["result"]["items"]
     assert item == {"insertText": "sorted_values(x)", "range": at(0, 4, 7)}
     (question,) = server.source.questions
-    assert (question.prefix, question.suffix) == ("n = sorted", ")\n")
+    assert (question.prefix, question.suffix) == ("n = sorted", ")\n") and not question.can_replace
+
+
+def test_an_item_covers_the_brackets_that_it_replaces(played, tmp_path):
+    server = played(", c):", replaces=1)
+    uri = opened(server, tmp_path, "# 😀\nfor a in zip(b)\n")
+    (item,) = server.editor.answer(server.editor.complete(uri, 1, 14))["result"]["items"]
+    assert item == {"insertText": ", c):", "range": at(1, 14, 15)}
+    assert server.source.questions[0].can_replace
 
 
 def test_nothing_to_insert_is_an_empty_list(played, tmp_path):
@@ -112,7 +121,7 @@ def test_cancelling_reaches_the_source_and_the_answer_is_dropped(played, tmp_pat
     server.editor.notify("$/cancelRequest", {"id": id})
     assert server.editor.answer(id)["error"]["code"] == ErrorCode.REQUEST_CANCELLED
     assert server.source.cancelled == server.source.questions
-    server.source.waiting[0]("too late")
+    server.source.waiting[0](Suggestion("too late"))
     server.editor.result("codecoil/status")
     assert server.editor.unasked == []
     server.editor.notify("$/cancelRequest", {"id": "unknown"})
@@ -126,8 +135,8 @@ def test_the_newest_request_wins(played, tmp_path):
     first, second = server.editor.complete(uri, 0, 1), server.editor.complete(uri, 0, 2)
     assert server.editor.answer(first)["result"] == {"items": []}
     assert server.source.cancelled == server.source.questions[:1]
-    server.source.waiting[0]("old")
-    server.source.waiting[1]("new")
+    server.source.waiting[0](Suggestion("old"))
+    server.source.waiting[1](Suggestion("new"))
     assert server.editor.answer(second)["result"]["items"][0]["insertText"] == "new"
     assert server.editor.unasked == []
 

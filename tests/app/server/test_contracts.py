@@ -282,6 +282,14 @@ def test_our_own_clients_send_whole_files_and_may_want_alternatives(ask, complet
     assert completer.requests[0].offer.alternatives == 3
 
 
+def test_only_clients_that_say_so_have_closed_brackets_replaced(ask, completer):
+    completer.text = ", c):"
+    segments = {"prefix": "for a in zip(b", "suffix": ")\n"}
+    for more, text, replaces in (({}, ", c", 0), ({"can_replace": True}, ", c):", 1)):
+        content = ask("/v1/completions", {"segments": segments, **more}).json
+        assert (content["choices"][0]["text"], content["codecoil"]["replaces"]) == (text, replaces)
+
+
 def test_a_prompt_without_markers_is_continued(ask, completer):
     response = ask(
         "/v1/completions", {"prompt": "Once", "max_tokens": 9, "temperature": 0.5, "stop": "\n\n", "seed": 3}

@@ -19,6 +19,7 @@ class PlayedCompleter:
         self.text, self._during = text, during
         self.memory, self.tokenizer = None, tokenizer()
         self.requests: list[CompletionRequest] = []
+        self.alternatives: tuple[str, ...] = ()
 
     def stream(self, request: CompletionRequest, cancelled, progress=None):
         self.requests.append(request)
@@ -28,7 +29,8 @@ class PlayedCompleter:
             return
         if self.text:
             yield Piece(self.text)
-        yield replace(EMPTY, text=self.text, tokens=2, silence="" if self.text else "Not sure.")
+        silence = "" if self.text else "Not sure."
+        yield replace(EMPTY, text=self.text, tokens=2, silence=silence, alternatives=self.alternatives)
 
 
 class Client:
