@@ -3,7 +3,7 @@
     python tests/benchmarks/server.py [--lines 100000] [--keys 200] [--jumps 40] [--training-keys 60]
 
 On a synthetic repository with the built-in model. The server is `codecoil serve` in a process of its own; while
-training, it is the thread that trains, which answers between two steps, in this process.
+training, it is the thread that trains, which answers in the middle of its steps, in this process.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ def training(root: Path, data: Path, keys: int) -> None:
         )
         while not over.is_set() and not session.finished:
             began = time.perf_counter()
-            session.advance()
+            with folder.chosen.device.interludes.during(folder.service.answer_waiting):
+                session.advance()
             steps.append(1000 * (time.perf_counter() - began))
             folder.service.answer_waiting()
         session.close()
