@@ -15,6 +15,7 @@ from pathlib import Path
 
 import engine
 from engine.checkpoints.formats.gguf_export import write_gguf
+from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.devices import open_device
 from engine.model import files
 from engine.model.starter import starter_folder
@@ -54,11 +55,18 @@ def write_dense(out: Path) -> int:
         device.close()
 
 
+def always_a_word() -> dict:
+    """Fields of a request: random weights would write half characters, which llama.cpp answers with an error."""
+    word = Tokenizer.load(starter_folder()).encode(" self")
+    return {"logit_bias": [[int(word[0]), 1000.0]]}
+
+
 @contextmanager
 def llama_server(program: Path, model: Path, port: int, token: str, threads: int) -> Iterator[None]:
-    """Runs it as llama.vim's own instructions do, and waits until it answers."""
+    """Runs it so that typing only appends (the text after the cursor first, and all of the window's text), and waits
+    until it answers: as llama.vim recommends it, with a batch of 1,024, it would read as many tokens for every key."""
     command = [program, "-m", model, "--host", "127.0.0.1", "--port", port, "--api-key", token, "-t", threads]
-    command += ["-np", 1, "-c", 8192, "-b", 1024, "-ub", 1024, "--cache-reuse", 256]
+    command += ["-np", 1, "-c", 8192, "-b", 8192, "-ub", 512, "--spm-infill", "--cache-reuse", 256]
     with open(model.with_suffix(".log"), "w") as log:
         process = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log)
     try:

@@ -134,16 +134,16 @@ def peers(program: Path | None, root: Path, folder: Path) -> Iterator[dict[str, 
     """llama.cpp's server, with each of two models."""
     found: dict[str, Typist] = {}
     with ExitStack() as servers:
-        for name, write in (("built_in", llama_cpp_server.write_built_in), ("dense", llama_cpp_server.write_dense)):
-            if program is None:
-                break
+        built_in = ("built_in", llama_cpp_server.write_built_in, {})
+        dense = ("dense", llama_cpp_server.write_dense, llama_cpp_server.always_a_word())
+        for name, write, more in (built_in, dense) if program is not None else ():
             model = folder / f"{name}.gguf"
             report(f"llama_cpp_{name}_weights", write(model))
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 port = free.getsockname()[1]
             servers.enter_context(llama_cpp_server.llama_server(program, model, port, TOKEN, THREADS))
-            found[f"llama_cpp_{name}"] = Typist(port, TOKEN, root, ONE_LINE)
+            found[f"llama_cpp_{name}"] = Typist(port, TOKEN, root, ONE_LINE | more)
         yield found
 
 
