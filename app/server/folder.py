@@ -185,18 +185,16 @@ class ServedFolder:
             report(f"The memory could not be saved: {getattr(error, 'message', error)}")
 
     def _warm_up(self) -> None:
-        """A completion in the middle of a file, so that the first key does not wait for code to be compiled."""
-        from engine.generate.requests import CompletionRequest, Offer
+        """Completions in the middle of a file, so that the first key waits for nothing that is compiled or loaded."""
         from engine.generate.service.file_finding import text_of
+        from engine.generate.warming import SAMPLE, requests
 
         entries = self._snapshot.entries if self._snapshot is not None else ()
         sizes = {entry.path: entry.count for entry in entries if entry.count <= WARM_UP_TOKENS}
         path = max(sizes, key=sizes.get, default="")
-        text = (text_of(self._snapshot, path) if path else "") or "def main():\n    pass\n"
-        middle = text.find("\n", len(text) // 2) + 1
-        done = threading.Event()
-        request = CompletionRequest(text[:middle], text[middle:], offer=Offer())
-        self.service.ask(
-            Asking("warm-up", request, is_window=True), lambda item: done.set() if hasattr(item, "why_empty") else None
-        )
-        done.wait()
+        text = (text_of(self._snapshot, path) if path else "") or SAMPLE
+        for request in requests(text):
+            done = threading.Event()
+            asking = Asking("warm-up", request, is_window=request.offer is not None)
+            self.service.ask(asking, lambda item, done=done: done.set() if hasattr(item, "why_empty") else None)
+            done.wait()

@@ -146,7 +146,7 @@ class Application(QObject):
         bench = OpenDevice(self.data_folder)
         self._engine_worker = EngineWorker(bench)
         self._completion_worker = CompletionWorker(bench, self._line)
-        self._training_worker = TrainingWorker(bench)
+        self._training_worker = TrainingWorker(bench, self._completion_worker)
         self._repository_worker = RepositoryWorker(self.data_folder, self._scan_flag)
         self._files_worker = FilesWorker(self.data_folder)
         measuring = MeasuringWorker(bench, self._completion_worker)

@@ -108,17 +108,17 @@ class CompletionWorker(JobWorker):
             self._open_device.show_activity("Idle", 0.0)
 
     def prepare(self, model: str, precision: str) -> None:
-        """Load a model and let it write a token, so that the first request does not wait for it."""
+        """Load a model and let it complete something, so that the first request does not wait for it."""
         from engine.errors import CodecoilError
-        from engine.generate.completer import CompletionRequest
-        from engine.generate.options import Stops
+        from engine.generate.warming import warm_up
 
         if self._open_device.session is not None:
             return  # its memory belongs to the run
         try:
             loaded = self._open_device.model(model, precision=precision)
             loaded.decode_at(precision)
-            loaded.completer.complete(CompletionRequest("\n", stops=Stops(max_tokens=1)))
+            loaded.remember(self._open_device.remembered)
+            warm_up(loaded.completer)
         except CodecoilError:
             return  # reported when a completion is really asked for
 

@@ -1,8 +1,9 @@
 """The training worker: a run, one step at a time, in the engine's thread.
 
-A step is one slot that posts itself again.  Whatever was asked for meanwhile (a completion, a pause, a stop) is in the
-queue before the next step and runs first.  The trainer's events are gathered and sent ten times a second: the window
-could not draw more, and a small model takes hundreds of steps a second.
+A step is one slot that posts itself again.  Whatever was asked for meanwhile (a pause, a stop) is in the queue before
+the next step and runs first; a completion is answered in the middle of a step (`engine.devices.interludes`).  The
+trainer's events are gathered and sent ten times a second: the window could not draw more, and a small model takes
+hundreds of steps a second.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from app.values.failures import failure_from
 from app.values.repository import ChangesSince
 from app.values.training import FinishedView, PlanView, RunRequest
+from app.workers.completing import CompletionWorker
 from app.workers.jobs import Job, JobWorker
 from app.workers.open_device import OpenDevice
 from app.workers.planning import plan_run, plan_view
@@ -38,9 +40,9 @@ class TrainingWorker(JobWorker):
 
     _again = Signal()
 
-    def __init__(self, open_device: OpenDevice) -> None:
+    def __init__(self, open_device: OpenDevice, completing: CompletionWorker) -> None:
         super().__init__()
-        self._open_device = open_device
+        self._open_device, self._completing = open_device, completing
         self._speeds = Speeds(open_device.data_folder)
         self._session = None
         self._start: Job | None = None  # the job that the run was started by
@@ -126,7 +128,8 @@ class TrainingWorker(JobWorker):
         if self._start.is_cancelled() and self._given_up():
             return
         try:
-            events = session.advance()
+            with self._open_device.device.interludes.during(self._completing.serve):
+                events = session.advance()
             if events:
                 self._open_device.weights_moved()
             for event in events:

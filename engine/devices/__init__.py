@@ -4,6 +4,7 @@ names and meaning.
     interface   what a device is            kernels   (engine.graph.kernels) what it must be able to do
     cpu/        NumPy's BLAS and Numba      choice    which devices there are and which one to use
     webgpu/     wgpu-py and shaders/        ledger    every allocated byte, by kind, against the ceiling
+    interludes  other work in the middle of a long program
 
     samples, decode_samples, attention_samples, sample_parts   small inputs for every kernel: self-test, tests, warm-up
     reference, decode_reference, attention_reference           what every kernel means, in float64

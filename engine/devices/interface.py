@@ -1,7 +1,8 @@
 """What a device is: memory by slab, programs compiled to executables, and a ledger. No device is implemented here.
 
 A device belongs to the thread that opened it. `allocate` gives a slab its memory, `compile` plans a program's arena
-and binds its calls, `run` enqueues it. Reading waits for what was enqueued before.
+and binds its calls, `run` enqueues it; `interludes` may be taken in the middle of it. Reading waits for what was
+enqueued before.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.devices.interludes import Interludes
 from engine.devices.ledger import Ledger
 from engine.errors import InputError
 from engine.graph.plan import Plan, make_plan, shared_arena
@@ -42,6 +44,7 @@ class Device(ABC):
 
     def __init__(self, ledger: Ledger | None = None) -> None:
         self.ledger = ledger or Ledger()
+        self.interludes = Interludes()
         self._slabs: dict[Slab, object] = {}
         self.arenas: list[Arena] = []
 

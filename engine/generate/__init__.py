@@ -21,6 +21,7 @@
     fitting_in, ranking, chance         whether it fits there, which is the best, and how likely it is to be taken
     fits                            the numbers of mixture and chance that go with a base
     completer, completion_run, requests  all of these together: a request in, a stream of text out
+    warming                         completions that nobody has asked for, so that nothing is compiled for the first one
     service/                        many clients, one model: window, command line and editors ask here
 
 A Mamba model keeps all that it has read in a state of fixed size, so a token costs the same after ten tokens and after

@@ -36,6 +36,12 @@ class Segment:
     followers: np.ndarray
     entries: tuple[Entry, ...]
 
+    def __post_init__(self) -> None:
+        """A segment that was built is as read-only as a mapped one: to Numba these are different types, and what looks
+        things up would be compiled once more, for seconds, in the middle of a completion."""
+        for array in (self.tokens, self.order, self.followers):
+            array.flags.writeable = False
+
     @cached_property
     def _starts(self) -> list[int]:
         return [entry.start for entry in self.entries]

@@ -13,6 +13,7 @@ from engine.devices.cpu import attention, layers, scan, updates
 from engine.devices.cpu.products import Products
 from engine.devices.cpu.replay import Crew, Replay, is_replayed
 from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Executable, Limits
+from engine.devices.interludes import calls_before_weights
 from engine.devices.ledger import Ledger
 from engine.errors import InputError, MemoryCeilingError
 from engine.graph.kernels import FEW_TOKENS, KERNELS
@@ -116,11 +117,16 @@ class CpuExecutable(Executable):
     def __init__(self, device: CpuDevice, plan: Plan, arena: Arena) -> None:
         super().__init__(device, plan, arena)
         self.bound: list[tuple[Callable, tuple]] = []
-        for replayed, calls in itertools.groupby(plan.program.calls, is_replayed):
+        self._begins: list[int] = []  # the number of the first call of each of them
+        self._last_interlude = calls_before_weights(plan.program.calls)
+        for replayed, numbered in itertools.groupby(enumerate(plan.program.calls), lambda each: is_replayed(each[1])):
+            numbers, calls = zip(*numbered, strict=True)
             if replayed:
                 self.bound.append((Replay(list(calls), self._address, device.crew), ()))
+                self._begins.append(numbers[0])
             else:
                 self.bound += [(device.kernel(call.kernel), self._arguments(call)) for call in calls]
+                self._begins += numbers
 
     def _arguments(self, call: KernelCall) -> tuple:
         signature = KERNELS[call.kernel]
@@ -152,7 +158,9 @@ class CpuExecutable(Executable):
     def _run(self, inputs: dict[str, np.ndarray]) -> None:
         for name, array in inputs.items():
             self._tensor(name, self.plan.program.inputs)[...] = array
-        for function, arguments in self.bound:
+        for begin, (function, arguments) in zip(self._begins, self.bound, strict=True):
+            if begin <= self._last_interlude:
+                self.device.interludes.take()
             with _TURNS:
                 function(*arguments)
 

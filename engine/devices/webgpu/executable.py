@@ -19,6 +19,7 @@ import numpy as np
 import wgpu
 
 from engine.devices.interface import NUMPY_DTYPES, Arena, Executable
+from engine.devices.interludes import calls_before_weights
 from engine.devices.webgpu.launch import PARAMETER_BYTES, Launch
 from engine.devices.webgpu.launches import LAUNCHES
 from engine.errors import DeviceLostError
@@ -117,11 +118,13 @@ class WebGpuExecutable(Executable):
         self._readings: deque[_Reading] = deque()
         self._dispatches: Dispatches | None = None
         self._runs = 0
-        self.launches = [
-            launch
-            for call in plan.program.calls
-            for launch in LAUNCHES[call.kernel](call.operands, call.numbers, device.traits)
-        ]
+        self.launches: list[Launch] = []
+        self._last_interlude = 0  # the number of a launch
+        calls_before = calls_before_weights(plan.program.calls)
+        for number, call in enumerate(plan.program.calls):
+            self.launches += LAUNCHES[call.kernel](call.operands, call.numbers, device.traits)
+            if number < calls_before:
+                self._last_interlude = len(self.launches)
         self._dispatches = Dispatches(device, self.launches, self.locate)
         self._parts = 1
         self._timed = device.adapter.software
@@ -139,22 +142,32 @@ class WebGpuExecutable(Executable):
         device.check()
         for name, array in inputs.items():
             device.write_at(*self.locate(self.plan.program.inputs[name]), array.reshape(-1))
+        interrupted = device.interludes.wanted
         began = time.perf_counter()
-        self._submit_all()
-        if not self._timed:  # the first run shows how long the work occupies the GPU
+        elsewhere = self._submit_all(interrupted)
+        if interrupted or not self._timed:  # a run shows how long the work occupies the GPU
             device.synchronize()
-            self._parts = max(1, math.ceil((time.perf_counter() - began) / LONGEST_SUBMIT))
+            seconds = time.perf_counter() - began - elsewhere
+            self._parts = max(1, math.ceil(seconds / LONGEST_SUBMIT))
             self._timed = True
 
-    def _submit_all(self) -> None:
+    def _submit_all(self, interrupted: bool) -> float:
+        """`interrupted`: for other work between two parts, which does not wait for all of them; its seconds."""
         size = math.ceil(len(self.launches) / self._parts) or 1
         starts = range(0, len(self.launches), size) or [0]
+        elsewhere = 0.0
         for start in starts:
+            if interrupted and start <= self._last_interlude:
+                self.device.synchronize()
+                began = time.perf_counter()
+                self.device.interludes.take()
+                elsewhere += time.perf_counter() - began
             encoder = self.device.gpu.create_command_encoder(label=self.plan.program.name)
             self._dispatches.encode(encoder, start, start + size)
             if self._ring and start == starts[-1]:
                 self._copy_statistics(encoder)
             self.device.submit(encoder.finish())
+        return elsewhere
 
     def _copy_statistics(self, encoder: wgpu.GPUCommandEncoder) -> None:
         if len(self._readings) == RING:

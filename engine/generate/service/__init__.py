@@ -10,6 +10,6 @@
     placing        where a client is: file_finding says which file the text is from, anchoring what stands around it
 
 A client asks from any thread and hears pieces and one answer. Whoever owns the models' thread calls
-`CompletionService.answer_waiting`: a loop of its own, a Qt thread between two training steps, or a measurement between
-two batches. An editor comes before a warm-up, and both before a comparison. No window, no sockets.
+`CompletionService.answer_waiting`: a loop of its own, a Qt thread in the middle of a training step, or a measurement
+between two batches. An editor comes before a warm-up, and both before a comparison. No window, no sockets.
 """

@@ -9,6 +9,9 @@ import urllib.request
 import pytest
 
 from app.server import listening
+from engine.generate.requests import CompletionRequest, Offer
+from engine.generate.service.asking import Answer, Asking
+from engine.session import Session
 
 INFILL = {"input_prefix": "class Shelf1:\n", "input_suffix": "\n", "prompt": "    def put("}
 
@@ -87,6 +90,36 @@ def test_it_answers_during_training(program, repository, tiny):
     one.until(lambda: one.state.training.step > before)  # the run went on
     one.state.training.stop()
     one.until(lambda: not one.state.training.active)
+
+
+def test_it_answers_in_the_middle_of_a_step(program, repository, tiny, monkeypatch):
+    """What was asked before a step began is answered before it is over."""
+    monkeypatch.setattr("engine.devices.interludes.EVERY", 0.0)
+    one = program()
+    one.open(repository)
+    one.small_options(tiny, steps=100_000)
+    one.state.completion.choose_model(tiny)
+    service, advance, heard, after = one.state.server._service, Session.advance, [], []
+
+    def asked_before(session):
+        if session.trainer.step == 3 and not after:
+            request = CompletionRequest("class Shelf1:\n    def put(", "\n", offer=Offer())
+            # From another thread, as a server does: from this one it would be answered at once.
+            asking = threading.Thread(target=service.ask, args=(Asking("vim", request), heard.append))
+            asking.start()
+            asking.join()
+            events = advance(session)
+            after.extend(heard or [None])
+            return events
+        return advance(session)
+
+    monkeypatch.setattr(Session, "advance", asked_before)
+    one.state.training.start()
+    one.until(lambda: after)
+    assert isinstance(after[-1], Answer) and after[-1].error is None and after[-1].model == tiny
+    one.state.training.stop()
+    one.until(lambda: not one.state.training.active)
+    assert one.failures == []
 
 
 def test_without_a_model_the_answer_is_empty_and_says_so(program):
