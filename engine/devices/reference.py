@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.devices import attention_reference, decode_reference
+from engine.devices import attention_reference, decode_reference, ssd_reference
 from engine.devices.samples import Sample
 from engine.graph.kernels import KERNELS, STATE_INTERVAL, Scalars, Statistics
 
@@ -334,7 +334,5 @@ def narrow_bfloat16(x, y) -> Arrays:
     return {"y": np.where(np.isnan(x), upper | 0x40, upper + up).astype(np.uint16)}
 
 
-_REFERENCES: dict[str, Callable[..., Arrays]] = {
-    name: getattr(decode_reference, name, None) or getattr(attention_reference, name, None) or globals()[name]
-    for name in KERNELS
-}
+_OTHERS = vars(decode_reference) | vars(attention_reference) | vars(ssd_reference)
+_REFERENCES: dict[str, Callable[..., Arrays]] = {name: _OTHERS.get(name) or globals()[name] for name in KERNELS}
