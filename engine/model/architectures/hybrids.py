@@ -173,7 +173,7 @@ class FalconConfig(HybridConfig):
         ignored = ("mamba_norm_before_gate", "num_logits_to_keep", "layers_block_type", "layer_types", *LISTS)
         for name in ignored:
             rest.pop(name, None)
-        dense = DenseConfig.from_hugging_face(rest | {"model_type": "llama"})
+        dense = DenseConfig.from_hugging_face({"rms_norm_eps": 1e-5, **rest, "model_type": "llama"})
         changed = {"model_type": "falcon_h1", "embedding_multiplier": embedding, "described": dict(keys)}
         return cls(**vars(dense) | changed, **own)
 
