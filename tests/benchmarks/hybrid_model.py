@@ -137,15 +137,15 @@ def real_shape(device, folder: Path, peers: str | None, rounds: int) -> None:
     opened.pop().close()
     report("granite_from_gguf_seconds", seconds(lambda: opened.append(_from_gguf(file, device))))
     model = opened.pop()
+    _completed(model, file, peers, rounds)  # before there are adapters
     for mode in ("wsla", "lora"):
         _trained(model, mode, rounds)
-    _completed(model, file, peers, rounds)
     report("granite_peak_resident_mib", round(peak_bytes() / MIB))
     model.close()
 
 
 def _from_gguf(file: Path, device) -> Model:
-    imported = read_gguf(file)
+    imported = read_gguf(file, TOKENIZER)  # llama.cpp cannot say how the starter's tokenizer splits
     model = Model(imported.config, device, Storage())
     model.parameters.fill(imported.parameters)
     return model

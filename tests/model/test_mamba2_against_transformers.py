@@ -206,3 +206,26 @@ def test_recomputed_layers_have_the_same_gradients(load, name, recompute):
         step.close()
         weights.append(dict(model.parameters))
     assert all(np.array_equal(weights[0][key], weights[1][key]) for key in weights[0])
+
+
+@pytest.mark.parametrize("precision", ["float16", "int8"])
+@pytest.mark.parametrize("name", ["mamba2", "granite", "falcon"])
+def test_it_is_kept_and_decoded_in_fewer_bits(device, name, precision):
+    """A packed base gives nearly the same, its decoder exactly what it computes itself, and pairs on it learn."""
+    stored, limit = expected(name), {"float16": 5e-3, "int8": 0.08}[precision]
+    ids, logits = stored["ids.b1.l65"], stored["logits.b1.l65"][0]
+    model = engine.load_model(ROOT / name, device, precision)
+    decoder = Decoder(model, precision=precision)
+    try:
+        own = model.logits(ids[:, :-1])[0]
+        assert_close(own, logits, limit)
+        assert_close(decoder.read(ids[0, :60]), own[59], CACHE_LIMIT)
+        assert_close(decoder.step(int(ids[0, 60])), own[60], CACHE_LIMIT)
+        model.attach_adapters()
+        step = model.training_step("lora", batch=1, length=65)
+        losses = [step.run(ids, AdamW(learning_rate=1e-2), number)().loss for number in range(1, 6)]
+        step.close()
+        assert losses[-1] < losses[0]
+    finally:
+        decoder.close()
+        model.close()
