@@ -35,6 +35,8 @@ LIMITS = {
     "scan_coefficients_backward": 5e-7,
     "selective_scan": 1e-5,
     "selective_scan_backward": 1.5e-5,
+    "ssd": 1e-5,
+    "ssd_backward": 1.5e-5,
     "sum_rows": 5e-7,
     "total": 3e-5,
     "squared_norm": 1e-6,

@@ -17,6 +17,7 @@ from engine.devices.interludes import Interludes
 from engine.devices.ledger import Ledger
 from engine.errors import InputError
 from engine.graph.plan import Plan, make_plan, shared_arena
+from engine.graph.ssd import SsdShape
 from engine.graph.tensor import DTYPE_BYTES, KernelCall, Kind, Program, Slab, Tensor
 
 NUMPY_DTYPES = {
@@ -137,6 +138,10 @@ class Device(ABC):
     @abstractmethod
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
         """Floats of scratch memory that a scan kernel needs here; 0 for none."""
+
+    @abstractmethod
+    def ssd_workspace_elements(self, kernel: str, shape: SsdShape) -> int:
+        """Floats of scratch memory that `ssd` or `ssd_backward` needs here; 0 for none."""
 
     @abstractmethod
     def synchronize(self) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from engine.devices.interface import Device
 from engine.devices.samples import Sample, make_sample
+from engine.devices.ssd_samples import shape_of
 from engine.graph.kernels import KERNELS
 from engine.graph.tensor import KernelCall, Kind, Program, Tensor, View
 
@@ -59,7 +60,10 @@ def sized_operand(device: Device, sample: Sample, name: str) -> np.ndarray | Non
     """The operand's array; scratch and partial sums of the scan have the size that the device needs."""
     s = sample.sizes
     if name == "workspace":
-        elements = device.workspace_elements(sample.kernel, s.b, s.l, s.d, s.n)
+        if sample.kernel.startswith("ssd"):
+            elements = device.ssd_workspace_elements(sample.kernel, shape_of(s))
+        else:
+            elements = device.workspace_elements(sample.kernel, s.b, s.l, s.d, s.n)
         return np.zeros(elements, np.float32) if elements else None
     if sample.kernel == "selective_scan_backward" and name == "partials":
         blocks = -(-s.d // device.scan_channel_block)
@@ -82,6 +86,8 @@ def comparable_results(device: Device, sample: Sample, results: dict[str, np.nda
         best = results.pop("best")
         parts = (best[:, 0], *np.split(best[:, 1:], 2, axis=1))
         results |= dict(zip(("log_sum", "values", "indices"), map(np.ascontiguousarray, parts), strict=True))
+    if sample.kernel == "ssd_backward":
+        del results["states"]  # used up
     if sample.kernel == "selective_scan_backward":
         s = sample.sizes
         del results["states"]  # used up

@@ -5,11 +5,11 @@ each name that binds buffers in this order, `shaders/` a `.wgsl` file of the sam
 against float64.
 
 Letters: b batch, l length, t = b*l tokens, m model width, d inner width, n state size, k convolution taps, r rank of
-delta, v vocabulary, p parts of a sum, f width of a gated MLP. `reach` (t, 3) says of each token its position, the
-first key that it sees and the one past the last. Access: `r` read, `w` written whole, `x` read and written (also:
-written in part). `?` marks an operand that may be absent, `s` one whose rows may lie apart (part of a wider matrix; any
-operand of a product may). Nothing is added up in an order that depends on timing: partial sums go to their own rows and
-are summed in order.
+delta, v vocabulary, p parts of a sum, f width of a gated MLP, h heads, e channels of a head, g groups of heads. `reach`
+(t, 3) says of each token its position, the first key that it sees and the one past the last. Access: `r` read, `w`
+written whole, `x` read and written (also: written in part). `?` marks an operand that may be absent, `s` one whose rows
+may lie apart (part of a wider matrix; any operand of a product may). Nothing is added up in an order that depends on
+timing: partial sums go to their own rows and are summed in order.
 """
 
 from __future__ import annotations
@@ -90,12 +90,17 @@ KERNELS: dict[str, Kernel] = {
             "table[ids[i] - first_row] = x[i] where that row is in this block of the table; no id comes twice",
         ),
         _kernel("gather_columns", "ids:r1i x:r2 y:w2", "", "y (i, j) = x (i, ids[j])"),
-        _kernel("rmsnorm", "x:r2 scale:r1 y:w2 inverse_rms:w1", "epsilon", "y = scale * x * inverse_rms, per row"),
+        _kernel(
+            "rmsnorm",
+            "x:r2 scale:r1 y:w2 inverse_rms:w1",
+            "epsilon",
+            "y = scale * x * inverse_rms, per row; scale (g*m) may be g rows, of which row i of x takes number i mod g",
+        ),
         _kernel(
             "rmsnorm_backward",
             "d_y:r2 x:r2 scale:r1 inverse_rms:r1 d_x:x2 d_scale:w2?",
             "accumulate",
-            "d_x (+)= gradient of the norm; d_scale (p, m): sums over p blocks of ceil(t/p) rows each",
+            "d_x (+)= gradient of the norm; d_scale (p, g*m): sums over p blocks of ceil(t/p) rows each",
         ),
         *(
             _kernel(
@@ -148,6 +153,35 @@ KERNELS: dict[str, Kernel] = {
             "in place: d_y becomes d_u and delta becomes d_delta (before the bias) where want_inputs; partials = "
             "(blocks, t, 2n) sums of d_B|d_C over each block of channels (device.scan_channel_block wide), then "
             "(b, n+2, d) sums of d_A, d_D, d_dt_bias over each sequence where want_coefficients; states are used up",
+        ),
+        _kernel(
+            "ssd_steps",
+            "dt:r2s coefficients:r2 steps:w2",
+            "lowest highest",
+            "steps (t, 2h) of Mamba-2's h heads: Delta = softplus(dt + dt_bias) held between lowest and highest, then "
+            "Delta * A; coefficients (3, h) = A, D, dt_bias, as scan_coefficients makes them of one state",
+        ),
+        _kernel(
+            "ssd_steps_backward",
+            "d_steps:r2 steps:r2 dt:r2s coefficients:r2 d_dt:x2s? d_coefficients:w3?",
+            "lowest highest",
+            "from d_steps (t, 3h), as ssd_backward leaves it: d_dt (t, h), 0 where Delta was held; d_coefficients "
+            "(p, 3, h) = d_A, d_D, d_dt_bias, sums over p blocks of ceil(t/p) rows each",
+        ),
+        _kernel(
+            "ssd",
+            "x:r2 steps:r2 coefficients:r2 states:x4 y:w2 workspace:x1?",
+            "length carry",
+            "Mamba-2's scan: x (t, h*e + 2gn) = channels of h heads, B and C of g groups; y (t, h*e), skip D*x "
+            "included; states (b, ceil(l/64)+1, h*n, e): the state before each 64 tokens and, last, the final one; "
+            "slot 0 is read where carry, else set to zero",
+        ),
+        _kernel(
+            "ssd_backward",
+            "x:r2 steps:r2 coefficients:r2 states:x4 d_y:r2 d_x:w2 d_steps:w2 workspace:x1?",
+            "length",
+            "d_x, with d_B and d_C summed over the heads of a group; d_steps (t, 3h): gradients of Delta where it "
+            "stands alone, of Delta * A, and of D, token by token; states are used up",
         ),
         _kernel("gate", "y:r2 z:r2s g:w2", "", "g = y * silu(z)"),
         _kernel(
@@ -235,6 +269,12 @@ KERNELS: dict[str, Kernel] = {
             "selective_scan on at most 8 tokens from state (n, d), which moves on behind them",
         ),
         _kernel(
+            "ssd_tokens",
+            "x:r2 dt:r2s coefficients:r2 state:x2 y:w2",
+            "lowest highest",
+            "ssd_steps and ssd on at most 8 tokens of one sequence from state (h*n, e), which moves on behind them",
+        ),
+        _kernel(
             "matmul_nt_float16",
             "a:r2 b:r2h c:x2 addend:r2? bias:r1?",
             "alpha accumulate",
@@ -254,7 +294,7 @@ KERNELS: dict[str, Kernel] = {
             "the nearest, ties to even, lowest byte first, 0 past the end of a row",
         ),
         _kernel("widen_int8", "words:r2i scales:r2 y:w2", "", "y = what narrow_int8 has left of x"),
-        _kernel("scale", "x:x2", "factor", "x *= factor"),
+        _kernel("scale", "x:x2s", "rows columns factor", "x (rows, columns) *= factor"),
         _kernel(
             "rope",
             "x:x2 reach:r2i rotations:r2",

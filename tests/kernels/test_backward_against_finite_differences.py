@@ -151,6 +151,41 @@ def test_selective_scan(sizes, carry):
     check_gradients(lambda values: float((run_forward(values)[1]["y"] * d_y).sum()), inputs, gradients)
 
 
+@pytest.mark.parametrize("carry", [0, 1])
+@pytest.mark.parametrize(
+    "sizes", [Sizes(b=2, l=5, d=3, n=2, r=4), Sizes(b=1, l=67, d=2, n=3, r=3)], ids=["short", "long"]
+)
+def test_ssd(sizes, carry):
+    """From A_log, D, dt_bias, dt and x, through coefficients and steps; two groups, and more than one kept state."""
+    limits = {"lowest": 0.0, "highest": 3e38}
+    coefficients = float64_sample("scan_coefficients", Sizes(d=sizes.r, n=1))
+    of_steps = float64_sample("ssd_steps", sizes, **limits)
+    forward, backward = float64_sample("ssd", sizes, carry=carry), float64_sample("ssd_backward", sizes)
+    steps_backward = float64_sample("ssd_steps_backward", sizes, **limits)
+    of_coefficients = float64_sample("scan_coefficients_backward", Sizes(d=sizes.r, n=1), accumulate=0)
+    inputs = {name: coefficients.operands[name] for name in ("A_log", "D", "dt_bias")}
+    inputs["dt_bias"] = inputs["dt_bias"] - 2
+    inputs |= {"dt": of_steps.operands["dt"], "x": forward.operands["x"]}
+    d_y = backward.operands["d_y"]
+
+    def run_forward(values: Inputs) -> tuple[Inputs, Inputs]:
+        leaves = {name: values[name] for name in ("A_log", "D", "dt_bias")}
+        known = {"coefficients": reference(with_operands(coefficients, **leaves))["coefficients"]}
+        steps = reference(with_operands(of_steps, dt=values["dt"], **known))["steps"]
+        known |= {"steps": steps, "x": values["x"]}
+        return known, reference(with_operands(forward, **known))
+
+    known, after = run_forward(inputs)
+    found = reference(with_operands(backward, **known, states=after["states"], d_y=d_y))
+    both = {"steps": known["steps"], "coefficients": known["coefficients"], "d_steps": found["d_steps"]}
+    of_dt = reference(with_operands(steps_backward, dt=inputs["dt"], **both))
+    d_coefficients = {"d_coefficients": of_dt["d_coefficients"], "coefficients": known["coefficients"]}
+    d_leaves = reference(with_operands(of_coefficients, **d_coefficients))
+    gradients = {name: d_leaves[f"d_{name}"] for name in ("A_log", "D", "dt_bias")}
+    gradients |= {"x": found["d_x"], "dt": of_dt["d_dt"]}
+    check_gradients(lambda values: float((run_forward(values)[1]["y"] * d_y).sum()), inputs, gradients)
+
+
 def test_gate():
     sizes = Sizes(b=2, l=3, d=4)
     forward, backward = float64_sample("gate", sizes), float64_sample("gate_backward", sizes)

@@ -1,8 +1,8 @@
 """Only what was trained, without the base: a folder with `adapter_model.safetensors` and `adapter_config.json`.
 
 Low-rank pairs, and embedding rows beside them, are written as PEFT has them. PEFT (0.21) computes the same from them,
-but refuses a pair on out_proj for whatever calls itself `model_type` mamba, because CUDA kernels would bypass it;
-where that matters, export the whole model. Rows of a projection (WSLA; queries and keys) have no place in PEFT: they
+but refuses a pair on out_proj of Mamba models and of falcon_h1, because CUDA kernels would bypass it; where that
+matters, export the whole model. Rows of a projection (WSLA; queries and keys) have no place in PEFT: they
 are written as they are, and the configuration says which rows of which parameter they replace. The base's hash is in
 the weights' metadata.
 """
@@ -25,7 +25,8 @@ WEIGHTS_FILE, CONFIG_FILE, CARD_FILE = "adapter_model.safetensors", "adapter_con
 FILES = (WEIGHTS_FILE, CONFIG_FILE, CARD_FILE)
 PREFIX = "base_model.model."  # PEFT's, for what it wraps
 ROWS_FORMAT = "codecoil-rows"
-REFUSED_BY_PEFT = {"mamba": "out_proj"}  # by model_type: a module that PEFT accepts no pair on
+# By model_type: a module that PEFT accepts no pair on
+REFUSED_BY_PEFT = dict.fromkeys(("mamba", "mamba2", "falcon_h1"), "out_proj")
 
 
 def write_adapter(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
-from engine.devices.cpu import attention, layers, scan, updates
+from engine.devices.cpu import attention, layers, scan, ssd, updates
 from engine.devices.cpu.products import Products
 from engine.devices.cpu.replay import Crew, Replay, is_replayed
 from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Executable, Limits
@@ -18,6 +18,7 @@ from engine.devices.ledger import Ledger
 from engine.errors import InputError, MemoryCeilingError
 from engine.graph.kernels import FEW_TOKENS, KERNELS
 from engine.graph.plan import Plan
+from engine.graph.ssd import SsdShape
 from engine.graph.tensor import KernelCall, Tensor, View
 
 _CACHE_LINE = 64
@@ -29,7 +30,7 @@ which aborts the process when two threads use it at once."""
 
 def _find(name: str) -> Callable:
     """The function of that name that one of the kernel modules defines (not: imports)."""
-    for module in (layers, attention, scan, updates):
+    for module in (layers, attention, scan, ssd, updates):
         function = getattr(module, name, None)
         if function is not None and function.__module__ == module.__name__:
             return function
@@ -42,6 +43,7 @@ REPLAYED_ONLY = (
     "carry_state",
     "causal_conv_silu_tokens",
     "selective_scan_tokens",
+    "ssd_tokens",
     "matmul_nt_float16",
     "matmul_nt_int8",
     "argmax",
@@ -101,6 +103,9 @@ class CpuDevice(Device):
 
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
         return scan.backward_workspace(n, self.threads) if kernel == "selective_scan_backward" else 0
+
+    def ssd_workspace_elements(self, kernel: str, shape: SsdShape) -> int:
+        return ssd.backward_workspace(shape) if kernel == "ssd_backward" else 0
 
     def synchronize(self) -> None:
         """Nothing is ever pending."""

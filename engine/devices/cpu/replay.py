@@ -18,6 +18,7 @@ import numpy as np
 
 from engine.compiling import compiled
 from engine.devices.cpu.few_attention import TOKENS, append, attend
+from engine.devices.cpu.few_heads import scan_heads
 from engine.devices.cpu.few_products import product_float16, product_float32, product_int8
 from engine.devices.cpu.few_rows import (
     best_few,
@@ -43,10 +44,10 @@ from engine.graph.tensor import DTYPE_BYTES, KernelCall
 TASK_BYTES = 32 * 1024  # of a matrix that are one task
 TASK_CHANNELS = 128
 ALONE = 2**17  # elements that a run touches, below which it is over before a helper wakes
-NUMBERS = 2
+NUMBERS = 3
 MOST_THREADS = 4  # they read weights from memory, and four wait for it as long as forty
 SHORTEST_REST, LONGEST_REST = 4, 256  # runs without helpers after one in which a helper had lost its core
-ROWS_BY_TOKEN = ("x", "a", "y", "u", "ids", "logits")  # operands that have a row for each token
+ROWS_BY_TOKEN = ("x", "a", "y", "u", "dt", "ids", "logits")  # operands that have a row for each token
 LINE_WORDS = 16  # two cache lines for each phase's counters: neighbours in one line would slow each other down
 FINISHED = 8  # the second of them
 
@@ -73,6 +74,7 @@ CODES = {
             "attention_cached",
             "embedding_gather_float16",
             "embedding_gather_int8",
+            "ssd_tokens",
         ]
     )
 }
@@ -127,8 +129,10 @@ def replay(table, numbers, counters, run):
                 attend(row, values, task)
             elif code == 17:
                 gather_float16(row, values, task)
-            else:
+            elif code == 18:
                 gather_int8(row, values, task)
+            else:
+                scan_heads(row, values, task)
             add_to_word(words + 8 * FINISHED, 1)
         if task == STALE:
             break
@@ -229,6 +233,8 @@ class Replay:
             row_bytes = second.stride * DTYPE_BYTES[second.tensor.dtype]
             row[STEP] = max(1, TASK_BYTES // row_bytes)
             row[TASKS] = -(-second.shape[0] // row[STEP])
+        elif call.kernel == "ssd_tokens":
+            row[TASKS] = call.operands[1].shape[1]
         elif call.kernel.endswith("_tokens"):
             row[STEP] = TASK_CHANNELS
             row[TASKS] = -(-first.shape[1] // TASK_CHANNELS)

@@ -26,6 +26,7 @@ from engine.devices.webgpu.launches import scan
 from engine.devices.webgpu.pipelines import Pipelines
 from engine.errors import DeviceError, DeviceLostError, MemoryCeilingError
 from engine.graph.plan import Plan
+from engine.graph.ssd import SsdShape
 from engine.graph.tensor import Tensor, aligned
 
 _LARGER_LIMITS = ("max-storage-buffer-binding-size", "max-buffer-size")
@@ -127,6 +128,9 @@ class WebGpuDevice(Device):
 
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
         return scan.workspace_elements(kernel, b, l, d, n)
+
+    def ssd_workspace_elements(self, kernel: str, shape: SsdShape) -> int:
+        return 0
 
     def submit(self, commands: wgpu.GPUCommandBuffer) -> None:
         """Hand one command buffer to the queue."""
