@@ -1,0 +1,31 @@
+// What has decayed from the start of each chunk of 64 tokens up to each token, as `decay` of lib/ssd.wgsl takes it: (t, h, 2)
+// at the front of the workspace.  One lane per (chunk, head): neighbours read and write next to each other.
+//! lib: grid ssd
+
+const LOG2E = 1.4426950408889634;
+
+@compute @workgroup_size(64)
+fn main(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) grid: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let unit = flat_group(group, grid) * 64u + lane;
+    if (unit >= p.sequences * p.chunks * p.heads) {
+        return;
+    }
+    let head = unit % p.heads;
+    let chunk = unit / p.heads;
+    let first = first_token(chunk);
+    var counted = 0u;
+    var rough = 0.0;
+    for (var i = 0u; i < tokens_of(chunk); i++) {
+        let at = (first + i) * p.heads + head;
+        // Past 2^-127 nothing is left, and the count of one token must not wrap round.
+        let step = min(-LOG2E * steps[p.steps_offset + ((first + i) * 2u + 1u) * p.heads + head], 127.0);
+        counted += u32(round(step * FRACTION));
+        rough += step;
+        workspace[p.decayed_at + 2u * at] = counted;
+        workspace[p.decayed_at + 2u * at + 1u] = bitcast<u32>(rough);
+    }
+}

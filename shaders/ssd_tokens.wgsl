@@ -1,0 +1,84 @@
+// Mamba-2's scan over a few tokens (TOKENS, at most 8) of one sequence, from `state` (h*n, e), which moves on behind them.
+// x: (t, row), a row being h*e channels, then B (g*n), then C (g*n); dt: (t, h), rows dt_row apart; coefficients: (3, h) = A,
+// D, dt_bias; y: (t, h*e).
+// A workgroup has 32 channels, of whichever heads; 8 lanes share the states of a channel, so that enough lanes read the
+// state, which is what the time goes to.  Each state goes through all tokens at once, and none has to stay in registers.
+//! lib: grid activation
+
+const LOG2E = 1.4426950408889634;
+
+struct Params {
+    heads: u32,
+    head_dim: u32,
+    groups: u32,
+    state_size: u32,
+    row: u32,
+    dt_row: u32,
+    lowest: f32,
+    highest: f32,
+    x_offset: u32,
+    dt_offset: u32,
+    coefficients_offset: u32,
+    state_offset: u32,
+    y_offset: u32,
+}
+
+@group(0) @binding(0) var<uniform> p: Params;
+@group(0) @binding(1) var<storage, read_write> x: array<f32>;
+@group(0) @binding(2) var<storage, read_write> dt: array<f32>;
+@group(0) @binding(3) var<storage, read_write> coefficients: array<f32>;
+@group(0) @binding(4) var<storage, read_write> state: array<f32>;
+@group(0) @binding(5) var<storage, read_write> y: array<f32>;
+
+var<workgroup> shares: array<f32, TOKENS * 256>;  // [token][part][channel]
+
+@compute @workgroup_size(256)
+fn main(
+    @builtin(workgroup_id) group: vec3u,
+    @builtin(num_workgroups) grid: vec3u,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let inner = p.heads * p.head_dim;
+    let own = flat_group(group, grid) * 32u + lane % 32u;
+    let part = lane / 32u;
+    let channel = min(own, inner - 1u);
+    let head = channel / p.head_dim;
+    let B_at = p.x_offset + inner + head / (p.heads / p.groups) * p.state_size;
+    let C_at = B_at + p.groups * p.state_size;
+    let A = LOG2E * coefficients[p.coefficients_offset + head];
+    let D = coefficients[p.coefficients_offset + p.heads + head];
+    let dt_bias = coefficients[p.coefficients_offset + 2u * p.heads + head];
+    var decay: array<f32, TOKENS>;
+    var drive: array<f32, TOKENS>;
+    var sum: array<f32, TOKENS>;
+    for (var t = 0u; t < TOKENS; t++) {
+        let Delta = clamp(softplus(dt[p.dt_offset + t * p.dt_row + head] + dt_bias), p.lowest, p.highest);
+        decay[t] = exp2(Delta * A);
+        drive[t] = Delta * x[p.x_offset + t * p.row + channel];
+    }
+    let each = (p.state_size + 7u) / 8u;
+    for (var n = part * each; n < min((part + 1u) * each, p.state_size); n++) {
+        let at = p.state_offset + (head * p.state_size + n) * p.head_dim + channel % p.head_dim;
+        var h = state[at];
+        for (var t = 0u; t < TOKENS; t++) {
+            h = decay[t] * h + drive[t] * x[B_at + t * p.row + n];
+            sum[t] += h * x[C_at + t * p.row + n];
+        }
+        if (own < inner) {
+            state[at] = h;
+        }
+    }
+    for (var t = 0u; t < TOKENS; t++) {
+        shares[t * 256u + lane] = sum[t];
+    }
+    workgroupBarrier();
+    for (var t = part; t < TOKENS; t += 8u) {
+        if (own < inner) {
+            var total = D * x[p.x_offset + t * p.row + channel];
+            for (var i = 0u; i < 8u; i++) {
+                total += shares[t * 256u + i * 32u + lane % 32u];
+            }
+            y[p.y_offset + t * inner + channel] = total;
+        }
+    }
+}
