@@ -104,7 +104,7 @@ class CpuDevice(Device):
         return scan.backward_workspace(n, self.threads) if kernel == "selective_scan_backward" else 0
 
     def ssd_workspace_elements(self, kernel: str, shape: SsdShape) -> int:
-        return 0
+        return ssd.backward_workspace(shape) if kernel == "ssd_backward" else 0
 
     def synchronize(self) -> None:
         """Nothing is ever pending."""

@@ -1,6 +1,11 @@
-"""Mamba-2's scan (SSD) on the CPU, forward and backward.
+"""Mamba-2's scan (SSD) on the CPU, forward and backward, as products of small matrices.
 
-Letters: h heads, e channels of a head, n states, g groups of heads that share B and C; see engine.graph.kernels.
+    states     a task is a sequence and a head: from chunk to chunk, 64 tokens each
+    the rest   a task is a chunk and a group of heads: C B^T is computed once for all of them
+
+Letters: h heads, e channels of a head, n states, g groups of heads that share B and C. Each task writes its own
+outputs, so it does not matter which thread runs it. With u = x * Delta, a token's share of a later one is
+(C_i . B_j) L_ij u_j, with L_ij the decay in between; what came before the chunk enters through its first state.
 """
 
 from __future__ import annotations
@@ -9,8 +14,34 @@ import numpy as np
 from numba import prange
 
 from engine.devices.cpu.compile import kernel
-from engine.devices.cpu.vector_math import ZERO, exp, f32, sigmoid, softplus
-from engine.graph.kernels import STATE_INTERVAL
+from engine.devices.cpu.ssd_tiles import (
+    FULL,
+    LOWER,
+    LOWER_RESULT,
+    TOKENS,
+    UPPER,
+    add_product,
+    decays,
+    dot,
+    fade,
+    masked,
+    padded,
+    put_state,
+    scale_all,
+    scale_rows,
+    share_of_decays,
+    take,
+    take_state,
+    turned,
+)
+from engine.devices.cpu.vector_math import ZERO, f32, sigmoid, softplus
+from engine.graph.ssd import SsdShape
+
+
+def backward_workspace(shape: SsdShape) -> int:
+    """Floats that `ssd_backward` needs: the gradient of the state behind each chunk."""
+    chunks = -(-shape.length // TOKENS)
+    return shape.sequences * chunks * shape.inner * shape.state
 
 
 @kernel
@@ -50,79 +81,167 @@ def ssd_steps_backward(d_steps, steps, dt, dt_stride, coefficients, d_dt, d_dt_s
 
 @kernel
 def ssd(x, steps, coefficients, states, y, workspace, length, carry):
-    """y (t, h*e) and the states every 64 tokens."""
+    """y (t, h*e) and the states every 64 tokens; see engine.graph.kernels."""
     t, heads = steps.shape[0], steps.shape[1] // 2
-    e, n = states.shape[3], states.shape[2] // heads
-    groups = (x.shape[1] - heads * e) // (2 * n)
+    (kept, e), wide_x, inner = states.shape[1:4:2], x.shape[1], y.shape[1]
+    n, chunks = states.shape[2] // heads, kept - 1
+    groups = (wide_x - inner) // (2 * n)
+    share, wide, wide_n = heads // groups, padded(e), padded(n)
+    x_flat, y_flat, states_flat = x.reshape(-1), y.reshape(-1), states.reshape(-1)
     for task in prange(t // length * heads):
         b, h = task // heads, task % heads
-        at_B = heads * e + h // (heads // groups) * n
-        state = np.zeros((n, e), f32)
+        B, u, state = np.empty(TOKENS * wide_n, f32), np.zeros(TOKENS * wide, f32), np.zeros(wide_n * wide, f32)
+        Delta, faded, tails = np.empty(TOKENS, f32), np.empty(TOKENS, f32), np.empty(TOKENS, f32)
+        ones = np.ones(TOKENS, f32)
+        B[:] = ZERO
+        at_state = (b * kept * heads + h) * n * e
         if carry:
-            state[:, :] = states[b, 0, h * n : (h + 1) * n]
-        for s in range(length):
-            i = b * length + s
-            if s % STATE_INTERVAL == 0:
-                states[b, s // STATE_INTERVAL, h * n : (h + 1) * n] = state
-            a, Delta = exp(steps[i, heads + h]), steps[i, h]
-            for c in range(e):
-                y[i, h * e + c] = coefficients[1, h] * x[i, h * e + c]
-            for k in range(n):
-                inflow, C = Delta * x[i, at_B + k], x[i, at_B + groups * n + k]
+            take_state(states_flat, at_state, n, e, wide, state)
+        for chunk in range(chunks):
+            first = b * length + chunk * TOKENS
+            count = min(TOKENS, length - chunk * TOKENS)
+            put_state(state, n, e, wide, states_flat, at_state + chunk * heads * n * e)
+            whole = decays(steps, first, count, h, heads, Delta, faded, tails)
+            for s in range(count):
+                tails[s] *= Delta[s]
+            take(x_flat, first * wide_x + inner + h // share * n, wide_x, count, n, wide_n, B, ones)
+            take(x_flat, first * wide_x + h * e, wide_x, count, e, wide, u, tails)
+            scale_all(state, n * wide, whole)
+            add_product(B, 1, wide_n, u, wide, state, wide, n, wide, count, FULL)
+        put_state(state, n, e, wide, states_flat, at_state + chunks * heads * n * e)
+    for task in prange(t // length * chunks * groups):
+        place, group = task // groups, task % groups
+        b, chunk = place // chunks, place % chunks
+        first = b * length + chunk * TOKENS
+        count = min(TOKENS, length - chunk * TOKENS)
+        B, C = np.zeros(TOKENS * wide_n, f32), np.zeros(TOKENS * wide_n, f32)
+        B_across, CB = np.zeros(wide_n * TOKENS, f32), np.zeros(TOKENS * TOKENS, f32)
+        L, u, out = np.empty(TOKENS * TOKENS, f32), np.zeros(TOKENS * wide, f32), np.empty(TOKENS * wide, f32)
+        state = np.zeros(wide_n * wide, f32)
+        Delta, faded, tails = np.empty(TOKENS, f32), np.empty(TOKENS, f32), np.empty(TOKENS, f32)
+        ones = np.ones(TOKENS, f32)
+        at_B = first * wide_x + inner + group * n
+        take(x_flat, at_B, wide_x, count, n, wide_n, B, ones)
+        take(x_flat, at_B + groups * n, wide_x, count, n, wide_n, C, ones)
+        turned(B, count, wide_n, n, B_across, TOKENS)
+        add_product(C, wide_n, 1, B_across, TOKENS, CB, TOKENS, count, TOKENS, n, LOWER_RESULT)
+        for h in range(group * share, (group + 1) * share):
+            decays(steps, first, count, h, heads, Delta, faded, tails)
+            take(x_flat, first * wide_x + h * e, wide_x, count, e, wide, u, Delta)
+            out[:] = ZERO
+            if chunk > 0 or carry:
+                take_state(states_flat, ((b * kept + chunk) * heads + h) * n * e, n, e, wide, state)
+                add_product(C, wide_n, 1, state, wide, out, wide, count, wide, n, FULL)
+                scale_rows(out, count, wide, faded)
+            fade(steps, first, count, h, heads, L)
+            masked(CB, L, count, L)
+            add_product(L, TOKENS, 1, u, wide, out, wide, count, wide, count, LOWER)
+            D = coefficients[1, h]
+            for s in range(count):
+                at, at_x, at_y = s * wide, (first + s) * wide_x + h * e, (first + s) * inner + h * e
                 for c in range(e):
-                    state[k, c] = a * state[k, c] + inflow * x[i, h * e + c]
-                    y[i, h * e + c] += state[k, c] * C
-        states[b, states.shape[1] - 1, h * n : (h + 1) * n] = state
+                    y_flat[at_y + c] = out[at + c] + D * x_flat[at_x + c]
 
 
 @kernel
 def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, workspace, length):
-    """d_x and d_steps; a task is a sequence and a group of heads."""
+    """d_x and d_steps; see engine.graph.kernels."""
     t, heads = steps.shape[0], steps.shape[1] // 2
-    e, n = states.shape[3], states.shape[2] // heads
-    groups = (x.shape[1] - heads * e) // (2 * n)
-    share = heads // groups
-    for task in prange(t // length * groups):
-        b, group = task // groups, task % groups
-        at_B, at_C = heads * e + group * n, heads * e + (groups + group) * n
-        h_kept = np.zeros((STATE_INTERVAL + 1, n, e), f32)
-        for s in range(length):
-            d_x[b * length + s, at_B : at_B + n] = ZERO
-            d_x[b * length + s, at_C : at_C + n] = ZERO
+    (kept, e), wide_x, inner = states.shape[1:4:2], x.shape[1], d_y.shape[1]
+    n, chunks = states.shape[2] // heads, kept - 1
+    groups = (wide_x - inner) // (2 * n)
+    share, wide, wide_n = heads // groups, padded(e), padded(n)
+    x_flat, out_flat, d_x_flat, states_flat = x.reshape(-1), d_y.reshape(-1), d_x.reshape(-1), states.reshape(-1)
+    for task in prange(t // length * heads):  # the gradient that reaches the state behind each chunk
+        b, h = task // heads, task % heads
+        C, out, later = np.zeros(TOKENS * wide_n, f32), np.zeros(TOKENS * wide, f32), np.zeros(wide_n * wide, f32)
+        Delta, faded, tails = np.empty(TOKENS, f32), np.empty(TOKENS, f32), np.empty(TOKENS, f32)
+        ones = np.ones(TOKENS, f32)
+        for chunk in range(chunks - 1, -1, -1):
+            put_state(later, n, e, wide, workspace, ((b * chunks + chunk) * heads + h) * n * e)
+            if chunk == 0:
+                break
+            first = b * length + chunk * TOKENS
+            count = min(TOKENS, length - chunk * TOKENS)
+            whole = decays(steps, first, count, h, heads, Delta, faded, tails)
+            take(x_flat, first * wide_x + inner + (groups + h // share) * n, wide_x, count, n, wide_n, C, ones)
+            take(out_flat, first * inner + h * e, inner, count, e, wide, out, faded)
+            scale_all(later, n * wide, whole)
+            add_product(C, 1, wide_n, out, wide, later, wide, n, wide, count, FULL)
+    for task in prange(t // length * chunks * groups):
+        place, group = task // groups, task % groups
+        b, chunk = place // chunks, place % chunks
+        first = b * length + chunk * TOKENS
+        count = min(TOKENS, length - chunk * TOKENS)
+        B, C = np.zeros(TOKENS * wide_n, f32), np.zeros(TOKENS * wide_n, f32)
+        d_B, d_C, through = (
+            np.zeros(TOKENS * wide_n, f32),
+            np.zeros(TOKENS * wide_n, f32),
+            np.empty(TOKENS * wide_n, f32),
+        )
+        across = np.zeros(max(wide_n, wide) * TOKENS, f32)  # of B, then of u
+        CB, d_K = np.zeros(TOKENS * TOKENS, f32), np.zeros(TOKENS * TOKENS, f32)
+        L, M, d_M = np.empty(TOKENS * TOKENS, f32), np.empty(TOKENS * TOKENS, f32), np.empty(TOKENS * TOKENS, f32)
+        u, out, d_u = np.zeros(TOKENS * wide, f32), np.zeros(TOKENS * wide, f32), np.empty(TOKENS * wide, f32)
+        state, later, state_across = (
+            np.zeros(wide_n * wide, f32),
+            np.zeros(wide_n * wide, f32),
+            np.zeros(wide * wide_n, f32),
+        )
+        Delta, faded, tails = np.empty(TOKENS, f32), np.empty(TOKENS, f32), np.empty(TOKENS, f32)
+        d_logs, ones = np.empty(TOKENS, f32), np.ones(TOKENS, f32)
+        at_B = first * wide_x + inner + group * n
+        take(x_flat, at_B, wide_x, count, n, wide_n, B, ones)
+        take(x_flat, at_B + groups * n, wide_x, count, n, wide_n, C, ones)
+        turned(B, count, wide_n, n, across, TOKENS)
+        add_product(C, wide_n, 1, across, TOKENS, CB, TOKENS, count, TOKENS, n, LOWER_RESULT)
         for h in range(group * share, (group + 1) * share):
-            later = np.zeros((n, e), f32)
-            w = np.zeros(e, f32)
-            for chunk in range((length - 1) // STATE_INTERVAL, -1, -1):
-                first = b * length + chunk * STATE_INTERVAL
-                count = min(STATE_INTERVAL, length - chunk * STATE_INTERVAL)
-                h_kept[0] = states[b, chunk, h * n : (h + 1) * n]
+            whole = decays(steps, first, count, h, heads, Delta, faded, tails)
+            take(x_flat, first * wide_x + h * e, wide_x, count, e, wide, u, Delta)
+            take(out_flat, first * inner + h * e, inner, count, e, wide, out, ones)
+            fade(steps, first, count, h, heads, L)
+            masked(CB, L, count, M)
+            turned(u, count, wide, e, across, TOKENS)
+            d_M[:] = ZERO
+            add_product(out, wide, 1, across, TOKENS, d_M, TOKENS, count, TOKENS, e, LOWER_RESULT)
+            d_logs[:] = ZERO
+            share_of_decays(d_M, M, L, count, d_K, d_logs)
+            take_state(states_flat, ((b * kept + chunk) * heads + h) * n * e, n, e, wide, state)
+            turned(state, n, wide, e, state_across, wide_n)
+            through[:] = ZERO
+            add_product(out, wide, 1, state_across, wide_n, through, wide_n, count, wide_n, e, FULL)
+            for s in range(count):
+                d_logs[s] += faded[s] * dot(through, s * wide_n, C, s * wide_n, wide_n)
+                for k in range(s * wide_n, (s + 1) * wide_n):
+                    d_C[k] += faded[s] * through[k]
+            d_u[:] = ZERO
+            if chunk < chunks - 1:
+                take_state(workspace, ((b * chunks + chunk) * heads + h) * n * e, n, e, wide, later)
+                add_product(B, wide_n, 1, later, wide, d_u, wide, count, wide, n, FULL)
+                scale_rows(d_u, count, wide, tails)
+                d_logs[count - 1] += whole * dot(later, 0, state, 0, n * wide)
                 for s in range(count):
-                    a, Delta = exp(steps[first + s, heads + h]), steps[first + s, h]
-                    for k in range(n):
-                        inflow = Delta * x[first + s, at_B + k]
-                        for c in range(e):
-                            h_kept[s + 1, k, c] = a * h_kept[s, k, c] + inflow * x[first + s, h * e + c]
-                for s in range(count - 1, -1, -1):
-                    i = first + s
-                    a, Delta = exp(steps[i, heads + h]), steps[i, h]
-                    w[:] = ZERO
-                    d_decay, d_Delta, d_skip = ZERO, ZERO, ZERO
-                    for k in range(n):
-                        d_B, d_C = ZERO, ZERO
-                        B, C = x[i, at_B + k], x[i, at_C + k]
-                        for c in range(e):
-                            out = d_y[i, h * e + c]
-                            d_h = later[k, c] + C * out
-                            d_C += out * h_kept[s + 1, k, c]
-                            d_B += d_h * Delta * x[i, h * e + c]
-                            w[c] += d_h * B
-                            later[k, c] = a * d_h
-                            d_decay += a * d_h * h_kept[s, k, c]
-                        d_x[i, at_B + k] += d_B
-                        d_x[i, at_C + k] += d_C
-                    for c in range(e):
-                        out, u = d_y[i, h * e + c], x[i, h * e + c]
-                        d_x[i, h * e + c] = Delta * w[c] + coefficients[1, h] * out
-                        d_Delta += w[c] * u
-                        d_skip += out * u
-                    d_steps[i, h], d_steps[i, heads + h], d_steps[i, 2 * heads + h] = d_Delta, d_decay, d_skip
+                    q = dot(u, s * wide, d_u, s * wide, wide)
+                    d_logs[s] -= q
+                    d_logs[count - 1] += q
+                turned(later, n, wide, e, state_across, wide_n)
+                scale_rows(u, count, wide, tails)
+                add_product(u, wide, 1, state_across, wide_n, d_B, wide_n, count, wide_n, e, FULL)
+            add_product(M, 1, TOKENS, out, wide, d_u, wide, count, wide, count, UPPER)
+            D, d_decay = coefficients[1, h], ZERO
+            for s in range(count - 1, -1, -1):
+                i, at, at_x = first + s, s * wide, (first + s) * wide_x + h * e
+                d_Delta, d_skip, factor = ZERO, ZERO, Delta[s]
+                for c in range(e):
+                    x_c, out_c, d_u_c = x_flat[at_x + c], out[at + c], d_u[at + c]
+                    d_Delta += d_u_c * x_c
+                    d_skip += out_c * x_c
+                    d_x_flat[at_x + c] = factor * d_u_c + D * out_c
+                d_decay += d_logs[s]
+                d_steps[i, h], d_steps[i, heads + h], d_steps[i, 2 * heads + h] = d_Delta, d_decay, d_skip
+        add_product(d_K, TOKENS, 1, B, wide_n, d_C, wide_n, count, wide_n, count, LOWER)
+        add_product(d_K, 1, TOKENS, C, wide_n, d_B, wide_n, count, wide_n, count, UPPER)
+        for s in range(count):
+            for k in range(n):
+                d_x_flat[at_B + s * wide_x + k] = d_B[s * wide_n + k]
+                d_x_flat[at_B + s * wide_x + groups * n + k] = d_C[s * wide_n + k]
