@@ -21,7 +21,7 @@ fn main(
     var rough = 0.0;
     for (var i = 0u; i < tokens_of(chunk); i++) {
         let at = (first + i) * p.heads + head;
-        // Past 2^-127 nothing is left, and the count of one token must not wrap round.
+        // Past 2^-127 nothing is left; a rough sum of larger steps would be too rough.
         let step = min(-LOG2E * steps[p.steps_offset + ((first + i) * 2u + 1u) * p.heads + head], 127.0);
         counted += u32(round(step * FRACTION));
         rough += step;

@@ -2,7 +2,7 @@
 // x: (t, row), a row being h*e channels, then B (g*n), then C (g*n); dt: (t, h), rows dt_row apart; coefficients: (3, h) = A,
 // D, dt_bias; y: (t, h*e).
 // A workgroup has 32 channels, of whichever heads; 8 lanes share the states of a channel, so that enough lanes read the
-// state, which is what the time goes to.  Each state goes through all tokens at once, and none has to stay in registers.
+// state, which is what the time goes to, four at a time so that the loads do not wait for the stores.
 //! lib: grid activation
 
 const LOG2E = 1.4426950408889634;
@@ -56,16 +56,27 @@ fn main(
         decay[t] = exp2(Delta * A);
         drive[t] = Delta * x[p.x_offset + t * p.row + channel];
     }
-    let each = (p.state_size + 7u) / 8u;
-    for (var n = part * each; n < min((part + 1u) * each, p.state_size); n++) {
-        let at = p.state_offset + (head * p.state_size + n) * p.head_dim + channel % p.head_dim;
-        var h = state[at];
+    let each = (p.state_size + 31u) / 32u * 4u;
+    let place = p.state_offset + head * p.state_size * p.head_dim + channel % p.head_dim;
+    for (var n = part * each; n < min((part + 1u) * each, p.state_size); n += 4u) {
+        let four = vec4u(n) + vec4u(0u, 1u, 2u, 3u);
+        let live = four < vec4u(p.state_size);
+        let some = min(four, vec4u(p.state_size - 1u));
+        let at = place + some * p.head_dim;
+        var h = vec4f(state[at.x], state[at.y], state[at.z], state[at.w]);
         for (var t = 0u; t < TOKENS; t++) {
-            h = decay[t] * h + drive[t] * x[B_at + t * p.row + n];
-            sum[t] += h * x[C_at + t * p.row + n];
+            let b = B_at + t * p.row + some;
+            let c = C_at + t * p.row + some;
+            h = decay[t] * h + drive[t] * vec4f(x[b.x], x[b.y], x[b.z], x[b.w]);
+            let products = h * vec4f(x[c.x], x[c.y], x[c.z], x[c.w]);
+            sum[t] += dot(select(vec4f(), products, live), vec4f(1.0));
         }
         if (own < inner) {
-            state[at] = h;
+            // Past the last state it is the last one again, with the same value.
+            state[at.x] = h.x;
+            state[at.y] = h.y;
+            state[at.z] = h.z;
+            state[at.w] = h.w;
         }
     }
     for (var t = 0u; t < TOKENS; t++) {

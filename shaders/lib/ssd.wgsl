@@ -23,6 +23,8 @@ struct Params {
     groups: u32,
     state_size: u32,
     row: u32,
+    score_parts: u32,  // of the heads of a group, in ssd_d_scores
+    projection_parts: u32,  // and in ssd_d_projections
     carry: u32,
     x_offset: u32,
     steps_offset: u32,
@@ -36,6 +38,7 @@ struct Params {
     d_scores_at: u32,
     rows_at: u32,
     overlaps_at: u32,
+    projections_at: u32,
 }
 
 @group(0) @binding(0) var<uniform> p: Params;

@@ -1,4 +1,5 @@
-// d_C, or d_B, of each chunk and group, summed over the group's heads: a workgroup has 64 tokens x 32 states.
+// d_C, or d_B, of each chunk and group, summed over the group's heads: a workgroup has 64 tokens x 32 states,
+// and where there are projection_parts, some of the heads, whose sums go to the workspace at projections_at: (parts, t, g*n).
 //
 //   of_B 0   d_C_i = sum over j of d_S_ij B_j + sum over the heads of (decay up to i) h d_y_i
 //   of_B 1   d_B_j = sum over i of d_S_ij C_i + sum over the heads of (decay after j) Delta_j g x_j
@@ -29,16 +30,29 @@ fn weight(i: u32) -> f32 {
     return decay_up_to(i);
 }
 
-// d_S at lines line .. line+3 and k .. k+3, or, for d_B, transposed.
+// d_S, of whose parts `scores` is the first, at lines line .. line+3 and k .. k+3, or, for d_B, transposed.
 fn d_scores_patch(scores: u32, line: u32, k: u32) -> mat4x4f {
+    let part_size = p.sequences * p.chunks * p.groups * CHUNK * CHUNK;
     var columns = mat4x4f();
     for (var q = 0u; q < 4u; q++) {
-        let at = scores + select(line * CHUNK + k + q, (k + q) * CHUNK + line, of_B == 1u);
+        var at = scores + select(line * CHUNK + k + q, (k + q) * CHUNK + line, of_B == 1u);
         let step = select(CHUNK, 1u, of_B == 1u);
-        let values = vec4u(workspace[at], workspace[at + step], workspace[at + 2u * step], workspace[at + 3u * step]);
-        columns = mat4x4f(columns[1], columns[2], columns[3], bitcast<vec4f>(values));
+        var sums = vec4f();
+        for (var part = 0u; part < p.score_parts; part++) {
+            sums += bitcast<vec4f>(
+                vec4u(workspace[at], workspace[at + step], workspace[at + 2u * step], workspace[at + 3u * step])
+            );
+            at += part_size;
+        }
+        columns = mat4x4f(columns[1], columns[2], columns[3], sums);
     }
     return columns;
+}
+
+fn write_part(place: u32, sums: vec4f, left: u32) {
+    for (var i = 0u; i < min(left, 4u); i++) {
+        workspace[p.projections_at + place + i] = bitcast<u32>(sums[i]);
+    }
 }
 
 @compute @workgroup_size(64)
@@ -49,13 +63,16 @@ fn main(
 ) {
     let tiles = (p.state_size + 31u) / 32u;
     let flat = flat_group(place, grid);
-    if (flat >= p.sequences * p.chunks * p.groups * tiles) {
+    if (flat >= p.sequences * p.chunks * p.groups * tiles * p.projection_parts) {
         return;
     }
     let n = flat % tiles * 32u;
     let group = flat / tiles % p.groups;
-    let chunk = flat / tiles / p.groups;
+    let chunks = p.sequences * p.chunks;
+    let chunk = flat / tiles / p.groups % chunks;
+    let part = flat / tiles / p.groups / chunks;
     let share = p.heads / p.groups;
+    let last_head = group * share + (part + 1u) * share / p.projection_parts;
     let first = first_token(chunk);
     let count = tokens_of(chunk);
     let scores = p.d_scores_at + (chunk * p.groups + group) * CHUNK * CHUNK;
@@ -65,7 +82,8 @@ fn main(
 
     let inside = left_place(lane, of_B == 0u);
     let rows = right_place(lane, false);
-    for (var k = 0u; k < count; k += 16u) {
+    let tokens_of_first = select(0u, count, part == 0u);  // what the tokens give each other is in the first part
+    for (var k = 0u; k < tokens_of_first; k += 16u) {
         put_left(inside, d_scores_patch(scores, inside.x, k + inside.y));
         if (lane < 32u) {
             let j = first + min(vec4u(k + rows.y) + vec4u(0u, 1u, 2u, 3u), vec4u(count - 1u));
@@ -87,7 +105,7 @@ fn main(
         source_row(first + line.x), source_row(first + line.y), source_row(first + line.z), source_row(first + line.w),
     );
     let states_of = min(vec4u(n + right.x) + vec4u(0u, 1u, 2u, 3u), vec4u(p.state_size - 1u)) * p.head_dim;
-    for (var head = group * share; head < (group + 1u) * share; head++) {
+    for (var head = group * share + part * share / p.projection_parts; head < last_head; head++) {
         load_steps(first, count, head, lane);
         workgroupBarrier();
         let weights = vec4f(weight(line.x), weight(line.y), weight(line.z), weight(line.w));
@@ -113,8 +131,13 @@ fn main(
         let i = line_of(r, lane);
         let sums = next_line();
         if (i < count && column < p.state_size) {
-            let at = B_of(first + i, given) - p.x_offset + p.result_offset + column;
-            write_result(at, sums, p.state_size - column);
+            if (p.projection_parts == 1u) {
+                let at = B_of(first + i, given) - p.x_offset + p.result_offset + column;
+                write_result(at, sums, p.state_size - column);
+            } else {
+                let row = part * p.sequences * p.length + first + i;
+                write_part((row * p.groups + group) * p.state_size + column, sums, p.state_size - column);
+            }
         }
     }
 }

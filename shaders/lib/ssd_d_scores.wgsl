@@ -2,8 +2,8 @@
 //
 //   d_S_ij = sum over the heads of L_ij Delta_j d_y_i x_j        i >= j, L_ij the decay after token j up to i
 //
-// at d_scores_at in the workspace: (chunks of all sequences, g, 64, 64), zero above the diagonal and past the last token.  A
-// workgroup has 32 of the columns j of one chunk and group.
+// at d_scores_at in the workspace: (score_parts, chunks of all sequences, g, 64, 64), each part a sum over some of the heads, zero
+// above the diagonal and past the last token.  A workgroup has 32 of the columns j of one part, chunk and group.
 
 @compute @workgroup_size(64)
 fn main(
@@ -12,13 +12,16 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let flat = flat_group(place, grid);
-    if (flat >= p.sequences * p.chunks * p.groups * 2u) {
+    if (flat >= p.sequences * p.chunks * p.groups * p.score_parts * 2u) {
         return;
     }
     let first_column = flat % 2u * 32u;
     let group = flat / 2u % p.groups;
-    let chunk = flat / 2u / p.groups;
+    let chunks = p.sequences * p.chunks;
+    let chunk = flat / 2u / p.groups % chunks;
+    let part = flat / 2u / p.groups / chunks;
     let share = p.heads / p.groups;
+    let last_head = group * share + (part + 1u) * share / p.score_parts;
     let first = first_token(chunk);
     let count = tokens_of(chunk);
     let left = left_place(lane, true);
@@ -31,7 +34,7 @@ fn main(
     let column = first_column + lane % 8u * 4u;
     var sums_above = mat4x4f();
     var sums_below = mat4x4f();
-    for (var head = group * share; head < (group + 1u) * share; head++) {
+    for (var head = group * share + part * share / p.score_parts; head < last_head; head++) {
         load_steps(first, count, head, lane);
         clear_sums();
         for (var k = 0u; k < p.head_dim; k += 16u) {
@@ -59,7 +62,7 @@ fn main(
         }
         workgroupBarrier();
     }
-    let scores = p.d_scores_at + (chunk * p.groups + group) * CHUNK * CHUNK + column;
+    let scores = p.d_scores_at + ((part * chunks + chunk) * p.groups + group) * CHUNK * CHUNK + column;
     for (var r = 0u; r < 8u; r++) {
         let at = scores + line_of(r, lane) * CHUNK;
         let sums = sums_above[0];

@@ -11,7 +11,7 @@ Backward, after the same decays and scores:
 
     ssd_mix            what each token gets from those before it, times d_y
     ssd_d_scores       the gradient of C_i B_j
-    ssd_d_projections  d_C, from that and from the states
+    ssd_d_projections  d_C, from that and from the states; sum_rows, where several workgroups share the heads
     ssd_states         the gradient of the state behind each chunk, in place of the state
     ssd_mix            d_x of the channels, from those gradients
     ssd_d_projections  d_B
@@ -30,6 +30,7 @@ from engine.graph.ssd import SsdShape
 from engine.graph.tensor import View
 
 LINES, COLUMNS = 64, 32  # of a workgroup's product
+ENOUGH_GROUPS = 512  # workgroups from which on a sum over all heads of a group is not divided among several
 LARGEST = 3.0e38  # in place of an infinite limit, which a shader may take for impossible
 
 
@@ -41,6 +42,7 @@ class _Workspace:
     d_scores: int
     rows: int
     overlaps: int
+    projections: int
     end: int
 
     @classmethod
@@ -48,9 +50,12 @@ class _Workspace:
         tokens, chunks = s.sequences * s.length, s.sequences * ceil_div(s.length, STATE_INTERVAL)
         scores = 2 * tokens * s.heads
         d_scores = scores + chunks * s.groups * STATE_INTERVAL**2
-        rows = d_scores + chunks * s.groups * STATE_INTERVAL**2
+        rows = d_scores + _score_parts(s) * chunks * s.groups * STATE_INTERVAL**2
         overlaps = rows + 3 * _across(s) * tokens * s.heads
-        return cls(scores, d_scores, rows, overlaps, overlaps + chunks * s.heads * _state_tiles(s))
+        projections = overlaps + chunks * s.heads * _state_tiles(s)
+        parts = _projection_parts(s)
+        end = projections + (parts * tokens * s.groups * s.state if parts > 1 else 0)
+        return cls(scores, d_scores, rows, overlaps, projections, end)
 
 
 def _across(s: SsdShape) -> int:
@@ -61,6 +66,21 @@ def _across(s: SsdShape) -> int:
 def _state_tiles(s: SsdShape) -> int:
     """Workgroups that share the state of a head."""
     return ceil_div(s.state, LINES) * _across(s)
+
+
+def _score_parts(s: SsdShape) -> int:
+    """Workgroups that share the heads of a group in ssd_d_scores."""
+    return _parts(s, STATE_INTERVAL // COLUMNS)
+
+
+def _projection_parts(s: SsdShape) -> int:
+    """The same in ssd_d_projections."""
+    return _parts(s, ceil_div(s.state, COLUMNS))
+
+
+def _parts(s: SsdShape, tiles: int) -> int:
+    groups = s.sequences * ceil_div(s.length, STATE_INTERVAL) * s.groups * tiles
+    return min(s.heads // s.groups, max(1, ENOUGH_GROUPS // groups))
 
 
 def workspace_elements(kernel: str, shape: SsdShape) -> int:
@@ -87,12 +107,14 @@ class _Call:
         at = whole(workspace)
         self.parameters = pack(
             *(shape.sequences, length, self.chunks, heads, head_dim, groups, state, x.shape[1]),
+            *(_score_parts(shape), _projection_parts(shape)),
             bool(numbers.get("carry", 0)),
             *(whole(view) for view in (x, steps, coefficients, states, d_y, result, d_steps)),
             *(at, at + places.scores, at + places.d_scores, at + places.rows, at + places.overlaps),
+            at + places.projections,
         )
-        self.bindings = views
-        by_fours = (head_dim | state) % 4 == 0 and all(_on_grid(view) for view in (x, states, d_y, result))
+        self.bindings, self._partial = views, at + places.projections
+        by_fours = state % 4 == 0 and all(_on_grid(view) for view in (x, states, d_y, result))
         self.read = "vec4" if by_fours else "scalar"
 
     def lanes(self, shader: str) -> Launch:
@@ -106,8 +128,8 @@ class _Call:
         grid = flat_grid(self.shape.sequences * groups)
         return Launch(f"{shader}_{self.read}", self.bindings, self.parameters, grid, constants)
 
-    def scores(self, shader: str) -> Launch:
-        return self.product(shader, self.chunks * self.shape.groups * STATE_INTERVAL // COLUMNS)
+    def scores(self, shader: str, parts: int = 1) -> Launch:
+        return self.product(shader, self.chunks * self.shape.groups * STATE_INTERVAL // COLUMNS * parts)
 
     def states(self, backward: int) -> Launch:
         return self.product("ssd_states", self.shape.heads * _state_tiles(self.shape), backward=backward)
@@ -115,9 +137,19 @@ class _Call:
     def mix(self, mode: int) -> Launch:
         return self.product("ssd_mix", self.chunks * self.shape.heads * _across(self.shape), mode=mode)
 
-    def projections(self, of_B: int) -> Launch:
-        tiles = ceil_div(self.shape.state, COLUMNS)
-        return self.product("ssd_d_projections", self.chunks * self.shape.groups * tiles, of_B=of_B)
+    def projections(self, of_B: int) -> list[Launch]:
+        """d_B or d_C, with the sum over parts of the heads where there are several."""
+        s, parts = self.shape, _projection_parts(self.shape)
+        tiles = ceil_div(s.state, COLUMNS)
+        products = self.product("ssd_d_projections", self.chunks * s.groups * tiles * parts, of_B=of_B)
+        if parts == 1:
+            return [products]
+        d_x, workspace = self.bindings[5], self.bindings[7]
+        width, rows = s.groups * s.state, s.sequences * s.length
+        first = d_x.offset + s.inner + (0 if of_B else width)
+        parameters = pack(parts, rows * width, width, False, rows * width, d_x.stride, self._partial, first)
+        grid = flat_grid(ceil_div(rows * width, 64))
+        return [products, Launch("sum_rows", (workspace, d_x), parameters, grid)]
 
 
 def _on_grid(view: View | None) -> bool:
@@ -135,9 +167,9 @@ def ssd_backward(views: Views, numbers: dict[str, float], traits: AdapterTraits)
     call = _Call("ssd_backward", views, numbers)
     return [
         *(call.lanes("ssd_decays"), call.scores("ssd_scores")),
-        *(call.mix(1), call.scores("ssd_d_scores"), call.projections(of_B=0)),
+        *(call.mix(1), call.scores("ssd_d_scores", _score_parts(call.shape)), *call.projections(of_B=0)),
         call.states(backward=1),  # from here on there are gradients where the states were
-        *(call.mix(2), call.projections(of_B=1), call.lanes("ssd_d_steps")),
+        *(call.mix(2), *call.projections(of_B=1), call.lanes("ssd_d_steps")),
     ]
 
 
