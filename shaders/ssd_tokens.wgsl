@@ -1,4 +1,4 @@
-// Mamba-2's scan over a few tokens (TOKENS, at most 8) of one sequence, from `state` (h*n, e), which moves on behind them.
+// Mamba-2's scan over a few tokens (at most TOKENS, a constant so that the loops over them unroll) of one sequence, from `state` (h*n, e), which moves on behind them.
 // x: (t, row), a row being h*e channels, then B (g*n), then C (g*n); dt: (t, h), rows dt_row apart; coefficients: (3, h) = A,
 // D, dt_bias; y: (t, h*e).
 // A workgroup has 32 channels, of whichever heads; 8 lanes share the states of a channel, so that enough lanes read the
@@ -8,6 +8,7 @@
 const LOG2E = 1.4426950408889634;
 
 struct Params {
+    tokens: u32,
     heads: u32,
     head_dim: u32,
     groups: u32,
@@ -52,9 +53,14 @@ fn main(
     var drive: array<f32, TOKENS>;
     var sum: array<f32, TOKENS>;
     for (var t = 0u; t < TOKENS; t++) {
-        let Delta = clamp(softplus(dt[p.dt_offset + t * p.dt_row + head] + dt_bias), p.lowest, p.highest);
+        let token = min(t, p.tokens - 1u);
+        let Delta = clamp(softplus(dt[p.dt_offset + token * p.dt_row + head] + dt_bias), p.lowest, p.highest);
         decay[t] = exp2(Delta * A);
-        drive[t] = Delta * x[p.x_offset + t * p.row + channel];
+        drive[t] = Delta * x[p.x_offset + token * p.row + channel];
+        if (t >= p.tokens) {  // the state stays as it is
+            decay[t] = 1.0;
+            drive[t] = 0.0;
+        }
     }
     let each = (p.state_size + 31u) / 32u * 4u;
     let place = p.state_offset + head * p.state_size * p.head_dim + channel % p.head_dim;
@@ -65,8 +71,9 @@ fn main(
         let at = place + some * p.head_dim;
         var h = vec4f(state[at.x], state[at.y], state[at.z], state[at.w]);
         for (var t = 0u; t < TOKENS; t++) {
-            let b = B_at + t * p.row + some;
-            let c = C_at + t * p.row + some;
+            let row = min(t, p.tokens - 1u) * p.row;
+            let b = B_at + row + some;
+            let c = C_at + row + some;
             h = decay[t] * h + drive[t] * vec4f(x[b.x], x[b.y], x[b.z], x[b.w]);
             let products = h * vec4f(x[c.x], x[c.y], x[c.z], x[c.w]);
             sum[t] += dot(select(vec4f(), products, live), vec4f(1.0));
@@ -83,7 +90,7 @@ fn main(
         shares[t * 256u + lane] = sum[t];
     }
     workgroupBarrier();
-    for (var t = part; t < TOKENS; t += 8u) {
+    for (var t = part; t < p.tokens; t += 8u) {
         if (own < inner) {
             var total = D * x[p.x_offset + t * p.row + channel];
             for (var i = 0u; i < 8u; i++) {

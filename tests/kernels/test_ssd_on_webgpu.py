@@ -8,6 +8,7 @@ from engine.devices.single_kernel import run_sample
 from engine.devices.ssd_samples import shape_of
 from engine.devices.webgpu.launches import LAUNCHES, ssd
 from engine.errors import InputError
+from engine.graph.kernels import FEW_TOKENS
 from engine.graph.ssd import SsdShape
 from engine.graph.tensor import Tensor
 from tests.kernels.comparison import check, size_name, with_operands
@@ -91,3 +92,8 @@ def test_too_little_scratch_memory_is_refused(kernel):
         with pytest.raises(InputError, match=str(needed)):
             LAUNCHES[kernel]((*others[:-1], workspace), sample.numbers, None)
     assert LAUNCHES[kernel]((*others[:-1], Tensor("workspace", (needed,)).view()), sample.numbers, None)
+
+
+@pytest.mark.parametrize("tokens", range(1, FEW_TOKENS + 1))
+def test_any_number_of_few_tokens(webgpu, tokens):
+    check(webgpu, make_sample("ssd_tokens", Sizes(b=1, l=tokens, d=20, n=30, r=4)))

@@ -25,13 +25,12 @@ from dataclasses import dataclass
 from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, start, whole
 from engine.devices.webgpu.launches.decoding import few
 from engine.errors import InputError
-from engine.graph.kernels import STATE_INTERVAL
+from engine.graph.kernels import FEW_TOKENS, STATE_INTERVAL
 from engine.graph.ssd import SsdShape
 from engine.graph.tensor import View
 
 LINES, COLUMNS = 64, 32  # of a workgroup's product
 ENOUGH_GROUPS = 512  # workgroups from which on a sum over all heads of a group is not divided among several
-LARGEST = 3.0e38  # in place of an infinite limit, which a shader may take for impossible
 
 
 @dataclass(frozen=True)
@@ -197,16 +196,16 @@ def ssd_tokens(views: Views, numbers: dict[str, float], traits: AdapterTraits) -
     (tokens, heads), head_dim = dt.shape, state.shape[1]
     inner, n = heads * head_dim, state.shape[0] // heads
     parameters = pack(
-        *(heads, head_dim, (x.shape[1] - inner) // (2 * n), n, x.shape[1], dt.stride),
+        *(few(tokens), heads, head_dim, (x.shape[1] - inner) // (2 * n), n, x.shape[1], dt.stride),
         *_limits(numbers),
         *(whole(x), start(dt), whole(coefficients), whole(state), whole(y)),
     )
-    header = {"TOKENS": few(tokens)}
+    header = {"TOKENS": 1 if tokens == 1 else FEW_TOKENS}  # not each number: every one would be compiled when it comes
     return [Launch("ssd_tokens", views, parameters, flat_grid(ceil_div(inner, 32)), header=header)]
 
 
 def _limits(numbers: dict[str, float]) -> tuple[float, float]:
-    return float(numbers["lowest"]), min(float(numbers["highest"]), LARGEST)
+    return float(numbers["lowest"]), float(numbers["highest"])
 
 
 LAUNCHES = {
