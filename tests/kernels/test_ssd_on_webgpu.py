@@ -96,4 +96,4 @@ def test_too_little_scratch_memory_is_refused(kernel):
 
 @pytest.mark.parametrize("tokens", range(1, FEW_TOKENS + 1))
 def test_any_number_of_few_tokens(webgpu, tokens):
-    check(webgpu, make_sample("ssd_tokens", Sizes(b=1, l=tokens, d=20, n=30, r=4)))
+    check_inside(webgpu, make_sample("ssd_tokens", Sizes(b=1, l=tokens, d=20, n=30, r=4)), NONE_ON_GRID)
