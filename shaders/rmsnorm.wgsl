@@ -1,5 +1,5 @@
 // y = scale * x * inverse_rms, inverse_rms = 1 / sqrt(mean(x^2) + epsilon) per row.
-// x, y: (t, m); scale: (m); inverse_rms: (t).  One workgroup per row: m is small, so one pass beats a tree across
+// x, y: (t, m); scale: (groups, m), of which row i takes number i mod groups; inverse_rms: (t).  One workgroup per row: m is small, so one pass beats a tree across
 // workgroups.
 //! lib: grid reduce
 
@@ -9,6 +9,7 @@ const ROOT = 8u;
 struct Params {
     rows: u32,
     width: u32,
+    groups: u32,
     epsilon: f32,
     x_offset: u32,
     scale_offset: u32,
@@ -39,7 +40,7 @@ fn main(
     }
     let inverse = 1.0 / sqrt(sum_over_lanes(squares, lane) / f32(p.width) + p.epsilon);
     for (var j = lane; j < p.width; j += LANES) {
-        y[p.y_offset + row * p.width + j] = scale[p.scale_offset + j] * x[x_row + j] * inverse;
+        y[p.y_offset + row * p.width + j] = scale[p.scale_offset + row % p.groups * p.width + j] * x[x_row + j] * inverse;
     }
     if (lane == 0u) {
         inverse_rms[p.inverse_rms_offset + row] = inverse;

@@ -1,6 +1,6 @@
 // d_x (+)= r * (w - x * r^2 * mean(w * x)) with w = d_y * scale and r = inverse_rms, per row.
-// d_y, x, d_x: (t, m); scale: (m); inverse_rms: (t).  One workgroup per row.  d_x is added to where the residual stream
-// joins.
+// d_y, x, d_x: (t, m); scale: (groups, m), of which row i takes number i mod groups; inverse_rms: (t).  One workgroup
+// per row.  d_x is added to where the residual stream joins.
 //! lib: grid reduce
 
 const LANES = 64u;
@@ -9,6 +9,7 @@ const ROOT = 8u;
 struct Params {
     rows: u32,
     width: u32,
+    groups: u32,
     accumulate: u32,
     d_y_offset: u32,
     x_offset: u32,
@@ -35,14 +36,15 @@ fn main(
         return;
     }
     let begin = row * p.width;
+    let own_scale = p.scale_offset + row % p.groups * p.width;
     let r = inverse_rms[p.inverse_rms_offset + row];
     var products = 0.0;
     for (var j = lane; j < p.width; j += LANES) {
-        products += d_y[p.d_y_offset + begin + j] * scale[p.scale_offset + j] * x[p.x_offset + begin + j];
+        products += d_y[p.d_y_offset + begin + j] * scale[own_scale + j] * x[p.x_offset + begin + j];
     }
     let pull = r * r * (sum_over_lanes(products, lane) / f32(p.width));
     for (var j = lane; j < p.width; j += LANES) {
-        let w = d_y[p.d_y_offset + begin + j] * scale[p.scale_offset + j];
+        let w = d_y[p.d_y_offset + begin + j] * scale[own_scale + j];
         var value = r * (w - x[p.x_offset + begin + j] * pull);
         let at = p.d_x_offset + begin + j;
         if (p.accumulate != 0u) {

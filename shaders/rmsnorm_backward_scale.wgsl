@@ -1,11 +1,12 @@
 // d_scale[i] = sum over the rows of block i of d_y * x * inverse_rms.  d_y, x: (t, m); inverse_rms: (t); d_scale:
-// (parts, m). One lane per (block of rows, column): neighbours read next to each other, and the blocks are summed in
+// (parts, groups, m), row j of x counting for group j mod groups. One lane per (block of rows, column): neighbours read next to each other, and the blocks are summed in
 // order later.
 //! lib: grid
 
 struct Params {
     rows: u32,
     width: u32,
+    groups: u32,
     parts: u32,
     d_y_offset: u32,
     x_offset: u32,
@@ -26,17 +27,20 @@ fn main(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let unit = flat_group(group, grid);
-    let blocks = (p.width + 63u) / 64u;
+    let all = p.groups * p.width;
+    let blocks = (all + 63u) / 64u;
     let part = unit / blocks;
     let column = unit % blocks * 64u + lane;
-    if (part >= p.parts || column >= p.width) {
+    if (part >= p.parts || column >= all) {
         return;
     }
     let rows = (p.rows + p.parts - 1u) / p.parts;
     var sum = 0.0;
-    for (var row = part * rows; row < min((part + 1u) * rows, p.rows); row++) {
-        let at = row * p.width + column;
+    let begin = part * rows;
+    let first = begin + (column / p.width + p.groups - begin % p.groups) % p.groups;
+    for (var row = first; row < min(begin + rows, p.rows); row += p.groups) {
+        let at = row * p.width + column % p.width;
         sum += d_y[p.d_y_offset + at] * x[p.x_offset + at] * inverse_rms[p.inverse_rms_offset + row];
     }
-    d_scale[p.d_scale_offset + part * p.width + column] = sum;
+    d_scale[p.d_scale_offset + part * all + column] = sum;
 }

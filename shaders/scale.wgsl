@@ -1,8 +1,10 @@
-// x *= factor.  x: (count).  256 lanes take 1,024 elements.
+// x *= factor.  x: rows of `columns` elements, `stride` apart; count in all.  256 lanes take 1,024 elements.
 //! lib: grid
 
 struct Params {
     count: u32,
+    columns: u32,
+    stride: u32,
     x_offset: u32,
     factor: f32,
 }
@@ -18,6 +20,6 @@ fn main(
 ) {
     let begin = flat_group(group, grid) * 1024u;
     for (var i = begin + lane; i < min(begin + 1024u, p.count); i += 256u) {
-        x[p.x_offset + i] *= p.factor;
+        x[p.x_offset + i / p.columns * p.stride + i % p.columns] *= p.factor;
     }
 }

@@ -7,7 +7,7 @@ import numpy as np
 Arrays = dict[str, np.ndarray]
 
 
-def scale(x, factor) -> Arrays:
+def scale(x, rows, columns, factor) -> Arrays:
     return {"x": x * factor}
 
 

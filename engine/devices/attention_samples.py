@@ -32,7 +32,8 @@ def rotations(positions: int, width: int) -> np.ndarray:
 
 
 def _scale(random, s, given):
-    return sample("scale", s, given, {"factor": 0.25}, x=normal(random, s.t, s.m))
+    numbers = {"rows": s.t, "columns": s.m, "factor": 0.25}
+    return sample("scale", s, given, numbers, {"x": (s.d, 1)}, x=normal(random, s.t, s.m))
 
 
 def _rope(random, s, given):

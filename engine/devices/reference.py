@@ -94,18 +94,25 @@ def gather_columns(ids, x, y) -> Arrays:
 
 def rmsnorm(x, scale, y, inverse_rms, epsilon) -> Arrays:
     r = 1 / np.sqrt((x**2).mean(axis=1) + epsilon)
-    return {"y": scale * x * r[:, None], "inverse_rms": r}
+    return {"y": _scale_rows(scale, x) * x * r[:, None], "inverse_rms": r}
+
+
+def _scale_rows(scale, x):
+    """The part of scale (g*m) for each row of x (t, m)."""
+    return scale.reshape(-1, x.shape[1])[np.arange(len(x)) % (len(scale) // x.shape[1])]
 
 
 def rmsnorm_backward(d_y, x, scale, inverse_rms, d_x, d_scale, accumulate) -> Arrays:
     r = inverse_rms[:, None]
-    w = d_y * scale
+    w = d_y * _scale_rows(scale, x)
     own = r * (w - x * r**2 * (w * x).mean(axis=1, keepdims=True))
     results = {"d_x": own + d_x if accumulate else own}
     if d_scale is not None:
-        parts = len(d_scale)
-        rows = -(-len(x) // parts)
-        results["d_scale"] = np.stack([(d_y * x * r)[i * rows : (i + 1) * rows].sum(axis=0) for i in range(parts)])
+        size = -(-len(x) // len(d_scale))
+        sums = np.zeros((len(d_scale), len(scale) // x.shape[1], x.shape[1]))
+        for i, row in enumerate(d_y * x * r):
+            sums[i // size, i % sums.shape[1]] += row
+        results["d_scale"] = sums.reshape(len(d_scale), -1)
     return results
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.graph.operations import count_dead
+from engine.graph.gating import count_dead
 from engine.graph.projections import Projection
 from engine.graph.tape import Tape
 from engine.graph.tensor import Tensor, View

@@ -90,12 +90,17 @@ KERNELS: dict[str, Kernel] = {
             "table[ids[i] - first_row] = x[i] where that row is in this block of the table; no id comes twice",
         ),
         _kernel("gather_columns", "ids:r1i x:r2 y:w2", "", "y (i, j) = x (i, ids[j])"),
-        _kernel("rmsnorm", "x:r2 scale:r1 y:w2 inverse_rms:w1", "epsilon", "y = scale * x * inverse_rms, per row"),
+        _kernel(
+            "rmsnorm",
+            "x:r2 scale:r1 y:w2 inverse_rms:w1",
+            "epsilon",
+            "y = scale * x * inverse_rms, per row; scale (g*m) may be g rows, of which row i of x takes number i mod g",
+        ),
         _kernel(
             "rmsnorm_backward",
             "d_y:r2 x:r2 scale:r1 inverse_rms:r1 d_x:x2 d_scale:w2?",
             "accumulate",
-            "d_x (+)= gradient of the norm; d_scale (p, m): sums over p blocks of ceil(t/p) rows each",
+            "d_x (+)= gradient of the norm; d_scale (p, g*m): sums over p blocks of ceil(t/p) rows each",
         ),
         *(
             _kernel(
@@ -289,7 +294,7 @@ KERNELS: dict[str, Kernel] = {
             "the nearest, ties to even, lowest byte first, 0 past the end of a row",
         ),
         _kernel("widen_int8", "words:r2i scales:r2 y:w2", "", "y = what narrow_int8 has left of x"),
-        _kernel("scale", "x:x2", "factor", "x *= factor"),
+        _kernel("scale", "x:x2s", "rows columns factor", "x (rows, columns) *= factor"),
         _kernel(
             "rope",
             "x:x2 reach:r2i rotations:r2",

@@ -1,4 +1,4 @@
-"""The operations of a Mamba model: each emits its forward kernels and records its backward.
+"""The operations of a Mamba-1 model, besides `gating`: each emits its forward kernels and records its backward.
 
 Shapes: t = b*l tokens, m model width, d inner width, n state size, r rank of delta, v vocabulary. Gradients are `d_`
 + name. Several backward kernels work in place (`gate_backward`, `selective_scan_backward`): the buffer of a gradient
@@ -8,6 +8,7 @@ that is used up becomes the next one.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from engine.graph.kernels import FEW_TOKENS, STATE_INTERVAL
 from engine.graph.parameters import IndexedRows, Matrix, PackedMatrix, Parameter, TrainedRows
@@ -21,7 +22,6 @@ LOGITS_MOST = 64 * 2**20
 LOGITS_MIN_ROWS = 64
 PACKED_MIN_ROWS = 128  # where the head is packed, and has to be widened anew for each such chunk
 NORM_BLOCK_ROWS = 64  # rows whose share of the norm's scale gradient is summed in one go
-DEAD_SHARE = 1e-3  # of the layer's root mean square, at which a channel counts as dead
 
 
 def embedding(
@@ -40,15 +40,13 @@ def embedding(
     x = tape.new("embedded", (ids.shape[0], table.shape[1]))
     for first_row, block in zip(table.first_rows, table.blocks, strict=True):
         _gather(tape, ids, block, x, first_row)
-    if factor != 1.0:
-        tape.emit("scale", x, factor=factor)
+    scale(tape, x.view(), factor)
     trained = tape.trained(table)
     if trained is None:
         return x
 
     def backward() -> None:
-        if factor != 1.0:
-            tape.emit("scale", tape.gradient(x), factor=factor)
+        scale(tape, tape.gradient(x).view(), factor)
         for start, d_table in zip(trained.starts, trained.gradients, strict=True):
             if not tape.accumulates(d_table):
                 tape.emit("fill", d_table.view(shape=(d_table.size,)), value=0.0)
@@ -56,6 +54,26 @@ def embedding(
 
     tape.record(x, backward)
     return x
+
+
+def scale(tape: Tape, x: View, factor: float) -> None:
+    """x *= factor."""
+    if factor != 1.0:
+        tape.emit("scale", x, rows=x.shape[0], columns=x.shape[1], factor=factor)
+
+
+def scale_in_place(tape: Tape, x: Tensor, parts: Sequence[View], factors: Sequence[float]) -> None:
+    """Columns of x (t, m) times their factors, and their gradients likewise; what was there before is gone."""
+    for part, factor in zip(parts, factors, strict=True):
+        scale(tape, part, factor)
+    if not tape.wants(x) or all(factor == 1.0 for factor in factors):
+        return
+
+    def backward() -> None:
+        for part, factor in zip(parts, factors, strict=True):
+            scale(tape, same_columns(tape.gradient(x), part), factor)
+
+    tape.record(x, backward)
 
 
 def _gather(tape: Tape, ids: Tensor | View, block: Matrix, x: Tensor, first_row: int) -> None:
@@ -109,112 +127,48 @@ def linear(tape: Tape, x: Tensor | View, projection: Projection, name: str = "pr
     return y
 
 
-def gated_projection(
-    tape: Tape,
-    y: Tensor,
-    xz: Tensor,
-    projection: Projection,
-    residual: Tensor,
-    dead: View | None = None,
-    rows: int | None = None,
-) -> Tensor:
-    """residual + projection(y * silu(z)), z being the second half of xz (t, 2d).
-
-    The product y * silu(z) is not kept: `gate_backward` makes it again in the place of y, just before the weight's
-    gradient needs it. `dead` (1, 1), where given, gets the number of dead channels. `rows`: only so many of the last
-    rows are wanted, while decoding.
-    """
-    t, d = y.shape
-    if rows is not None and rows < t:
-        return _last_rows_gated(tape, y, xz, projection, residual, rows)
-    z = xz.columns(d, 2 * d)
-    g = tape.new("gated", (t, d))
-    tape.emit("gate", y, z, g)
-    out = projection.forward(tape, g, "residual", residual)
-    if not (tape.wants(y) or tape.wants(xz) or tape.wants(residual) or projection.trained(tape)):
-        return out
-    tape.want(g)
-
-    def backward() -> None:
-        d_out = tape.gradient(out)
-        d_low = projection.pass_gradient(tape, d_out, g)
-        d_g = tape.gradient(g)
-        d_z = tape.gradient_to_fill(xz)[0].columns(d, 2 * d) if tape.wants(xz) else None
-        tape.emit("gate_backward", d_g, y, z, d_z)
-        tape.set_gradient(y, d_g)  # in place
-        if dead is not None:
-            count_dead(tape, y, d_g, dead)
-        projection.weight_gradients(tape, d_out, d_low, y)
-        if tape.wants(residual):
-            tape.set_gradient(residual, d_out)  # the residual stream: the layer below gets the same buffer
-
-    tape.record(out, backward)
-    return out
-
-
-def _last_rows_gated(tape: Tape, y: Tensor, xz: Tensor, projection: Projection, residual: Tensor, rows: int) -> Tensor:
-    (t, d), first = y.shape, y.shape[0] - rows
-    if rows == 0:
-        return residual
-    g = tape.new("gated", (rows, d))
-    tape.emit("gate", y.rows(first, t), View(xz, first * 2 * d + d, (rows, d), 2 * d), g)
-    return projection.forward(tape, g, "residual", residual.rows(first, t))
-
-
-def count_dead(tape: Tape, g: Tensor, d_y: Tensor, dead: View) -> None:
-    """Count the channels of a layer that take no part over the whole batch.
-
-    Dead is a channel through which nothing goes out (its column of the gated output g is next to zero at every token)
-    or nothing comes back (its column of d_y, the gradient that has passed the gate, is). Next to zero: a root mean
-    square of at most `DEAD_SHARE` of that of all channels of the layer, so that the size of a layer's numbers, which
-    differs from layer to layer, plays no part.
-    """
-    t, d = g.shape
-    squares = []
-    for x in (g, d_y):
-        parts = tape.new("channel_squares_parts", (math.ceil(t / NORM_BLOCK_ROWS), d), Kind.WORKSPACE)
-        tape.emit("column_squares", x, parts)
-        squares.append(tape.new("channel_squares", (d,), Kind.WORKSPACE))
-        tape.emit("sum_rows", parts, squares[-1].view(shape=(1, d)), columns=d, accumulate=0)
-    tape.emit("dead_channels", *squares, View(dead.tensor, dead.offset, (1,), 1), share=DEAD_SHARE)
+def same_columns(other: Tensor, columns: View) -> View:
+    """The columns of `other` that `columns` are of a matrix of the same shape."""
+    return View(other, columns.offset, columns.shape, columns.stride)
 
 
 def causal_conv_silu(
     tape: Tape,
-    xz: Tensor,
+    x: View,
     weight: Parameter,
     bias: Parameter | None,
     length: int,
     history: View | None = None,
     decoding: bool = False,
 ) -> Tensor:
-    """silu of the depthwise convolution over the first half of xz (t, 2d); weight: (d, 1, k).
+    """silu of the depthwise convolution over x (t, d), columns of a matrix; weight: (d, 1, k).
 
     `decoding`: one sequence continues from `history` (k-1, d), which is then updated; absent for a single tap.
     """
-    t, d = xz.shape[0], xz.shape[1] // 2
+    t, d = x.shape
     taps = weight.tensor.view(shape=(d, weight.shape[2]))
     bias_tensor = bias.tensor if bias else None
     u = tape.new("u", (t, d))
     if decoding and t <= FEW_TOKENS:
-        tape.emit("causal_conv_silu_tokens", xz.columns(0, d), taps, bias_tensor, history, u)
+        tape.emit("causal_conv_silu_tokens", x, taps, bias_tensor, history, u)
         return u
     before = history and View(history.tensor, history.offset, (1, *history.shape), d)
-    tape.emit("causal_conv_silu", xz.columns(0, d), taps, bias_tensor, before, u, length=length)
+    tape.emit("causal_conv_silu", x, taps, bias_tensor, before, u, length=length)
     if history is not None:
-        tape.emit("carry_history", xz.columns(0, d), history)
+        tape.emit("carry_history", x, history)
     trained_weight, trained_bias = tape.trained(weight), tape.trained(bias)
-    if not (tape.wants(xz) or trained_weight or trained_bias):
+    wide = x.tensor
+    if not (tape.wants(wide) or trained_weight or trained_bias):
         return u
 
     def backward() -> None:
         batch = t // length
-        d_xi = tape.gradient_to_fill(xz)[0].columns(0, d) if tape.wants(xz) else None
+        d_x = same_columns(tape.gradient_to_fill(wide)[0], x) if tape.wants(wide) else None
         d_weight = tape.new("d_taps", (batch, *taps.shape), Kind.WORKSPACE) if trained_weight else None
         d_bias = tape.new("d_conv_bias", (batch, d), Kind.WORKSPACE) if trained_bias else None
         tape.emit(
             "causal_conv_silu_backward",
-            tape.gradient(u), xz.columns(0, d), taps, bias_tensor, d_xi, d_weight, d_bias,
+            tape.gradient(u), x, taps, bias_tensor, d_x, d_weight, d_bias,
             length=length,
         )  # fmt: skip
         if d_weight is not None:

@@ -79,7 +79,7 @@ class ModelConfig(Architecture):
     @classmethod
     def from_hugging_face(cls, keys: dict[str, Any]) -> ModelConfig:
         """Read the keys of a `config.json`; refuse, by name, what this engine does not compute."""
-        keys = _from_legacy(dict(keys))
+        keys = from_legacy(dict(keys))
         require(keys, "model_type", "mamba")
         require(keys, "hidden_act", "silu", "swish")
         require(keys, "rms_norm", True)
@@ -143,7 +143,7 @@ def preset(name: str, vocab_size: int = 8192) -> ModelConfig:
     return ModelConfig(vocab_size=vocab_size, **PRESETS[name])
 
 
-def _from_legacy(keys: dict[str, Any]) -> dict[str, Any]:
+def from_legacy(keys: dict[str, Any]) -> dict[str, Any]:
     """Translate the keys of the original Mamba repository, where they stand alone or beside the newer ones."""
     for old, new in LEGACY_KEYS.items():
         if old in keys:

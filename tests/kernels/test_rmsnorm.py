@@ -12,6 +12,16 @@ def test_forward(device, sizes):
     check(device, make_sample("rmsnorm", sizes))
 
 
+@pytest.mark.parametrize("groups", [2, 3])
+@pytest.mark.parametrize("kernel", ["rmsnorm", "rmsnorm_backward"])
+def test_rows_take_turns_at_the_parts_of_a_longer_scale(device, kernel, groups):
+    """A norm of groups: the groups of a token are rows of their own, each with its own part of the scale."""
+    sample = make_sample(kernel)
+    scale = np.random.default_rng(0).standard_normal(groups * sample.sizes.m).astype(np.float32)
+    gradient = {"d_scale": np.full((5, scale.size), 9, np.float32)} if kernel == "rmsnorm_backward" else {}
+    check(device, with_operands(sample, scale=scale, **gradient))
+
+
 def test_epsilon_keeps_a_row_of_zeros_at_zero(device):
     sample = make_sample("rmsnorm", Sizes(b=1, l=3))
     x = sample.operands["x"].copy()

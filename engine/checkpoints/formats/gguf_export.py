@@ -116,7 +116,7 @@ def _tensors(config: Architecture) -> Iterator[_Stored]:
     for source, spec in config.specs.items():
         names = gguf_names(source, config)
         rows, *rest = spec.shape
-        shape = (rows // len(names), *(size for size in rest if size > 1 or len(rest) == 1))
+        shape = spec.gguf_shape or (rows // len(names), *(size for size in rest if size > 1 or len(rest) == 1))
         for part, name in enumerate(names):
             yield _Stored(name, shape, source, spec.packs, part)
         if source.endswith("conv1d.weight") and source.removesuffix("weight") + "bias" not in config.specs:

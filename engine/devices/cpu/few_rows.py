@@ -72,7 +72,8 @@ def gather_int8(row, numbers, task):
 def norm(row, numbers, task):
     """rmsnorm; a task is a row."""
     m = columns_of(row, 0)
-    x, scale, y = address(row, 0) + 4 * m * task, address(row, 1), address(row, 2) + 4 * m * task
+    x, y = address(row, 0) + 4 * m * task, address(row, 2) + 4 * m * task
+    scale = address(row, 1) + 4 * m * (task % (columns_of(row, 1) // m))
     whole = m - m % LANES
     sums = spread(ZERO)
     for j in range(0, whole, LANES):
@@ -225,9 +226,9 @@ def best_few(row, numbers, task):
 @few
 def multiply(row, numbers, task):
     """scale; a task is a row."""
-    m = columns_of(row, 0)
-    for j in range(address(row, 0) + 4 * m * task, address(row, 0) + 4 * m * (task + 1), 4):
-        put_float(j, float_at(j) * f32(numbers[0]))
+    x = address(row, 0) + 4 * stride_of(row, 0) * task
+    for j in range(x, x + 4 * columns_of(row, 0), 4):
+        put_float(j, float_at(j) * f32(numbers[2]))
 
 
 @few

@@ -73,8 +73,9 @@ def gather_columns(ids, x, y):
 
 @kernel
 def rmsnorm(x, scale, y, inverse_rms, epsilon):
-    """y = scale * x * inverse_rms."""
+    """y = scale * x * inverse_rms.  scale: (g*m,)."""
     t, m = x.shape
+    groups = scale.size // m
     for i in prange(t):
         total = ZERO
         for j in range(m):
@@ -82,44 +83,45 @@ def rmsnorm(x, scale, y, inverse_rms, epsilon):
         r = ONE / np.sqrt(total / f32(m) + f32(epsilon))
         inverse_rms[i] = r
         for j in range(m):
-            y[i, j] = x[i, j] * r * scale[j]
+            y[i, j] = x[i, j] * r * scale[i % groups * m + j]
 
 
 @kernel
 def rmsnorm_backward(d_y, x, scale, inverse_rms, d_x, d_scale, accumulate):
     """d_x (+)= r (w - x r^2 mean(w x)) with w = d_y * scale.
 
-    d_scale (p, m): the sum of d_y x r over each block of rows.
+    d_scale (p, g*m): the sum of d_y x r over each block of rows, by the part of scale that a row takes.
     """
     t, m = x.shape
+    groups = scale.size // m
     parts = d_scale.shape[0] if d_scale.shape[0] > 0 else (t + 63) // 64
     rows = (t + parts - 1) // parts
     for part in prange(parts):
-        sums = np.zeros(m, f32)
+        sums = np.zeros(groups * m, f32)
         for i in range(part * rows, min(t, part * rows + rows)):
-            r = inverse_rms[i]
+            r, at = inverse_rms[i], i % groups * m
             dot = ZERO
             for j in range(m):
-                dot += d_y[i, j] * scale[j] * x[i, j]
+                dot += d_y[i, j] * scale[at + j] * x[i, j]
             mean = dot * r * r / f32(m)
             if accumulate:
                 for j in range(m):
-                    d_x[i, j] += r * (d_y[i, j] * scale[j] - x[i, j] * mean)
+                    d_x[i, j] += r * (d_y[i, j] * scale[at + j] - x[i, j] * mean)
             else:
                 for j in range(m):
-                    d_x[i, j] = r * (d_y[i, j] * scale[j] - x[i, j] * mean)
+                    d_x[i, j] = r * (d_y[i, j] * scale[at + j] - x[i, j] * mean)
             for j in range(m):
-                sums[j] += d_y[i, j] * x[i, j] * r
+                sums[at + j] += d_y[i, j] * x[i, j] * r
         if d_scale.shape[0] > 0:
             d_scale[part, :] = sums
 
 
 @kernel
-def scale(x, factor):
-    """x *= factor."""
-    for i in prange(x.shape[0]):
-        for j in range(x.shape[1]):
-            x[i, j] *= f32(factor)
+def scale(x, x_stride, rows, columns, factor):
+    """x (rows, columns) *= factor."""
+    for i in prange(rows):
+        for j in range(i * x_stride, i * x_stride + columns):
+            x[j] *= f32(factor)
 
 
 @kernel

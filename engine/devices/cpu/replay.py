@@ -44,7 +44,7 @@ from engine.graph.tensor import DTYPE_BYTES, KernelCall
 TASK_BYTES = 32 * 1024  # of a matrix that are one task
 TASK_CHANNELS = 128
 ALONE = 2**17  # elements that a run touches, below which it is over before a helper wakes
-NUMBERS = 2
+NUMBERS = 3
 MOST_THREADS = 4  # they read weights from memory, and four wait for it as long as forty
 SHORTEST_REST, LONGEST_REST = 4, 256  # runs without helpers after one in which a helper had lost its core
 ROWS_BY_TOKEN = ("x", "a", "y", "u", "dt", "ids", "logits")  # operands that have a row for each token

@@ -15,12 +15,14 @@ from engine.graph.tensor import Tensor, View, view_of
 from engine.model.blocks.block import CACHE, Block, BlockPass, ParameterSpec, StateSpec, normal, ones, zeros
 
 FIRST = 0.02  # deviation of first weights
+NORM = "input_layernorm.weight"
 
 
 @dataclass(frozen=True)
 class Attention(Block):
     """`scale`: of the scores; `residual`: what the block's output is multiplied by before it is added; `pairs`: GGUF
-    stores q and k for rotations of neighbours, not of halves.
+    stores q and k for rotations of neighbours, not of halves; `input_factor` and `key_factor`: of what is projected,
+    and of the keys besides.
     """
 
     m: int
@@ -35,12 +37,17 @@ class Attention(Block):
     head_norm: bool = False
     rotates: bool = True
     pairs: bool = False
+    input_factor: float = 1.0
+    key_factor: float = 1.0
 
     def parameters(self) -> tuple[ParameterSpec, ...]:
+        norm = ParameterSpec(NORM, (self.m,), ones, decays=False, gguf="attn_norm.weight", label="norm")
+        return (norm, *self.own_parameters())
+
+    def own_parameters(self) -> tuple[ParameterSpec, ...]:
+        """All but the norm, which another block may share."""
         m, e = self.m, self.e
-        specs = [
-            ParameterSpec("input_layernorm.weight", (m,), ones, decays=False, gguf="attn_norm.weight", label="norm")
-        ]
+        specs: list[ParameterSpec] = []
         for name, heads, modes, label in (
             ("q", self.h, {"qk": (0, self.h * e)}, "queries"),
             ("k", self.g, {"qk": (0, self.g * e)}, "keys"),
@@ -87,24 +94,27 @@ class Attention(Block):
         return True
 
     def forward(self, at: BlockPass, x: Tensor) -> Tensor:
-        tape, t = at.tape, x.shape[0]
-        normed = op.rmsnorm(tape, x, at.parameter("input_layernorm.weight"), self.epsilon)
+        return self.mix(at, op.rmsnorm(at.tape, x, at.parameter(NORM), self.epsilon), x)
+
+    def mix(self, at: BlockPass, normed: Tensor, x: Tensor) -> Tensor:
+        """x plus what it makes of the norm of its input; x may have the last rows only, where no more are wanted."""
+        tape, t = at.tape, normed.shape[0]
         asked = t if at.rows is None else max(at.rows, 1)  # with none asked, one keeps the kernels simple
         last: Tensor | View = normed if asked == t else normed.rows(t - asked, t)
-        q = self._heads(at, last, "q", self.h)
-        k = self._heads(at, normed, "k", self.g)
-        v = op.linear(tape, normed, at.projection("self_attn.v_proj"), name="v")
+        q = self._heads(at, last, "q", self.h, self.input_factor)
+        k = self._heads(at, normed, "k", self.g, self.input_factor * self.key_factor)
+        v = op.linear(tape, normed, at.projection("self_attn.v_proj", self.input_factor), name="v")
         cache = dense.Cache(at.state["keys"], at.state["values"]) if at.decoding else None
         shape = dense.AttentionShape(self.h, self.g, self.e, self.scale)
         rotations = at.rotations if self.rotates else None
         y = dense.attend(tape, q, k, v, shape, view_of(at.reach), rotations, at.length, cache)
         if at.rows == 0:
             return x
-        residual = x if asked == t else x.rows(t - asked, t)
+        residual = x if asked == x.shape[0] else x.rows(t - asked, t)
         return dense.output_projection(tape, y, at.projection("self_attn.o_proj", self.residual), residual)
 
-    def _heads(self, at: BlockPass, x: Tensor | View, name: str, heads: int) -> Tensor:
-        projected = op.linear(at.tape, x, at.projection(f"self_attn.{name}_proj"), name=name, heads=heads)
+    def _heads(self, at: BlockPass, x: Tensor | View, name: str, heads: int, factor: float) -> Tensor:
+        projected = op.linear(at.tape, x, at.projection(f"self_attn.{name}_proj", factor), name=name, heads=heads)
         if not self.head_norm:
             return projected
         return op.rmsnorm(at.tape, projected, at.parameter(f"self_attn.{name}_norm.weight"), self.epsilon)

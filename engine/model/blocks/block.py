@@ -5,6 +5,7 @@ Everything else derives from it: layout, initialisation, training modes, packing
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -39,14 +40,31 @@ def uniform(bound: float) -> Draw:
     return lambda random, shape: random.uniform(-bound, bound, shape)
 
 
+def time_steps(lowest: float, highest: float, floor: float) -> Draw:
+    """Biases of a state-space model's delta: softplus makes time steps from lowest to highest of them."""
+
+    def draw(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        dt = np.maximum(np.exp(random.uniform(math.log(lowest), math.log(highest), shape)), floor)
+        return dt + np.log(-np.expm1(-dt))  # softplus gives dt back
+
+    return draw
+
+
+def decays(A_log: np.ndarray) -> np.ndarray:
+    """-exp(A_log), in float64, so that every machine rounds to the same bits."""
+    with np.errstate(over="ignore"):
+        return -np.exp(A_log, dtype=np.float64).astype(np.float32)
+
+
 @dataclass(frozen=True)
 class ParameterSpec:
     """A parameter of a block, by the end of its Hugging Face name ("mixer.in_proj.weight").
 
     `decays`: weight decay applies.  `packs`: may be stored in fewer bits.  `adapted`: gets a low-rank pair.
     `trained_by`: rows that a mode of few parameters trains, by mode.  `gguf`: its name behind "blk.N.", with
-    `to_gguf` and `from_gguf` where the numbers differ.  `label`: for people, with a `short` one for narrow places.
-    `used`: where in its layer it is used, if that is not the order of the checkpoint.
+    `to_gguf` and `from_gguf` where the numbers differ, and `gguf_shape` where the shape does.  `label`: for people,
+    with a `short` one for narrow places.  `used`: where in its layer it is used, if that is not the order of the
+    checkpoint.
     """
 
     name: str
@@ -59,6 +77,7 @@ class ParameterSpec:
     gguf: str = ""
     to_gguf: Callable[[np.ndarray], np.ndarray] | None = None
     from_gguf: Callable[[np.ndarray], np.ndarray] | None = None
+    gguf_shape: tuple[int, ...] = ()
     label: str = ""
     short: str = ""
     used: int = 0

@@ -21,26 +21,34 @@ FIRST = 0.02  # deviation of first weights
 
 @dataclass(frozen=True)
 class GatedMlp(Block):
-    """`joined`: gate and up are one matrix (Granite); `residual`: a factor of the output before it is added."""
+    """`joined`: gate and up are one matrix (Granite); `residual`: a factor of the output before it is added; `gate`:
+    one of what goes through SiLU; `norm` and `name`: what its parameters are called.
+    """
 
     m: int
     f: int
     epsilon: float
     residual: float = 1.0
     joined: bool = False
+    gate: float = 1.0
+    norm: str = "post_attention_layernorm"
+    name: str = "mlp"
 
     @property
-    def _inputs(self) -> tuple[str, ...]:
-        return ("shared_mlp.input_linear",) if self.joined else ("mlp.gate_proj", "mlp.up_proj")
+    def _inputs(self) -> dict[str, float]:
+        """The projections of its input, with their factors."""
+        if self.joined:
+            return {"shared_mlp.input_linear": 1.0}
+        return {f"{self.name}.gate_proj": self.gate, f"{self.name}.up_proj": 1.0}
 
     @property
     def _output(self) -> str:
-        return "shared_mlp.output_linear" if self.joined else "mlp.down_proj"
+        return "shared_mlp.output_linear" if self.joined else f"{self.name}.down_proj"
 
     def parameters(self) -> tuple[ParameterSpec, ...]:
         m, f = self.m, self.f
         norm = ParameterSpec(
-            "post_attention_layernorm.weight", (m,), ones, decays=False, gguf="ffn_norm.weight", label="norm of MLP",
+            f"{self.norm}.weight", (m,), ones, decays=False, gguf="ffn_norm.weight", label="norm of MLP",
             short="norm",
         )  # fmt: skip
         matrix = {"draw": normal(FIRST), "packs": True, "adapted": True}
@@ -54,9 +62,9 @@ class GatedMlp(Block):
         else:
             inputs = [
                 ParameterSpec(
-                    f"mlp.{name}_proj.weight", (f, m), **matrix, gguf=f"ffn_{name}.weight", label=name, short=name
+                    f"{self.name}.{part}_proj.weight", (f, m), **matrix, gguf=f"ffn_{part}.weight", label=part
                 )
-                for name in ("gate", "up")
+                for part in ("gate", "up")
             ]
         output = ParameterSpec(
             f"{self._output}.weight", (m, f), **matrix, gguf="ffn_down.weight", label="down", short="down"
@@ -64,6 +72,6 @@ class GatedMlp(Block):
         return (norm, *inputs, output)
 
     def forward(self, at: BlockPass, x: Tensor) -> Tensor:
-        normed = op.rmsnorm(at.tape, x, at.parameter("post_attention_layernorm.weight"), self.epsilon)
-        inputs = tuple(at.projection(name) for name in self._inputs)
+        normed = op.rmsnorm(at.tape, x, at.parameter(f"{self.norm}.weight"), self.epsilon)
+        inputs = tuple(at.projection(name, factor) for name, factor in self._inputs.items())
         return dense.gated_mlp(at.tape, normed, inputs, at.projection(self._output, self.residual), x, at.dead)

@@ -13,16 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.graph import operations as op
+from engine.graph.gating import gated_projection
 from engine.graph.tensor import Tensor
 from engine.model.blocks.block import (
     PREPARED,
     RECURRENT,
     Block,
     BlockPass,
-    Draw,
     ParameterSpec,
     StateSpec,
+    decays,
     ones,
+    time_steps,
     uniform,
 )
 
@@ -54,7 +56,7 @@ class Mamba1(Block):
             ParameterSpec("norm.weight", (m,), ones, decays=False, gguf="attn_norm.weight", label="norm"),
             ParameterSpec(
                 "mixer.A_log", (d, n), _log_of_counts, decays=False, gguf="ssm_a", label="decay A", short="A", used=5,
-                to_gguf=_decays, from_gguf=lambda A: np.log(-A),
+                to_gguf=decays, from_gguf=lambda A: np.log(-A),
             ),
             ParameterSpec("mixer.D", (d,), ones, decays=False, gguf="ssm_d", label="skip D", short="D", used=6),
             ParameterSpec(
@@ -82,7 +84,7 @@ class Mamba1(Block):
                 label="delta projection", short="dt", used=4,
             ),
             ParameterSpec(
-                "mixer.dt_proj.bias", (d,), self._draw_time_steps(), decays=False, gguf="ssm_dt.bias",
+                "mixer.dt_proj.bias", (d,), time_steps(*self.time_steps), decays=False, gguf="ssm_dt.bias",
                 label="delta bias", short="bias", used=4,
             ),
             ParameterSpec(
@@ -94,15 +96,6 @@ class Mamba1(Block):
             ),
         )  # fmt: skip
         return tuple(spec for spec in specs if biases.get(spec.name, True))
-
-    def _draw_time_steps(self) -> Draw:
-        lowest, highest, floor = self.time_steps
-
-        def draw(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-            dt = np.maximum(np.exp(random.uniform(math.log(lowest), math.log(highest), shape)), floor)
-            return dt + np.log(-np.expm1(-dt))  # softplus gives dt back
-
-        return draw
 
     def states(self) -> tuple[StateSpec, ...]:
         history = (StateSpec("history", (self.k - 1, self.d), RECURRENT),) if self.k > 1 else ()
@@ -125,20 +118,16 @@ class Mamba1(Block):
         normed = op.rmsnorm(tape, x, at.parameter("norm.weight"), self.epsilon)
         xz = op.linear(tape, normed, at.projection("mixer.in_proj"), name="xz")
         u = op.causal_conv_silu(
-            tape, xz, weight("conv1d.weight"), weight("conv1d.bias"), at.length, state.get("history"), at.decoding
-        )
+            tape, xz.columns(0, self.d), weight("conv1d.weight"), weight("conv1d.bias"), at.length,
+            state.get("history"), at.decoding,
+        )  # fmt: skip
         y = op.selective_state_space(
             tape, u, weight("x_proj.weight"), weight("dt_proj.weight"), weight("dt_proj.bias"), weight("A_log"),
             weight("D"), at.length, state.get("state"), state.get("coefficients"),
         )  # fmt: skip
-        return op.gated_projection(tape, y, xz, at.projection("mixer.out_proj"), x, at.dead, at.rows)
+        z = xz.columns(self.d, 2 * self.d)
+        return gated_projection(tape, y, z, at.projection("mixer.out_proj"), x, at.dead, at.rows)
 
 
 def _log_of_counts(random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return np.broadcast_to(np.log(np.arange(1, shape[1] + 1)), shape)
-
-
-def _decays(A_log: np.ndarray) -> np.ndarray:
-    """-exp(A_log), in float64, so that every machine rounds to the same bits."""
-    with np.errstate(over="ignore"):
-        return -np.exp(A_log, dtype=np.float64).astype(np.float32)

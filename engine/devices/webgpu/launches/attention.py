@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, whole
+from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, start, whole
 from engine.errors import InputError
 
 ELEMENTS = 1024  # of a workgroup: 256 lanes, four each
@@ -12,7 +12,7 @@ WORKGROUP_BYTES = 16 * 1024  # portable
 
 def scale(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
     (x,) = views
-    parameters = pack(x.size, whole(x), float(numbers["factor"]))
+    parameters = pack(x.size, x.shape[1], x.stride, start(x), float(numbers["factor"]))
     return [Launch("scale", views, parameters, flat_grid(ceil_div(x.size, ELEMENTS)))]
 
 

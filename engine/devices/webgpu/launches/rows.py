@@ -48,8 +48,10 @@ def gather_columns(views: Views, numbers: dict[str, float], traits: AdapterTrait
 
 
 def rmsnorm(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-    rows, width = views[0].shape
-    parameters = pack(rows, width, float(numbers["epsilon"]), *(whole(view) for view in views))
+    x, scale, _, _ = views
+    rows, width = x.shape
+    sizes = (rows, width, scale.size // width)
+    parameters = pack(*sizes, float(numbers["epsilon"]), *(whole(view) for view in views))
     return [Launch("rmsnorm", views, parameters, flat_grid(rows))]
 
 
@@ -57,15 +59,16 @@ def rmsnorm_backward(views: Views, numbers: dict[str, float], traits: AdapterTra
     """d_scale first: it must still see d_y where d_x takes its place."""
     d_y, x, scale, inverse_rms, d_x, d_scale = views
     rows, width = x.shape
+    groups = scale.size // width
     inputs = (d_y, x, scale, inverse_rms, d_x)
-    parameters = pack(rows, width, bool(numbers["accumulate"]), *(whole(view) for view in inputs))
+    parameters = pack(rows, width, groups, bool(numbers["accumulate"]), *(whole(view) for view in inputs))
     launches = [Launch("rmsnorm_backward", inputs, parameters, flat_grid(rows))]
     if d_scale is not None:
         parts = d_scale.shape[0]
         inputs = (d_y, x, inverse_rms, d_scale)
-        parameters = pack(rows, width, parts, *(whole(view) for view in inputs))
-        groups = flat_grid(parts * ceil_div(width, 64))
-        launches.insert(0, Launch("rmsnorm_backward_scale", inputs, parameters, groups))
+        parameters = pack(rows, width, groups, parts, *(whole(view) for view in inputs))
+        grid = flat_grid(parts * ceil_div(groups * width, 64))
+        launches.insert(0, Launch("rmsnorm_backward_scale", inputs, parameters, grid))
     return launches
 
 
