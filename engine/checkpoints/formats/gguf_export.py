@@ -20,6 +20,8 @@ from engine.checkpoints.formats.output import export_file
 from engine.errors import CheckpointError
 from engine.model.architectures.architecture import Architecture
 from engine.model.architectures.dense import DenseConfig
+from engine.model.architectures.hybrids import ATTENTION, HybridConfig
+from engine.model.architectures.mamba2 import Mamba2Config
 from engine.model.config import ModelConfig
 
 if TYPE_CHECKING:
@@ -88,9 +90,10 @@ def _check(config: Architecture, tokenizer: Path | None, precision: str) -> None
         raise CheckpointError(f"GGUF cannot be written as {precision}.", f"Choose one of: {', '.join(PRECISIONS)}.")
     if homeless := [name for name, spec in config.specs.items() if not spec.gguf]:
         raise CheckpointError(f"llama.cpp does not compute {homeless[0]} of a {config.model_type} model.", instead)
-    if isinstance(config, ModelConfig) and config.intermediate_size != 2 * config.hidden_size:
+    inner = config.intermediate_size if isinstance(config, ModelConfig) else getattr(config, "inner_size", 0)
+    if config.gguf_architecture in ("mamba", "granitehybrid") and inner != 2 * config.hidden_size:
         raise CheckpointError(
-            f"The model's inner size is {config.intermediate_size}; llama.cpp supports only twice the hidden size,"
+            f"The model's inner size is {inner}; llama.cpp supports only twice the hidden size,"
             f" {2 * config.hidden_size}.",
             instead,
         )
@@ -102,7 +105,7 @@ def _check(config: Architecture, tokenizer: Path | None, precision: str) -> None
 class _Stored:
     """A tensor of the file, and the parameter that it is (part `part` of); `packs`: may be stored in fewer bits.
 
-    `source` "": zeros, for the bias of a convolution that has none.
+    `source` "": zeros, for the bias of a convolution that has none.  `factor`: of the numbers in the file.
     """
 
     name: str
@@ -110,15 +113,22 @@ class _Stored:
     source: str
     packs: bool = False
     part: int = 0
+    factor: float = 1.0
 
 
 def _tensors(config: Architecture) -> Iterator[_Stored]:
+    tables: dict[str, float] = {}
+    if config.gguf_folds_factors:
+        tables = {config.embedding_name: config.embedding_factor, config.head_name: config.logits_factor}
+        if config.tie_word_embeddings:  # the file has a head all the same, as it has another factor
+            spec = config.specs[config.embedding_name]
+            yield _Stored("output.weight", spec.shape, config.embedding_name, True, factor=config.logits_factor)
     for source, spec in config.specs.items():
         names = gguf_names(source, config)
         rows, *rest = spec.shape
         shape = spec.gguf_shape or (rows // len(names), *(size for size in rest if size > 1 or len(rest) == 1))
         for part, name in enumerate(names):
-            yield _Stored(name, shape, source, spec.packs, part)
+            yield _Stored(name, shape, source, spec.packs, part, tables.get(source, 1.0))
         if source.endswith("conv1d.weight") and source.removesuffix("weight") + "bias" not in config.specs:
             yield _Stored(names[0].removesuffix("weight") + "bias", (rows,), "")
 
@@ -133,6 +143,8 @@ def _converted(tensor: _Stored, config: Architecture, parameters: Mapping[str, n
         array = converted[tensor.part] if isinstance(converted, list) else converted
     if not np.isfinite(array).all():
         raise CheckpointError(f"{tensor.name} holds NaN or infinite values.", "Verify the checkpoint.")
+    if tensor.factor != 1.0:
+        array = array * np.float32(tensor.factor)
     return np.ascontiguousarray(array.reshape(tensor.shape))
 
 
@@ -180,8 +192,12 @@ def _write_facts(writer: GGUFWriter, config: Architecture, precision: str, name:
         writer.add_name(name)
     if isinstance(config, ModelConfig):
         _write_mamba(writer, config)
+    elif isinstance(config, Mamba2Config):
+        _write_mamba2(writer, config)
     else:
         _write_dense(writer, config)
+        if isinstance(config, HybridConfig):
+            _write_hybrid(writer, config)
     writer.add_quantization_version(GGML_QUANT_VERSION)
     kind = "ALL_F32" if precision == "f32" else f"MOSTLY_{precision.upper()}"
     writer.add_file_type(LlamaFileType[kind])
@@ -201,6 +217,29 @@ def _write_mamba(writer: GGUFWriter, config: ModelConfig) -> None:
     writer.add_ssm_dt_b_c_rms(False)
 
 
+def _write_mamba2(writer: GGUFWriter, config: Mamba2Config) -> None:
+    writer.add_context_length(CONTEXT)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(0)  # as for Mamba-1
+    writer.add_head_count(0)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_layer_norm_rms_eps(config.norm_epsilon)
+    _write_mixer(writer, config.num_heads, config.head_dim, config.state_size, config.n_groups, config.conv_kernel)
+
+
+def _write_hybrid(writer: GGUFWriter, config: HybridConfig) -> None:
+    sizes = (config.mamba_n_heads, config.mamba_d_head, config.mamba_d_state, config.mamba_n_groups)
+    _write_mixer(writer, *sizes, config.mamba_d_conv)
+
+
+def _write_mixer(writer: GGUFWriter, heads: int, head_dim: int, state: int, groups: int, taps: int) -> None:
+    writer.add_ssm_conv_kernel(taps)
+    writer.add_ssm_inner_size(heads * head_dim)
+    writer.add_ssm_state_size(state)
+    writer.add_ssm_time_step_rank(heads)  # llama.cpp's name for it
+    writer.add_ssm_group_count(groups)
+
+
 def _write_dense(writer: GGUFWriter, config: DenseConfig) -> None:
     from gguf import RopeScalingType
 
@@ -210,7 +249,7 @@ def _write_dense(writer: GGUFWriter, config: DenseConfig) -> None:
     writer.add_layer_norm_rms_eps(config.norm_epsilon)
     writer.add_feed_forward_length(config.intermediate_size)
     writer.add_head_count(config.num_attention_heads)
-    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_head_count_kv(_key_heads(config))
     writer.add_key_length(config.head_dim)
     writer.add_value_length(config.head_dim)
     writer.add_vocab_size(config.vocab_size)
@@ -220,13 +259,20 @@ def _write_dense(writer: GGUFWriter, config: DenseConfig) -> None:
     if config.rope_factor != 1.0:
         writer.add_rope_scaling_type(RopeScalingType.LINEAR)
         writer.add_rope_scaling_factor(config.rope_factor)
-    if config.gguf_architecture == "granite":
+    if config.gguf_architecture in ("granite", "granitehybrid"):
         writer.add_embedding_scale(config.embedding_multiplier)
         writer.add_residual_scale(config.residual_multiplier)
         writer.add_logit_scale(config.logits_scaling)
         writer.add_attention_scale(config.attention_multiplier or config.head_dim**-0.5)
         if not config.rope_theta:
             writer.add_rope_scaling_finetuned(False)  # granite's way to say: no positions
+
+
+def _key_heads(config: DenseConfig) -> int | list[int]:
+    """How many heads the keys have; where layers differ, of each layer, and none where it mixes by Mamba-2."""
+    heads = config.num_key_value_heads
+    kinds = config.layer_types[: config.num_hidden_layers] if isinstance(config, HybridConfig) else ()
+    return [heads if kind == ATTENTION else 0 for kind in kinds] if kinds else heads
 
 
 def _write_vocabulary(writer: GGUFWriter, vocabulary: Vocabulary) -> None:

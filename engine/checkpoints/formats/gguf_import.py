@@ -33,7 +33,7 @@ PLAIN = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 READABLE = frozenset(
     [*PLAIN, "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "Q8_K", "IQ4_NL", "IQ4_XS"]
 )
-ARCHITECTURES = ("llama", "qwen2", "qwen3", "granite", "mamba")
+ARCHITECTURES = ("llama", "qwen2", "qwen3", "granite", "mamba", "mamba2", "granitehybrid", "falcon-h1")
 ELSEWHERE = "Choose a model of another kind, or import it as a Hugging Face folder."
 
 
@@ -59,6 +59,8 @@ def read_gguf(path: Path, tokenizer: Path | None = None) -> Imported:
     notes = [f"Imported from {path.name}: {file.architecture}, {parameters.kinds}."]
     if parameters.precision == "float16" and parameters.is_quantised:
         notes.append("Its quantised weights are kept in float16, which loses far less than the quantisation has.")
+    if file.architecture == "falcon-h1" and config.tie_word_embeddings:
+        notes.append("The file has no head, and the scores of its table have another factor: a wrong temperature.")
     return Imported(config, parameters, content, parameters.precision, str(path), tuple(notes))
 
 
@@ -118,7 +120,11 @@ class GgufFile:
             raise CheckpointError(f"{self.path.name} scales its rotary positions by frequency.", ELSEWHERE)
         if self.key("expert_count", 0):
             raise CheckpointError(f"{self.path.name} is a mixture of experts.", ELSEWHERE)
-        return common | (self._mamba_keys() if self.architecture == "mamba" else self._dense_keys(common))
+        if self.architecture == "mamba":
+            return common | self._mamba_keys()
+        if self.architecture == "mamba2":
+            return common | self._mamba2_keys(common)
+        return common | self._dense_keys(common)
 
     def _mamba_keys(self) -> dict[str, Any]:
         return {
@@ -131,9 +137,49 @@ class GgufFile:
             "use_conv_bias": True,
         }
 
+    def _mamba2_keys(self, common: dict[str, Any]) -> dict[str, Any]:
+        heads, inner = int(self.need("ssm.time_step_rank")), int(self.need("ssm.inner_size"))
+        return {
+            "model_type": "mamba2",
+            "num_heads": heads,
+            "head_dim": inner // heads,
+            "expand": inner // common["hidden_size"],
+            "state_size": int(self.need("ssm.state_size")),
+            "n_groups": int(self.need("ssm.group_count")),
+            "conv_kernel": int(self.need("ssm.conv_kernel")),
+            "layer_norm_epsilon": _short(self.need("attention.layer_norm_rms_epsilon")),
+        }
+
+    def _mixer_keys(self) -> dict[str, Any]:
+        """Of the Mamba-2 mixers of a hybrid."""
+        heads, inner = int(self.need("ssm.time_step_rank")), int(self.need("ssm.inner_size"))
+        return {
+            "mamba_n_heads": heads,
+            "mamba_d_head": inner // heads,
+            "mamba_d_state": int(self.need("ssm.state_size")),
+            "mamba_n_groups": int(self.need("ssm.group_count")),
+            "mamba_d_conv": int(self.need("ssm.conv_kernel")),
+            "mamba_conv_bias": any(name.endswith("ssm_conv1d.bias") for name in self.tensors),
+        }
+
+    def _layer_kinds(self, layers: int) -> list[str]:
+        """A layer without heads of keys mixes by Mamba-2."""
+        counts = self.keys.get(f"{self.architecture}.attention.head_count_kv")
+        if not isinstance(counts, list) or len(counts) != layers:
+            counts = [counts] * layers
+        return ["attention" if count else "mamba" for count in counts]
+
+    def _key_heads(self, heads: int) -> int:
+        """How many heads the keys have, where they have any."""
+        counts = self.keys.get(f"{self.architecture}.attention.head_count_kv", heads)
+        if self.architecture == "granitehybrid" and isinstance(counts, list):
+            (count,) = {count for count in counts if count} or {0}
+            return int(count)
+        return int(self.key("attention.head_count_kv", heads))
+
     def _dense_keys(self, common: dict[str, Any]) -> dict[str, Any]:
         heads = int(self.need("attention.head_count"))
-        key_heads = int(self.key("attention.head_count_kv", heads))
+        key_heads = self._key_heads(heads)
         if not key_heads:
             raise CheckpointError(f"{self.path.name} has layers without attention.", ELSEWHERE)
         keys: dict[str, Any] = {
@@ -156,14 +202,33 @@ class GgufFile:
             raise CheckpointError(f"{self.path.name} scales its rotary positions by {scaling}.", ELSEWHERE)
         if self.architecture == "llama":
             keys["attention_bias"] = "blk.0.attn_q.bias" in self.tensors
-        if self.architecture == "granite":
+        if self.architecture == "falcon-h1":  # its factors are in the weights
+            normed = "blk.0.ssm_norm.weight" in self.tensors
+            own = {"model_type": "falcon_h1", "mamba_rms_norm": normed, "mamba_norm_before_gate": not normed}
+            own["mamba_d_ssm"] = int(self.need("ssm.inner_size"))
+            return keys | own | self._mixer_keys() | {"intermediate_size": inner}
+        if self.architecture.startswith("granite"):
             keys |= {
                 "embedding_multiplier": _short(self.key("embedding_scale", 1.0)),
                 "attention_multiplier": _short(self.key("attention.scale", 0.0)),
                 "residual_multiplier": _short(self.key("residual_scale", 1.0)),
                 "logits_scaling": _short(self.key("logit_scale", 1.0)),
             }
-            if self.key("rope.scaling.finetuned", True) is False:  # granite's way to say: no positions
+            rotates = self.key("rope.scaling.finetuned", True) is not False  # granite's way to say it
+            if self.architecture == "granitehybrid":
+                return (
+                    keys
+                    | self._mixer_keys()
+                    | {
+                        "model_type": "granitemoehybrid",
+                        "shared_intermediate_size": inner,
+                        "position_embedding_type": "rope" if rotates else "nope",
+                        "num_local_experts": 0,
+                        "layer_types": self._layer_kinds(common["num_hidden_layers"]),
+                        "mamba_expand": int(self.need("ssm.inner_size")) // common["hidden_size"],
+                    }
+                )
+            if not rotates:
                 return keys | {
                     "model_type": "granitemoehybrid",
                     "shared_intermediate_size": inner,

@@ -111,6 +111,7 @@ class FalconConfig(HybridConfig):
     mamba_rms_norm: bool = False
 
     norm_name = "model.final_layernorm.weight"
+    gguf_folds_factors = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -143,17 +144,19 @@ class FalconConfig(HybridConfig):
     def blocks(self, layer: int) -> tuple[Block, ...]:
         m, epsilon = self.hidden_size, self.rms_norm_eps
         mamba = self._mixer(
-            Factors(self.ssm_in_multiplier, self.ssm_multipliers, self.ssm_out_multiplier), self.mamba_rms_norm
+            Factors(self.ssm_in_multiplier, self.ssm_multipliers, self.ssm_out_multiplier, folded=True),
+            self.mamba_rms_norm,
         )
         attention = Attention(
             m, self.num_attention_heads, self.num_key_value_heads, self.head_dim, epsilon, self.head_dim**-0.5,
             self.attention_out_multiplier, self.attention_bias, self.output_bias,
-            input_factor=self.attention_in_multiplier, key_factor=self.key_multiplier,
+            input_factor=self.attention_in_multiplier, key_factor=self.key_multiplier, folded=True,
         )  # fmt: skip
         gate, down = self.mlp_multipliers
         mlp = GatedMlp(
-            m, self.intermediate_size, epsilon, down, gate=gate, norm="pre_ff_layernorm", name="feed_forward"
-        )
+            m, self.intermediate_size, epsilon, down, gate=gate, norm="pre_ff_layernorm", name="feed_forward",
+            folded=True,
+        )  # fmt: skip
         return ParallelMixers(mamba, attention), mlp
 
     @classmethod
@@ -170,7 +173,7 @@ class FalconConfig(HybridConfig):
         ignored = ("mamba_norm_before_gate", "num_logits_to_keep", "layers_block_type", "layer_types", *LISTS)
         for name in ignored:
             rest.pop(name, None)
-        dense = DenseConfig.from_hugging_face(rest | {"model_type": "llama"})
+        dense = DenseConfig.from_hugging_face({"rms_norm_eps": 1e-5, **rest, "model_type": "llama"})
         changed = {"model_type": "falcon_h1", "embedding_multiplier": embedding, "described": dict(keys)}
         return cls(**vars(dense) | changed, **own)
 

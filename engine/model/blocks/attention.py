@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from engine.graph import dense
 from engine.graph import operations as op
 from engine.graph.tensor import Tensor, View, view_of
-from engine.model.blocks.block import CACHE, Block, BlockPass, ParameterSpec, StateSpec, normal, ones, zeros
+from engine.model.blocks.block import CACHE, Block, BlockPass, ParameterSpec, StateSpec, normal, ones, times, zeros
 
 FIRST = 0.02  # deviation of first weights
 NORM = "input_layernorm.weight"
@@ -22,7 +22,7 @@ NORM = "input_layernorm.weight"
 class Attention(Block):
     """`scale`: of the scores; `residual`: what the block's output is multiplied by before it is added; `pairs`: GGUF
     stores q and k for rotations of neighbours, not of halves; `input_factor` and `key_factor`: of what is projected,
-    and of the keys besides.
+    and of the keys besides; `folded`: a GGUF file holds weights that are multiplied by all factors.
     """
 
     m: int
@@ -39,6 +39,7 @@ class Attention(Block):
     pairs: bool = False
     input_factor: float = 1.0
     key_factor: float = 1.0
+    folded: bool = False
 
     def parameters(self) -> tuple[ParameterSpec, ...]:
         norm = ParameterSpec(NORM, (self.m,), ones, decays=False, gguf="attn_norm.weight", label="norm")
@@ -53,11 +54,14 @@ class Attention(Block):
             ("k", self.g, {"qk": (0, self.g * e)}, "keys"),
             ("v", self.g, {}, "values"),
         ):
-            turned = _turned(heads, e) if self.pairs and name != "v" else (None, None)
+            factor = self.input_factor * (self.key_factor if name == "k" else 1.0)
+            to_gguf, from_gguf = times(factor, self.folded), None
+            if self.pairs and name != "v":
+                to_gguf, from_gguf = _turned(heads, e)
             specs.append(
                 ParameterSpec(
                     f"self_attn.{name}_proj.weight", (heads * e, m), normal(FIRST), packs=True, adapted=True,
-                    trained_by=modes, gguf=f"attn_{name}.weight", to_gguf=turned[0], from_gguf=turned[1],
+                    trained_by=modes, gguf=f"attn_{name}.weight", to_gguf=to_gguf, from_gguf=from_gguf,
                     label=label, short=name,
                 )
             )  # fmt: skip
@@ -65,13 +69,13 @@ class Attention(Block):
                 specs.append(
                     ParameterSpec(
                         f"self_attn.{name}_proj.bias", (heads * e,), zeros, decays=False, gguf=f"attn_{name}.bias",
-                        to_gguf=turned[0], from_gguf=turned[1], label=f"{label} bias", short="bias",
+                        to_gguf=to_gguf, from_gguf=from_gguf, label=f"{label} bias", short="bias",
                     )
                 )  # fmt: skip
         specs.append(
             ParameterSpec(
                 "self_attn.o_proj.weight", (m, self.h * e), normal(FIRST), packs=True, adapted=True,
-                gguf="attn_output.weight", label="output", short="o",
+                gguf="attn_output.weight", to_gguf=times(self.residual, self.folded), label="output", short="o",
             )
         )  # fmt: skip
         if self.output_bias:

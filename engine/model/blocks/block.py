@@ -56,6 +56,14 @@ def decays(A_log: np.ndarray) -> np.ndarray:
         return -np.exp(A_log, dtype=np.float64).astype(np.float32)
 
 
+def times(factor: float | np.ndarray, folded: bool) -> Callable[[np.ndarray], np.ndarray] | None:
+    """What multiplies a weight, or its rows, on the way into a GGUF file; nothing where that is not `folded` there."""
+    if not folded or np.all(np.asarray(factor) == 1.0):
+        return None
+    factors = np.asarray(factor, np.float32)
+    return lambda w: w * (factors if factors.ndim == 0 else factors.reshape(-1, *(1,) * (w.ndim - 1)))
+
+
 @dataclass(frozen=True)
 class ParameterSpec:
     """A parameter of a block, by the end of its Hugging Face name ("mixer.in_proj.weight").

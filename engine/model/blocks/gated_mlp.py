@@ -14,7 +14,7 @@ import numpy as np
 from engine.graph import dense
 from engine.graph import operations as op
 from engine.graph.tensor import Tensor
-from engine.model.blocks.block import Block, BlockPass, ParameterSpec, normal, ones
+from engine.model.blocks.block import Block, BlockPass, ParameterSpec, normal, ones, times
 
 FIRST = 0.02  # deviation of first weights
 
@@ -22,7 +22,8 @@ FIRST = 0.02  # deviation of first weights
 @dataclass(frozen=True)
 class GatedMlp(Block):
     """`joined`: gate and up are one matrix (Granite); `residual`: a factor of the output before it is added; `gate`:
-    one of what goes through SiLU; `norm` and `name`: what its parameters are called.
+    one of what goes through SiLU; `norm` and `name`: what its parameters are called; `folded`: a GGUF file
+    holds weights that are multiplied by the factors, and no suffix on the norm.
     """
 
     m: int
@@ -33,6 +34,7 @@ class GatedMlp(Block):
     gate: float = 1.0
     norm: str = "post_attention_layernorm"
     name: str = "mlp"
+    folded: bool = False
 
     @property
     def _inputs(self) -> dict[str, float]:
@@ -48,8 +50,8 @@ class GatedMlp(Block):
     def parameters(self) -> tuple[ParameterSpec, ...]:
         m, f = self.m, self.f
         norm = ParameterSpec(
-            f"{self.norm}.weight", (m,), ones, decays=False, gguf="ffn_norm.weight", label="norm of MLP",
-            short="norm",
+            f"{self.norm}.weight", (m,), ones, decays=False, gguf="ffn_norm" if self.folded else "ffn_norm.weight",
+            label="norm of MLP", short="norm",
         )  # fmt: skip
         matrix = {"draw": normal(FIRST), "packs": True, "adapted": True}
         if self.joined:
@@ -62,13 +64,15 @@ class GatedMlp(Block):
         else:
             inputs = [
                 ParameterSpec(
-                    f"{self.name}.{part}_proj.weight", (f, m), **matrix, gguf=f"ffn_{part}.weight", label=part
+                    f"{self.name}.{part}_proj.weight", (f, m), **matrix, gguf=f"ffn_{part}.weight",
+                    to_gguf=times(factor, self.folded), label=part, short=part,
                 )
-                for part in ("gate", "up")
-            ]
+                for part, factor in (("gate", self.gate), ("up", 1.0))
+            ]  # fmt: skip
         output = ParameterSpec(
-            f"{self._output}.weight", (m, f), **matrix, gguf="ffn_down.weight", label="down", short="down"
-        )
+            f"{self._output}.weight", (m, f), **matrix, gguf="ffn_down.weight",
+            to_gguf=times(self.residual, self.folded), label="down", short="down",
+        )  # fmt: skip
         return (norm, *inputs, output)
 
     def forward(self, at: BlockPass, x: Tensor) -> Tensor:

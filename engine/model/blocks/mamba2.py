@@ -28,6 +28,7 @@ from engine.model.blocks.block import (
     decays,
     ones,
     time_steps,
+    times,
     uniform,
 )
 
@@ -37,11 +38,15 @@ TIME_STEPS = (0.001, 0.1, 1e-4)
 
 @dataclass(frozen=True)
 class Factors:
-    """What a family multiplies by: the mixer's input, the five parts of what is projected, its output."""
+    """What a family multiplies by: the mixer's input, the five parts of what is projected, its output.
+
+    `folded`: a GGUF file holds weights that are multiplied by them.
+    """
 
     input: float = 1.0
     parts: tuple[float, float, float, float, float] = (1.0, 1.0, 1.0, 1.0, 1.0)
     output: float = 1.0
+    folded: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,8 @@ class Mamba2(Block):
         """All but the norm, which another block may share."""
         m, d, h, mixed, k = self.m, self.d, self.h, self._mixed, self.k
         by_in, by_inner, by_taps = uniform(m**-0.5), uniform(d**-0.5), uniform(k**-0.5)
-        borders = self._borders
+        borders, factors = self._borders, self.factors
+        rows = factors.input * np.repeat(factors.parts, np.diff(borders))
         specs = (
             ParameterSpec(
                 "dt_bias", (h,), time_steps(*self.time_steps), decays=False, gguf="ssm_dt.bias", label="delta bias",
@@ -115,7 +121,7 @@ class Mamba2(Block):
             ),
             ParameterSpec(
                 "in_proj.weight", (borders[-1], m), by_in, packs=True, adapted=True, gguf="ssm_in.weight",
-                trained_by={"wsla": (borders[2], borders[4])},  # rows of B and C
+                to_gguf=times(rows, factors.folded), trained_by={"wsla": (borders[2], borders[4])},  # rows of B and C
                 label="input projection", short="in", used=1,
             ),
             ParameterSpec(
@@ -127,7 +133,8 @@ class Mamba2(Block):
             ),
             ParameterSpec(
                 "out_proj.weight", (m, d), uniform(d**-0.5 / math.sqrt(self.depth)), packs=True, adapted=True,
-                gguf="ssm_out.weight", label="output projection", short="out", used=8,
+                gguf="ssm_out.weight", to_gguf=times(factors.output, factors.folded), label="output projection",
+                short="out", used=8,
             ),
             ParameterSpec("out_proj.bias", (m,), by_inner, decays=False, label="output bias", short="bias", used=8),
         )  # fmt: skip

@@ -28,7 +28,29 @@ MODELS = {
     "qwen3": {"head_dim": 16},
     "granite": {"tie_word_embeddings": True, **MULTIPLIERS},
     "mamba": {"model_type": "mamba", "vocab_size": 300, "hidden_size": 32, "num_hidden_layers": 2},
-}
+    "mamba2": {
+        "model_type": "mamba2", "vocab_size": 300, "hidden_size": 32, "num_hidden_layers": 2, "num_heads": 4,
+        "head_dim": 16, "state_size": 24, "n_groups": 2, "tie_word_embeddings": True,
+    },
+    "granitemoehybrid": {
+        "shared_intermediate_size": 48, "num_hidden_layers": 3, "layer_types": ["mamba", "attention", "mamba"],
+        "mamba_n_heads": 4, "mamba_d_head": 16, "mamba_d_state": 24, "tie_word_embeddings": True,
+        "num_local_experts": 0, **MULTIPLIERS,
+    },
+    "granitemoehybrid with positions": {
+        "shared_intermediate_size": 48, "layer_types": ["attention", "mamba"], "mamba_n_heads": 8, "mamba_d_head": 8,
+        "mamba_d_state": 16, "mamba_n_groups": 2, "num_local_experts": 0, "position_embedding_type": "rope",
+        **MULTIPLIERS,
+    },
+    "falcon_h1": {
+        "head_dim": 8, "mamba_d_ssm": 48, "mamba_n_heads": 3, "mamba_d_head": 16, "mamba_d_state": 24,
+        "rope_theta": 1e11,
+    },
+    "falcon_h1 with norm": {
+        "mamba_d_ssm": 64, "mamba_n_heads": 4, "mamba_d_head": 16, "mamba_d_state": 24, "mamba_n_groups": 2,
+        "mamba_rms_norm": True, "mamba_norm_before_gate": False,
+    },
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +66,7 @@ def tokenizer_path(tmp_path_factory):
 
 def model(name: str):
     keys = {"model_type": name.split()[0], **SIZES, **MODELS[name]}
-    if keys["model_type"] == "mamba":
+    if keys["model_type"] in ("mamba", "mamba2"):
         keys = MODELS[name]
     config = config_from(keys)
     return config, dict(initial_parameters(config, seed=3))
