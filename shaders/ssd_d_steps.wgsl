@@ -1,9 +1,10 @@
-// d_steps (t, 3h) from the sums that ssd_mix and ssd_states leave in the workspace: the gradients of Delta where it stands
-// alone, of the logarithm Delta * A of a token's decay, and of D, token by token.
+// d_steps (t, 3h) from the sums that ssd_mix and ssd_states leave in the workspace: the gradients of Delta where it
+// stands alone, of the logarithm Delta * A of a token's decay, and of D, token by token.
 //
-// A token's decay acts on all that passes from the tokens before it to it and those behind: the gradient of its logarithm
-// is what those behind get in their chunk, minus what they give there, plus what leaves the chunk (the overlap of the state
-// behind it with that state's gradient).  What a token gives to itself would be in both sums, and is in neither.
+// A token's decay acts on all that passes from the tokens before it to it and those behind: the gradient of its
+// logarithm is what those behind get in their chunk, minus what they give there, plus what leaves the chunk (the
+// overlap of the state behind it with that state's gradient).  What a token gives to itself would be in both sums, and
+// is in neither.
 // One lane per (chunk, head): neighbours read and write next to each other.
 //! lib: grid ssd
 

@@ -1,5 +1,5 @@
-// What has decayed from the start of each chunk of 64 tokens up to each token, as `decay` of lib/ssd.wgsl takes it: (t, h, 2)
-// at the front of the workspace.  One lane per (chunk, head): neighbours read and write next to each other.
+// What has decayed from the start of each chunk of 64 tokens up to each token, as `decay` of lib/ssd.wgsl takes it:
+// (t, h, 2) at the front of the workspace.  One lane per (chunk, head): neighbours read and write next to each other.
 //! lib: grid ssd
 
 const LOG2E = 1.4426950408889634;

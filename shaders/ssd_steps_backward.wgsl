@@ -1,6 +1,6 @@
-// From d_steps (t, 3h) of the scan: d_dt (t, h)?, 0 where Delta was held at a limit, and d_coefficients (parts, 3, h)?, sums
-// of the gradients of A, D and dt_bias over blocks of rows.  steps: (t, 2h) = Delta, Delta * A; dt and d_dt: (t, h), rows
-// dt_row and d_dt_row apart; coefficients: (3, h) = A, D, dt_bias.  One lane per (block of rows, head).
+// From d_steps (t, 3h) of the scan: d_dt (t, h)?, 0 where Delta was held at a limit, and d_coefficients (parts, 3, h)?,
+// sums of the gradients of A, D and dt_bias over blocks of rows.  steps: (t, 2h) = Delta, Delta * A; dt and d_dt: (t,
+// h), rows dt_row and d_dt_row apart; coefficients: (3, h) = A, D, dt_bias.  One lane per (block of rows, head).
 //! lib: grid activation
 
 struct Params {

@@ -1,6 +1,7 @@
-// Mamba-2's scan over a few tokens (at most TOKENS, a constant so that the loops over them unroll) of one sequence, from `state` (h*n, e), which moves on behind them.
-// x: (t, row), a row being h*e channels, then B (g*n), then C (g*n); dt: (t, h), rows dt_row apart; coefficients: (3, h) = A,
-// D, dt_bias; y: (t, h*e).
+// Mamba-2's scan over a few tokens of one sequence, from `state` (h*n, e), which moves on behind them.  There are at
+// most TOKENS, a constant so that the loops over them unroll.
+// x: (t, row), a row being h*e channels, then B (g*n), then C (g*n); dt: (t, h), rows dt_row apart; coefficients:
+// (3, h) = A, D, dt_bias; y: (t, h*e).
 // A workgroup has 32 channels, of whichever heads; 8 lanes share the states of a channel, so that enough lanes read the
 // state, which is what the time goes to, four at a time so that the loads do not wait for the stores.
 //! lib: grid activation

@@ -5,14 +5,15 @@
 //
 // In chunks of 64 tokens that is matrix products.  With L_ij the decay after token j up to token i, i > j:
 //
-//   y_i = sum over j < i of (C_i B_j) L_ij Delta_j x_j + (decay up to i) C_i^T h before the chunk + (D + C_i B_i Delta_i) x_i
+//   y_i = sum over j < i of (C_i B_j) L_ij Delta_j x_j + (decay up to i) C_i^T h before the chunk
+//         + (D + C_i B_i Delta_i) x_i
 //   h after = (decay of the chunk) h before + sum over j of (decay after j) Delta_j B_j x_j^T
 //
 // x: (t, row), a row being h*e channels, then B (g*n), then C (g*n); steps: (t, 2h), Delta and Delta * A; coefficients:
 // (3, h), of which row 1 is D; states: (b, chunks+1, h*n, e), the state before each 64 tokens and the final one.
 //
-// The workspace, in words: what has decayed up to each token (t, h, 2), as `decay` takes it; at scores_at C_i B_j of each
-// chunk and group (64, 64); then what the backward needs, see its shaders.
+// The workspace, in words: what has decayed up to each token (t, h, 2), as `decay` takes it; at scores_at C_i B_j of
+// each chunk and group (64, 64); then what the backward needs, see its shaders.
 
 struct Params {
     sequences: u32,
@@ -51,8 +52,8 @@ const CHUNK = 64u;
 const FRACTION = 16777216.0;  // 2^24
 
 // The decay between two tokens of a chunk is exp2 of a difference of sums, and in float32 the difference of two large
-// sums has few digits.  So a sum is kept twice, without sign and times log2(e): x counts 2^-24ths, where differences stay
-// exact though the count wraps round at 256, and y is a float32 that tells whether it has.
+// sums has few digits.  So a sum is kept twice, without sign and times log2(e): x counts 2^-24ths, where differences
+// stay exact though the count wraps round at 256, and y is a float32 that tells whether it has.
 fn decay(earlier: vec2u, later: vec2u) -> f32 {
     let far = bitcast<f32>(later.y) - bitcast<f32>(earlier.y) > 126.0;
     return select(exp2(f32(later.x - earlier.x) * (-1.0 / FRACTION)), 0.0, far);

@@ -1,11 +1,12 @@
-// d_C, or d_B, of each chunk and group, summed over the group's heads: a workgroup has 64 tokens x 32 states,
-// and where there are projection_parts, some of the heads, whose sums go to the workspace at projections_at: (parts, t, g*n).
+// d_C, or d_B, of each chunk and group, summed over the group's heads: a workgroup has 64 tokens x 32 states.  Where
+// there are several projection_parts it has some of the heads, and the sums go to the workspace at projections_at:
+// (parts, t, g*n).
 //
 //   of_B 0   d_C_i = sum over j of d_S_ij B_j + sum over the heads of (decay up to i) h d_y_i
 //   of_B 1   d_B_j = sum over i of d_S_ij C_i + sum over the heads of (decay after j) Delta_j g x_j
 //
-// d_S as ssd_d_scores leaves it, h (n, e) the state before the chunk and g, in the slot behind it, the gradient of the state
-// there.
+// d_S as ssd_d_scores leaves it, h (n, e) the state before the chunk and g, in the slot behind it, the gradient of the
+// state there.
 
 override of_B: u32 = 0u;
 

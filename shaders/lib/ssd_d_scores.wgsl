@@ -2,8 +2,9 @@
 //
 //   d_S_ij = sum over the heads of L_ij Delta_j d_y_i x_j        i >= j, L_ij the decay after token j up to i
 //
-// at d_scores_at in the workspace: (score_parts, chunks of all sequences, g, 64, 64), each part a sum over some of the heads, zero
-// above the diagonal and past the last token.  A workgroup has 32 of the columns j of one part, chunk and group.
+// at d_scores_at in the workspace: (score_parts, chunks of all sequences, g, 64, 64), each part a sum over some of the
+// heads, zero above the diagonal and past the last token.  A workgroup has 32 of the columns j of one part, chunk and
+// group.
 
 @compute @workgroup_size(64)
 fn main(

@@ -1,14 +1,16 @@
 // What the tokens of a chunk give each other and get from the state, head by head: a workgroup has the 64 tokens of one
-// chunk and 32 channels of one head.  With S_ij = C_i B_j, L_ij the decay after j up to i, h the state before the chunk and g
-// the gradient of the one behind it:
+// chunk and 32 channels of one head.  With S_ij = C_i B_j, L_ij the decay after j up to i, h the state before the chunk
+// and g the gradient of the one behind it:
 //
-//   mode 0   y_i = m_i + (D + S_ii Delta_i) x_i,    m_i = sum over j < i of S_ij L_ij Delta_j x_j + (decay up to i) C_i^T h
+//   mode 0   y_i = m_i + (D + S_ii Delta_i) x_i
+//            m_i = sum over j < i of S_ij L_ij Delta_j x_j + (decay up to i) C_i^T h
 //   mode 1   rows (0, ...) = m_i d_y_i
-//   mode 2   d_x_j = Delta_j (w_j + S_jj d_y_j) + D d_y_j,    w_j = sum over i > j of S_ij L_ij d_y_i + (decay after j) B_j^T g
+//   mode 2   d_x_j = Delta_j (w_j + S_jj d_y_j) + D d_y_j
+//            w_j = sum over i > j of S_ij L_ij d_y_i + (decay after j) B_j^T g
 //            rows (1, ...) = w_j x_j,    rows (2, ...) = d_y_j x_j
 //
-// The rows lie in the workspace at rows_at: (3, tiles, t, h), sums over the channels of a workgroup.  The diagonal is kept
-// apart since ssd_d_steps.wgsl takes differences of these sums, in which it would only leave its rounding.
+// The rows lie in the workspace at rows_at: (3, tiles, t, h), sums over the channels of a workgroup.  The diagonal is
+// kept apart since ssd_d_steps.wgsl takes differences of these sums, in which it would only leave its rounding.
 
 override mode: u32 = 0u;
 

@@ -1,5 +1,5 @@
-// Four neighbouring numbers of what the products of the SSD shaders read and write, at once.  Wants offsets, widths, head_dim
-// and state_size that are multiples of 4, and sizes of tensors too: the launch checks.
+// Four neighbouring numbers of what the products of the SSD shaders read and write, at once.  Wants offsets, widths,
+// head_dim and state_size that are multiples of 4, and sizes of tensors too: the launch checks.
 
 @group(0) @binding(1) var<storage, read_write> x: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> states: array<vec4f>;

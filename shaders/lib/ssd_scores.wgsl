@@ -1,5 +1,5 @@
-// scores (64, 64) of each chunk and group: C_i B_j, the sum over the states.  A workgroup has 32 of the columns j; what lies
-// above the diagonal or past the last token is of no use and never read.
+// scores (64, 64) of each chunk and group: C_i B_j, the sum over the states.  A workgroup has 32 of the columns j; what
+// lies above the diagonal or past the last token is of no use and never read.
 
 @compute @workgroup_size(64)
 fn main(

@@ -1,8 +1,8 @@
-// The state of each head before each chunk, or, backward, its gradient behind each chunk.  A workgroup has 64 states x 32
-// channels of one head of a sequence in registers and takes them from chunk to chunk:
+// The state of each head before each chunk, or, backward, its gradient behind each chunk.  A workgroup has 64 states x
+// 32 channels of one head of a sequence in registers and takes them from chunk to chunk:
 //
 //   forward    h = (decay of the chunk) h + sum over j of B_j (decay after j) Delta_j x_j^T
-//   backward   g = (decay of the chunk) g + sum over i of C_i (decay up to i) d_y_i^T,    from the last chunk to the first
+//   backward   g = (decay of the chunk) g + sum over i of C_i (decay up to i) d_y_i^T  (from the last chunk on)
 //
 // Backward, g takes the place of the state behind its chunk, and the sum of its products with that state goes to the
 // workspace at overlaps_at: (b * chunks, h, tiles), a number a workgroup.  What is needed of the states before is done.
@@ -32,7 +32,7 @@ fn weight(i: u32) -> f32 {
     return decay_after(i) * Delta[i];
 }
 
-// The weights of lines n of the left tile at token k are those of B or C; the right one has the channels.
+// Adds what the tokens of a chunk give: lines are states from n on, columns channels from `column` on.
 fn add_chunk(chunk: u32, head: u32, n: u32, column: u32, lane: u32) {
     let first = first_token(chunk);
     let count = tokens_of(chunk);

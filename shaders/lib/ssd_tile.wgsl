@@ -1,10 +1,10 @@
 // The product that the SSD shaders have in common: a workgroup of 64 lanes adds up 64 lines x 32 columns, 8 x 4 a lane,
 // over steps of 16 k in workgroup memory (6 KiB).  A lane's lines are row*4 .. row*4+3 and, 32 below, 4 more.
 //
-// What goes in are patches of 4 x 4: column q of one holds four neighbouring lines (or columns) at k + q.  A shader makes
-// the left patch with every lane and the right one with lanes 0 .. 31, at the places that left_place and right_place give,
-// in numbers.  Lines and columns past the last may hold anything, even NaN, since their sums are not used; at a k past
-// the last both patches have to be zero.
+// What goes in are patches of 4 x 4: column q of one holds four neighbouring lines (or columns) at k + q.  A shader
+// makes the left patch with every lane and the right one with lanes 0 .. 31, at the places that left_place and
+// right_place give, in numbers.  Lines and columns past the last may hold anything, even NaN, since their sums are not
+// used; at a k past the last both patches have to be zero.
 
 var<workgroup> left_tile: array<vec4f, 256>;  // [k][line / 4]
 var<workgroup> right_tile: array<vec4f, 128>;  // [k][column / 4]
