@@ -5,8 +5,11 @@
 // logarithm is what those behind get in their chunk, minus what they give there, plus what leaves the chunk (the
 // overlap of the state behind it with that state's gradient).  What a token gives to itself would be in both sums, and
 // is in neither.
-// One lane per (chunk, head): neighbours read and write next to each other.
+// One lane per (chunk, head): neighbours read and write next to each other.  It reads a few tokens ahead, as in
+// ssd_decays.wgsl.
 //! lib: grid ssd
+
+const AHEAD = 8u;
 
 fn row_sum(kind: u32, tiles: u32, token: u32, head: u32) -> f32 {
     var sum = 0.0;
@@ -39,15 +42,26 @@ fn main(
     for (var tile = 0u; tile < tiles; tile++) {
         passing += bitcast<f32>(workspace[p.overlaps_at + unit * tiles + tile]);
     }
-    for (var i = count; i > 0u; i--) {
-        let token = first + i - 1u;
-        let given = row_sum(1u, across, token, head);
-        let skip = row_sum(2u, across, token, head);
-        let own = bitcast<f32>(workspace[scores + (i - 1u) * CHUNK + i - 1u]);
-        passing += row_sum(0u, across, token, head) - steps[p.steps_offset + token * 2u * p.heads + head] * given;
-        let at = p.d_steps_offset + token * 3u * p.heads + head;
-        d_steps[at] = given + own * skip;
-        d_steps[at + p.heads] = passing;
-        d_steps[at + 2u * p.heads] = skip;
+    for (var done = 0u; done < count; done += AHEAD) {
+        var balance: array<f32, AHEAD>;
+        var d_Delta: array<f32, AHEAD>;
+        var skip: array<f32, AHEAD>;
+        for (var q = 0u; q < AHEAD; q++) {
+            let i = count - 1u - min(done + q, count - 1u);  // from the last token to the first
+            let token = first + i;
+            let given = row_sum(1u, across, token, head);
+            skip[q] = row_sum(2u, across, token, head);
+            d_Delta[q] = given + bitcast<f32>(workspace[scores + i * CHUNK + i]) * skip[q];
+            balance[q] = row_sum(0u, across, token, head) - steps[p.steps_offset + token * 2u * p.heads + head] * given;
+        }
+        for (var q = 0u; q < AHEAD; q++) {
+            if (done + q < count) {
+                let at = p.d_steps_offset + (first + count - 1u - done - q) * 3u * p.heads + head;
+                passing += balance[q];
+                d_steps[at] = d_Delta[q];
+                d_steps[at + p.heads] = passing;
+                d_steps[at + 2u * p.heads] = skip[q];
+            }
+        }
     }
 }

@@ -1,7 +1,10 @@
 // From d_steps (t, 3h) of the scan: d_dt (t, h)?, 0 where Delta was held at a limit, and d_coefficients (parts, 3, h)?,
 // sums of the gradients of A, D and dt_bias over blocks of rows.  steps: (t, 2h) = Delta, Delta * A; dt and d_dt: (t,
 // h), rows dt_row and d_dt_row apart; coefficients: (3, h) = A, D, dt_bias.  One lane per (block of rows, head).
+// It reads a few tokens ahead, as in ssd_decays.wgsl.
 //! lib: grid activation
+
+const AHEAD = 8u;
 
 struct Params {
     tokens: u32,
@@ -45,16 +48,24 @@ fn main(
     let A = coefficients[p.coefficients_offset + head];
     let dt_bias = coefficients[p.coefficients_offset + 2u * p.heads + head];
     var sums = vec3f();
-    for (var token = part * rows; token < min((part + 1u) * rows, p.tokens); token++) {
-        let at = p.d_steps_offset + 3u * token * p.heads + head;
-        let d_decay = d_steps[at + p.heads];
-        let before = dt[p.dt_offset + token * p.dt_row + head] + dt_bias;
-        let free = softplus(before);
-        let held = free < p.lowest || free > p.highest;
-        let own = select((d_steps[at] + A * d_decay) * sigmoid(before), 0.0, held);
-        sums += vec3f(steps[p.steps_offset + 2u * token * p.heads + head] * d_decay, d_steps[at + 2u * p.heads], own);
-        if (p.want_dt != 0u) {
-            d_dt[p.d_dt_offset + token * p.d_dt_row + head] = own;
+    let end = min((part + 1u) * rows, p.tokens);
+    for (var start = part * rows; start < end; start += AHEAD) {
+        var own: array<f32, AHEAD>;
+        for (var q = 0u; q < AHEAD; q++) {
+            let token = min(start + q, end - 1u);
+            let at = p.d_steps_offset + 3u * token * p.heads + head;
+            let d_decay = d_steps[at + p.heads];
+            let before = dt[p.dt_offset + token * p.dt_row + head] + dt_bias;
+            let free = softplus(before);
+            let held = free < p.lowest || free > p.highest;
+            own[q] = select((d_steps[at] + A * d_decay) * sigmoid(before), 0.0, held);
+            let Delta = steps[p.steps_offset + 2u * token * p.heads + head];
+            sums += select(vec3f(), vec3f(Delta * d_decay, d_steps[at + 2u * p.heads], own[q]), start + q < end);
+        }
+        for (var q = 0u; q < AHEAD; q++) {
+            if (p.want_dt != 0u && start + q < end) {
+                d_dt[p.d_dt_offset + (start + q) * p.d_dt_row + head] = own[q];
+            }
         }
     }
     if (p.want_coefficients != 0u) {
