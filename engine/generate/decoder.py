@@ -273,7 +273,10 @@ class Decoder:
         if "reach" not in executable.plan.program.inputs:
             return {}
         own = np.arange(tokens)
-        reach = np.stack([own, np.zeros(tokens), self.position + own + 1], axis=1).astype(np.int32)
+        last = self.position + own + 1
+        window = self.model.config.attention_window
+        first = np.maximum(last - window, 0) if window else np.zeros(tokens)
+        reach = np.stack([own, first, last], axis=1).astype(np.int32)
         rotations = self.model.config.rotations(self.position + own)
         return {"reach": reach} | ({} if rotations is None else {"rotations": rotations})
 

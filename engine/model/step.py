@@ -199,7 +199,8 @@ def place_inputs(
     if document_end is not None:
         begins[:, 1:] |= ids[:, :-1] == document_end
     start = np.maximum.accumulate(np.where(begins.reshape(-1), token, 0))
-    inputs = {"reach": np.stack([token - start, start, token + 1], axis=1).astype(np.int32)}
+    first = np.maximum(start, token + 1 - config.attention_window) if config.attention_window else start
+    inputs = {"reach": np.stack([token - start, first, token + 1], axis=1).astype(np.int32)}
     if "rotations" in program.inputs:
         inputs["rotations"] = config.rotations(np.arange(l))
     return inputs

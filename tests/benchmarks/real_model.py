@@ -48,9 +48,11 @@ class Peer:
 
     def __init__(self, python: str, script: Path, *arguments: object) -> None:
         command = [python, str(script), *map(str, arguments)]
+        keeps = {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "17179869184"}  # freed memory
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env=os.environ | keeps,
+        )  # fmt: skip
         while (line := self._process.stdout.readline()).strip() != "ready":
             if not line:
                 raise SystemExit(f"{' '.join(command)} ended before it was ready.")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.graph.operations import DEAD_SHARE
+from engine.graph.gating import DEAD_SHARE
 from engine.model.selection import layer_of
 from engine.model.step import AdamW
 from tests.model.test_adapters import randomise

@@ -27,7 +27,8 @@ Parameters = Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]]
 MEASURES = ("relative_l2", "cosine", "largest_change", "changed_share")
 PIECE = 1 << 20  # elements that a thread takes at once
 SPAN = 1 << 13  # elements that stay in its cache; above 10,000 a dot product starts threads of its own
-_LAYER = re.compile(r"(?:.*\.)?layers\.(\d+)\.(?:mixer\.)?(.+)")
+# Mamba-2 has a norm before its mixer and one in it: only of the others is "mixer" left out.
+_LAYER = re.compile(r"(?:.*\.)?layers\.(\d+)\.(?:mixer\.(?!norm))?(.+)")
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,8 @@ def _check(config: Architecture, tokenizer: Path | None, precision: str) -> None
     instead = "Export a Hugging Face folder instead."
     if precision not in PRECISIONS:
         raise CheckpointError(f"GGUF cannot be written as {precision}.", f"Choose one of: {', '.join(PRECISIONS)}.")
+    if not config.gguf_architecture:
+        raise CheckpointError(f"llama.cpp does not compute {config.label}.", "Export it as a bundle or as a folder.")
     if homeless := [name for name, spec in config.specs.items() if not spec.gguf]:
         raise CheckpointError(f"llama.cpp does not compute {homeless[0]} of a {config.model_type} model.", instead)
     inner = config.intermediate_size if isinstance(config, ModelConfig) else getattr(config, "inner_size", 0)

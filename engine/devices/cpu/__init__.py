@@ -10,7 +10,8 @@ bound into a table of addresses, and all cores go through it together.
     device         buffers, which function a kernel name means, a plan bound to arrays
     products       the three matrix products, by BLAS
     layers         embedding, norm, MLP, convolution, loss
-    scan           the selective scan
+    scan           the selective scan                    few_heads     Mamba-2's scan on a few rows
+    ssd            Mamba-2's scan, as small products     ssd_tiles     its inner loops
     attention      its tasks and rows                    attention_tiles  its inner loops
     updates        sums, norms, AdamW, fills, casts      compile       how all of these are compiled
     replay         programs of few rows                  program_table its rows: where operands are, how they are cut up

@@ -76,6 +76,7 @@ class Architecture:
     head_name = "lm_head.weight"
     embedding_factor: float = 1.0
     logits_factor: float = 1.0
+    attention_window: int = 0  # tokens that attention sees, itself included; 0 for all of the document
     gguf_folds_factors = False  # whether a GGUF file holds tables that are multiplied by these two
 
     # ---- what a family states

@@ -136,12 +136,7 @@ class DenseConfig(Architecture):
         return attention, GatedMlp(m, self.intermediate_size, epsilon, residual, joined)
 
     def rotations(self, positions: np.ndarray) -> np.ndarray | None:
-        if not self.rope_theta:
-            return None
-        half = self.head_dim // 2
-        inverse = float(self.rope_theta) ** -(np.arange(half, dtype=np.float64) / half)
-        angles = np.asarray(positions, np.float64)[:, None] / self.rope_factor * inverse
-        return np.concatenate([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+        return rotations(positions, self.head_dim, self.rope_theta, self.rope_factor) if self.rope_theta else None
 
     # ---- config.json
 
@@ -191,6 +186,14 @@ class DenseConfig(Architecture):
 
     def to_hugging_face(self) -> dict[str, Any]:
         return {**self.described, "model_type": self.model_type, "architectures": [CLASSES[self.model_type]]}
+
+
+def rotations(positions: np.ndarray, head_dim: int, theta: float, factor: float = 1.0) -> np.ndarray:
+    """Cosines and sines (len(positions), head_dim) of rotary positions, which are divided by `factor`."""
+    half = head_dim // 2
+    inverse = float(theta) ** -(np.arange(half, dtype=np.float64) / half)
+    angles = np.asarray(positions, np.float64)[:, None] / factor * inverse
+    return np.concatenate([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 
 def _refuse_what_is_not_computed(keys: dict[str, Any], kind: str) -> None:

@@ -9,6 +9,7 @@ from engine.model.architectures.architecture import Architecture
 from engine.model.architectures.dense import CLASSES, DenseConfig
 from engine.model.architectures.hybrids import MAMBA, FalconConfig, HybridConfig, layer_kinds
 from engine.model.architectures.mamba2 import Mamba2Config, is_state_spaces
+from engine.model.architectures.own import OwnConfig
 from engine.model.config import ModelConfig
 
 
@@ -17,6 +18,8 @@ def config_from(keys: dict[str, Any]) -> Architecture:
     kind = keys.get("model_type", ModelConfig.model_type)
     if kind == Mamba2Config.model_type or is_state_spaces(keys):
         return Mamba2Config.from_hugging_face(keys)
+    if kind == OwnConfig.model_type:
+        return OwnConfig.from_hugging_face(keys)
     if kind == "falcon_h1":
         return FalconConfig.from_hugging_face(keys)
     if kind == "granitemoehybrid" and MAMBA in layer_kinds(keys):

@@ -16,6 +16,7 @@ from engine.checkpoints.combining.packed_models import pack_model
 from engine.errors import CheckpointError
 from engine.model.config import ModelConfig
 from tests.checkpoints.combining.samples import CONFIG, LAYER, parameters, side
+from tests.checkpoints.formats.gguf_samples import MODELS, model
 
 
 def drift_of(a, b) -> Drift:
@@ -185,3 +186,12 @@ def test_the_same_on_any_number_of_cores(monkeypatch):
     on_all = compare_parameters(a, b)
     monkeypatch.setattr(module, "CORES", 1)
     assert compare_parameters(a, b) == on_all
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_parameter_of_a_layer_is_a_kind_of_its_own_with_a_label(name):
+    config, _ = model(name)
+    for layer in range(config.num_hidden_layers):
+        own = [key for key in config.specs if module.layer_and_kind(key)[0] == layer]
+        assert len({module.layer_and_kind(key)[1] for key in own}) == len(own) > 5
+        assert all(config.specs[key].label for key in own)
