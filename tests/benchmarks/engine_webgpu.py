@@ -20,6 +20,7 @@ from engine.devices.webgpu.launch import Launch, ceil_div, pack
 from engine.devices.webgpu.launches import LAUNCHES, scan
 from engine.devices.webgpu.launches.matmul import Product, choose_variant, sample_product
 from engine.graph.kernels import STATE_INTERVAL
+from engine.graph.ssd import SsdShape
 from engine.graph.tensor import Tensor
 from engine.model.step import AdamW, TrainingStep
 
@@ -38,6 +39,7 @@ def main() -> None:
     report("webgpu_adapter", device.adapter.description)
     products(device)
     scans(device)
+    dual_scans(device)
     step(device)
     device.close()
 
@@ -81,6 +83,36 @@ def scans(device: WebGpuDevice) -> None:
         report(f"webgpu_scan_{variant}_ms", time_taken * 1e3)
     chosen = scan.scan_variant((*views[:6], None), numbers, device.traits)
     report("webgpu_scan_speed_over_kogge_stone", best["kogge_stone"] / best[chosen], f"{chosen} (target >= 10)")
+
+
+def dual_scans(device: WebGpuDevice) -> None:
+    """Mamba-2's scan and its backward against Mamba-1's, at equal width and state."""
+    d, n, heads = 512, 64, 16
+    chunks, dual = LENGTH // STATE_INTERVAL, SsdShape(BATCH, LENGTH, heads, d // heads, 1, n)
+    blocks = ceil_div(d, device.scan_channel_block)
+    inner = (T, d)
+    of_heads = [(T, dual.width), (T, 2 * heads), (3, heads), (BATCH, chunks + 1, heads * n, d // heads), inner]
+    of_channels = [inner, inner, (T, 2 * n), (n + 2, d), (BATCH, chunks + 1, n, d), inner]
+    shapes = {
+        "ssd": of_heads,
+        "ssd_backward": [*of_heads, (T, dual.width), (T, 3 * heads)],
+        "selective_scan": of_channels,
+        "selective_scan_backward": [*of_channels, (blocks * T * 2 * n + BATCH * (n + 2) * d,)],
+    }
+    numbers = {"length": LENGTH, "rank": 0, "carry": 0, "want_inputs": 1, "want_coefficients": 1}
+    launches = {}
+    for kernel, own in shapes.items():
+        if kernel.startswith("ssd"):
+            scratch = device.ssd_workspace_elements(kernel, dual)
+        else:
+            scratch = device.workspace_elements(kernel, BATCH, LENGTH, d, n)
+        views = [Tensor(str(i), shape).view() for i, shape in enumerate([*own, (scratch,)])]
+        launches[kernel] = LAUNCHES[kernel](tuple(views if scratch else [*views[:-1], None]), numbers, device.traits)
+    best = shortest(device, launches)
+    for kernel, time_taken in best.items():
+        report(f"webgpu_{kernel}_ms", time_taken * 1e3)
+    both = best["selective_scan"] + best["selective_scan_backward"]
+    report("webgpu_ssd_speed_over_selective_scan", both / (best["ssd"] + best["ssd_backward"]), f"{d} wide, {n} states")
 
 
 def step(device: WebGpuDevice) -> None:

@@ -51,7 +51,7 @@ def _sample_launches() -> Iterator[Launch]:
                 numbers = dict.fromkeys(kernel.numbers, 1) | ({"length": 256} if "length" in kernel.numbers else {})
                 # Absent optional operands may choose another shader, and so may the adapter.
                 required = tuple(None if o.optional else v for o, v in zip(kernel.operands, views, strict=True))
-                needs_workspace = name == "selective_scan_backward"
+                needs_workspace = name in ("selective_scan_backward", "ssd", "ssd_backward")
                 for operands in (views,) if needs_workspace else (views, required):
                     for software in (False, True):
                         yield from LAUNCHES[name](operands, numbers, AdapterTraits(software=software))
@@ -61,6 +61,13 @@ def _sample_launches() -> Iterator[Launch]:
         for variant in ("lanes", "wide"):
             views = _sample_operands("selective_scan_backward", n, 4)
             yield from selective_scan_backward(views, numbers, AdapterTraits(), variant)
+    for d in (96, 90):  # heads of 16 channels, and of 15, which are not read by fours
+        for name in ("ssd", "ssd_backward"):
+            views = _sample_operands(name, 16, 4, d=d)
+            yield from LAUNCHES[name](views, {"length": 256, "carry": 1}, AdapterTraits())
+    for few in (1, 8):
+        views = _sample_operands("ssd_tokens", 16, 4, few=few)
+        yield from LAUNCHES["ssd_tokens"](views, {"lowest": 0, "highest": 1}, AdapterTraits())
 
 
 def _products() -> Iterator[Launch]:
@@ -75,7 +82,7 @@ def _products() -> Iterator[Launch]:
 
 
 def _sample_operands(
-    kernel: str, n: int, k: int, b: int = 2, length: int = 256, d: int = 96, m: int = 48
+    kernel: str, n: int, k: int, b: int = 2, length: int = 256, d: int = 96, m: int = 48, few: int = 4
 ) -> tuple[View, ...]:
     """Operands of fitting shapes; what is in none of these tables is a matrix or vector of the model width."""
     t, r, v = b * length, 3, 512
@@ -105,6 +112,12 @@ def _sample_operands(
             shapes["bias"] = (d,)
         t = 4
         shapes |= {"logits": (t, v), "x_dbl": (t, r + 2 * n), "scales": (v, d // 32), "words": (t, d // 4)}
+    if kernel.startswith("ssd"):
+        heads, e = 6, d // 6
+        t = few if kernel == "ssd_tokens" else t
+        shapes |= {"x": (t, d + 4 * n), "d_x": (t, d + 4 * n), "steps": (t, 2 * heads), "d_steps": (t, 3 * heads)}
+        shapes |= {"coefficients": (3, heads), "dt": (t, heads), "d_dt": (t, heads), "d_coefficients": (8, 3, heads)}
+        shapes |= {"states": (b, chunks + 1, heads * n, e), "state": (heads * n, e)}
     if kernel == "selective_scan_backward":
         shapes["partials"] = (blocks * t * 2 * n + b * (n + 2) * d,)
     if kernel == "sum_rows":

@@ -22,7 +22,7 @@ from engine.devices.webgpu.adapters import PORTABLE_LIMITS, Adapter
 from engine.devices.webgpu.autotune import tuned_variants
 from engine.devices.webgpu.executable import WebGpuExecutable, race
 from engine.devices.webgpu.launch import AdapterTraits
-from engine.devices.webgpu.launches import scan
+from engine.devices.webgpu.launches import scan, ssd
 from engine.devices.webgpu.pipelines import Pipelines
 from engine.errors import DeviceError, DeviceLostError, MemoryCeilingError
 from engine.graph.plan import Plan
@@ -130,7 +130,7 @@ class WebGpuDevice(Device):
         return scan.workspace_elements(kernel, b, l, d, n)
 
     def ssd_workspace_elements(self, kernel: str, shape: SsdShape) -> int:
-        return 0
+        return ssd.workspace_elements(kernel, shape)
 
     def submit(self, commands: wgpu.GPUCommandBuffer) -> None:
         """Hand one command buffer to the queue."""

@@ -70,7 +70,7 @@ class Dispatches:
 
     def _place(self, view: View | None) -> tuple[wgpu.GPUBuffer, int, int]:
         if view is None:
-            return self._device.nothing, 0, 4
+            return self._device.nothing, 0, 16  # a shader may have declared it as vec4
         return *self._locate(view.tensor), max(4, -(-view.tensor.nbytes // 4) * 4)
 
     def encode(self, encoder: wgpu.GPUCommandEncoder, start: int, stop: int) -> None:

@@ -3,6 +3,7 @@
     elementwise   fill, gate, coefficients of the scan, casts    rows         embedding, norm, loss
     convolution   with SiLU, and its backward                    matmul       the three products, in several variants
     scan          the selective scan, in several variants        optimiser    sums, clipping, AdamW
+    ssd           Mamba-2's scan
     attention     of a dense decoder, with rotation, cache, gated MLP
     decoding      a few tokens from a state, in fewer bits
 
@@ -22,6 +23,7 @@ from engine.devices.webgpu.launches import (
     optimiser,
     rows,
     scan,
+    ssd,
 )
 
 LAUNCHES: dict[str, LaunchFunction] = {
@@ -33,4 +35,5 @@ LAUNCHES: dict[str, LaunchFunction] = {
     **optimiser.LAUNCHES,
     **decoding.LAUNCHES,
     **attention.LAUNCHES,
+    **ssd.LAUNCHES,
 }

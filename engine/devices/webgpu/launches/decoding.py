@@ -31,7 +31,7 @@ def causal_conv_silu_tokens(views: Views, numbers: dict[str, float], traits: Ada
     x, weight, bias, history, y = views
     (tokens, width), taps = x.shape, weight.shape[1]
     parameters = pack(
-        *(_few(tokens), width, taps, x.stride, bias is not None),
+        *(few(tokens), width, taps, x.stride, bias is not None),
         *(start(x), whole(weight), whole(bias), whole(history), whole(y)),
     )
     return [Launch("causal_conv_silu_tokens", views, parameters, flat_grid(ceil_div(width, 64)))]
@@ -41,7 +41,7 @@ def selective_scan_tokens(views: Views, numbers: dict[str, float], traits: Adapt
     u, delta, x_dbl, coefficients, state, y = views
     (tokens, width), n = u.shape, coefficients.shape[0] - 2
     parameters = pack(
-        *(_few(tokens), width, n, int(numbers["rank"]), x_dbl.stride),
+        *(few(tokens), width, n, int(numbers["rank"]), x_dbl.stride),
         *(whole(u), whole(delta), start(x_dbl), whole(coefficients), whole(state), whole(y)),
     )
     return [Launch("selective_scan_tokens", views, parameters, flat_grid(ceil_div(width, 64)))]
@@ -72,7 +72,7 @@ def _products(views: Views, numbers: dict[str, float], traits: AdapterTraits, k:
     """The launches of a product by rows, four rows of a at a time."""
     a, b, c, addend, bias = views
     launches = []
-    for first in range(0, _few(a.shape[0]), FEW_ROWS):
+    for first in range(0, few(a.shape[0]), FEW_ROWS):
         last = min(first + FEW_ROWS, a.shape[0])
         part = (_rows(a, first, last), b, _rows(c, first, last), addend and _rows(addend, first, last), bias)
         product = Product("nt", last - first, b.shape[0], k, a.stride, 1, b.stride, 1)
@@ -84,7 +84,8 @@ def _rows(view: View, first: int, last: int) -> View:
     return View(view.tensor, view.offset + first * view.stride, (last - first, view.shape[1]), view.stride)
 
 
-def _few(tokens: int) -> int:
+def few(tokens: int) -> int:
+    """The number of tokens, if the decoding kernels take as many at a time."""
     if tokens > FEW_TOKENS:
         raise InputError(f"A decoding kernel was given {tokens} tokens; it takes at most {FEW_TOKENS} at a time.")
     return tokens
