@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.devices import attention_reference, decode_reference
+from engine.devices import attention_reference, decode_reference, mixture_reference
 from engine.devices.samples import Sample
 from engine.graph.kernels import KERNELS, STATE_INTERVAL, Scalars, Statistics
 
@@ -335,6 +335,9 @@ def narrow_bfloat16(x, y) -> Arrays:
 
 
 _REFERENCES: dict[str, Callable[..., Arrays]] = {
-    name: getattr(decode_reference, name, None) or getattr(attention_reference, name, None) or globals()[name]
+    name: getattr(decode_reference, name, None)
+    or getattr(attention_reference, name, None)
+    or getattr(mixture_reference, name, None)
+    or globals()[name]
     for name in KERNELS
 }

@@ -5,6 +5,7 @@
     scan          the selective scan, in several variants        optimiser    sums, clipping, AdamW
     attention     of a dense decoder, with rotation, cache, gated MLP
     decoding      a few tokens from a state, in fewer bits
+    mixture       routing, and the products of experts
 
 A function chooses shader, parameters and grid by shapes and by `AdapterTraits` (a software adapter, the fastest product
 as it was measured), never by what ran before: the same call always gives the same dispatches.
@@ -19,6 +20,7 @@ from engine.devices.webgpu.launches import (
     decoding,
     elementwise,
     matmul,
+    mixture,
     optimiser,
     rows,
     scan,
@@ -33,4 +35,5 @@ LAUNCHES: dict[str, LaunchFunction] = {
     **optimiser.LAUNCHES,
     **decoding.LAUNCHES,
     **attention.LAUNCHES,
+    **mixture.LAUNCHES,
 }
