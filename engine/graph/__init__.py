@@ -12,5 +12,6 @@ take.
     tensor       tensors without numbers, programs          parameters   parameters, and the parts that are trained
     operations   what a model is made of: forward kernels, and the backward that each records
     dense        the same for attention and the gated MLP   projections  matrices, packed or not, with their adapters
+    mixture      the same for experts                       mixture_kernels  their part of the contract
     tape         reverse-mode differentiation               plan         where every tensor lives
 """

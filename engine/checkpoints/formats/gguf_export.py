@@ -88,6 +88,8 @@ def _check(config: Architecture, tokenizer: Path | None, precision: str) -> None
         raise CheckpointError(f"GGUF cannot be written as {precision}.", f"Choose one of: {', '.join(PRECISIONS)}.")
     if homeless := [name for name, spec in config.specs.items() if not spec.gguf]:
         raise CheckpointError(f"llama.cpp does not compute {homeless[0]} of a {config.model_type} model.", instead)
+    if isinstance(config, DenseConfig) and config.experts and not config.rope_theta:
+        raise CheckpointError("llama.cpp computes no mixture of experts without positions.", instead)
     if isinstance(config, ModelConfig) and config.intermediate_size != 2 * config.hidden_size:
         raise CheckpointError(
             f"The model's inner size is {config.intermediate_size}; llama.cpp supports only twice the hidden size,"
@@ -116,7 +118,10 @@ def _tensors(config: Architecture) -> Iterator[_Stored]:
     for source, spec in config.specs.items():
         names = gguf_names(source, config)
         rows, *rest = spec.shape
-        shape = (rows // len(names), *(size for size in rest if size > 1 or len(rest) == 1))
+        if spec.is_stack:  # each expert's matrix is split, not the stack
+            shape = (rows, rest[0] // len(names), rest[1])
+        else:
+            shape = (rows // len(names), *(size for size in rest if size > 1 or len(rest) == 1))
         for part, name in enumerate(names):
             yield _Stored(name, shape, source, spec.packs, part)
         if source.endswith("conv1d.weight") and source.removesuffix("weight") + "bias" not in config.specs:
@@ -208,7 +213,11 @@ def _write_dense(writer: GGUFWriter, config: DenseConfig) -> None:
     writer.add_embedding_length(config.hidden_size)
     writer.add_block_count(config.num_hidden_layers)
     writer.add_layer_norm_rms_eps(config.norm_epsilon)
-    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_feed_forward_length(config.expert_size or config.intermediate_size)
+    if config.experts:
+        writer.add_expert_shared_feed_forward_length(config.intermediate_size)
+        writer.add_expert_count(config.experts)
+        writer.add_expert_used_count(config.num_experts_per_tok)
     writer.add_head_count(config.num_attention_heads)
     writer.add_head_count_kv(config.num_key_value_heads)
     writer.add_key_length(config.head_dim)
@@ -220,7 +229,7 @@ def _write_dense(writer: GGUFWriter, config: DenseConfig) -> None:
     if config.rope_factor != 1.0:
         writer.add_rope_scaling_type(RopeScalingType.LINEAR)
         writer.add_rope_scaling_factor(config.rope_factor)
-    if config.gguf_architecture == "granite":
+    if config.gguf_architecture.startswith("granite"):
         writer.add_embedding_scale(config.embedding_multiplier)
         writer.add_residual_scale(config.residual_multiplier)
         writer.add_logit_scale(config.logits_scaling)

@@ -33,7 +33,7 @@ PLAIN = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 READABLE = frozenset(
     [*PLAIN, "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "Q8_K", "IQ4_NL", "IQ4_XS"]
 )
-ARCHITECTURES = ("llama", "qwen2", "qwen3", "granite", "mamba")
+ARCHITECTURES = ("llama", "qwen2", "qwen3", "granite", "granitemoe", "mamba")
 ELSEWHERE = "Choose a model of another kind, or import it as a Hugging Face folder."
 
 
@@ -116,8 +116,9 @@ class GgufFile:
         }
         if "rope_freqs.weight" in self.tensors:
             raise CheckpointError(f"{self.path.name} scales its rotary positions by frequency.", ELSEWHERE)
-        if self.key("expert_count", 0):
-            raise CheckpointError(f"{self.path.name} is a mixture of experts.", ELSEWHERE)
+        shared = self.architecture == "granitemoe" and self.key("expert_shared_feed_forward_length", 0)
+        if self.key("expert_count", 0) and not shared:
+            raise CheckpointError(f"{self.path.name} is a mixture of experts that share no MLP.", ELSEWHERE)
         return common | (self._mamba_keys() if self.architecture == "mamba" else self._dense_keys(common))
 
     def _mamba_keys(self) -> dict[str, Any]:
@@ -156,19 +157,24 @@ class GgufFile:
             raise CheckpointError(f"{self.path.name} scales its rotary positions by {scaling}.", ELSEWHERE)
         if self.architecture == "llama":
             keys["attention_bias"] = "blk.0.attn_q.bias" in self.tensors
-        if self.architecture == "granite":
+        if self.architecture.startswith("granite"):
             keys |= {
                 "embedding_multiplier": _short(self.key("embedding_scale", 1.0)),
                 "attention_multiplier": _short(self.key("attention.scale", 0.0)),
                 "residual_multiplier": _short(self.key("residual_scale", 1.0)),
                 "logits_scaling": _short(self.key("logit_scale", 1.0)),
             }
-            if self.key("rope.scaling.finetuned", True) is False:  # granite's way to say: no positions
+            # granite's way to say: no positions.  llama.cpp's granitemoe always has them.
+            turns = self.architecture == "granitemoe" or self.key("rope.scaling.finetuned", True) is not False
+            experts = int(self.key("expert_count", 0))
+            if experts or not turns:
                 return keys | {
                     "model_type": "granitemoehybrid",
-                    "shared_intermediate_size": inner,
-                    "position_embedding_type": "nope",
-                    "num_local_experts": 0,
+                    "intermediate_size": inner,
+                    "shared_intermediate_size": int(self.key("expert_shared_feed_forward_length", inner)),
+                    "position_embedding_type": "rope" if turns else "nope",
+                    "num_local_experts": experts,
+                    "num_experts_per_tok": int(self.key("expert_used_count", 0)),
                     "layer_types": ["attention"] * common["num_hidden_layers"],
                 }
         return keys | {"intermediate_size": inner}

@@ -76,6 +76,8 @@ class Architecture:
     head_name = "lm_head.weight"
     embedding_factor: float = 1.0
     logits_factor: float = 1.0
+    experts: int = 0  # of a mixture
+    balance_factor: float = 0.0  # of the load-balancing term that training adds to the loss
 
     # ---- what a family states
 
@@ -136,8 +138,8 @@ class Architecture:
 
     @cached_property
     def large_matrices(self) -> frozenset[str]:
-        """The names of nearly all weights: the matrices that get low-rank pairs, the embedding and the head."""
-        adapted = {name for name, spec in self.specs.items() if spec.adapted}
+        """The names of nearly all weights: the matrices that get low-rank pairs, experts, embedding and head."""
+        adapted = {name for name, spec in self.specs.items() if spec.adapted or spec.is_stack}
         return frozenset(adapted | {self.embedding_name, self.head_name} & self.specs.keys())
 
     @property

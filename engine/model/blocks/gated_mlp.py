@@ -65,5 +65,9 @@ class GatedMlp(Block):
 
     def forward(self, at: BlockPass, x: Tensor) -> Tensor:
         normed = op.rmsnorm(at.tape, x, at.parameter("post_attention_layernorm.weight"), self.epsilon)
+        return self.add_to(at, normed, x)
+
+    def add_to(self, at: BlockPass, normed: Tensor, x: Tensor) -> Tensor:
+        """x + what becomes of `normed`."""
         inputs = tuple(at.projection(name) for name in self._inputs)
         return dense.gated_mlp(at.tape, normed, inputs, at.projection(self._output, self.residual), x, at.dead)
