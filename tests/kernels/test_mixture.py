@@ -149,3 +149,14 @@ def test_a_software_adapter_refuses_sums_that_it_would_cut_short():
     assert LAUNCHES["grouped_tn"](views, numbers, AdapterTraits())
     with pytest.raises(InputError, match="60000"):
         LAUNCHES["grouped_tn"](views, numbers, AdapterTraits(software=True))
+
+
+def test_products_that_keep_all_cores_busy(device):
+    """Large enough to be cut up between threads, one expert with nearly all rows."""
+    sizes = Sizes(b=1, l=400, m=100, d=130, r=1, v=7)
+    for layout in ("nt", "nn", "tn"):
+        sample = make_sample(f"grouped_{layout}", sizes)
+        check(device, sample)
+        starts = np.array([0, 3, 3, 10, 395, 396, 400], np.int32)
+        assert starts.size == experts(sizes) + 1
+        check(device, with_operands(sample, starts=starts))

@@ -1,7 +1,7 @@
 """The products of a mixture's experts by NumPy's BLAS: each expert's rows, no more, with its own matrix.
 
 What the cores share is pieces, each with an output of its own: an expert, and of one with many rows a part of its
-columns. Cuts depend on how many rows an expert has, never on timing, and every number is one sum whatever the cut.
+columns. Cuts depend on how many rows an expert has, never on timing.
 """
 
 from __future__ import annotations
@@ -29,21 +29,26 @@ class GroupedProducts:
 
     def grouped_tn(self, a, b, starts, c, alpha, accumulate) -> None:
         """c (e*i, j) from a (rows, i) and b (rows, j)."""
-        pieces = []
-        for own, out in zip(_ranges(starts), _stacked(c, starts), strict=True):
-            pieces += self._pieces(a[own].T, b[own], out, alpha, accumulate)
-        self._products.share(_multiply, pieces)
+        groups = zip(_ranges(starts), _stacked(c, starts), strict=True)
+        self._multiply_all([(a[own].T, b[own], out, alpha, accumulate) for own, out in groups])
 
     def _by_rows(self, a, b, starts, c, alpha) -> None:
-        pieces = []
-        for expert, own in enumerate(_ranges(starts)):
-            if own.start < own.stop:
-                pieces += self._pieces(a[own], b[expert], c[own], alpha, False)
-        self._products.share(_multiply, pieces)
+        groups = enumerate(_ranges(starts))
+        self._multiply_all(
+            [(a[own], b[expert], c[own], alpha, False) for expert, own in groups if own.start < own.stop]
+        )
 
-    def _pieces(self, a, b, c, alpha, accumulate) -> list[tuple]:
-        count = self._products.threads if a.shape[0] * a.shape[1] * b.shape[1] >= SMALL else 1
-        return [(a, b[:, start:stop], c[:, start:stop], alpha, accumulate) for start, stop in cuts(b.shape[1], count)]
+    def _multiply_all(self, products: list[tuple]) -> None:
+        works = [a.shape[0] * a.shape[1] * b.shape[1] for a, b, *_ in products]
+        if sum(works) < SMALL:
+            for product in products:
+                _multiply(*product)
+            return
+        pieces = []
+        for work, (a, b, c, *numbers) in zip(works, products, strict=True):
+            count = self._products.threads if work >= SMALL else 1
+            pieces += [(a, b[:, first:last], c[:, first:last], *numbers) for first, last in cuts(b.shape[1], count)]
+        self._products.share(_multiply, pieces)
 
 
 def _stacked(matrix, starts):

@@ -27,6 +27,14 @@ MODELS = {
     "qwen2": {"tie_word_embeddings": True},
     "qwen3": {"head_dim": 16},
     "granite": {"tie_word_embeddings": True, **MULTIPLIERS},
+    "granitemoehybrid": {
+        "num_local_experts": 5,
+        "num_experts_per_tok": 2,
+        "intermediate_size": 32,
+        "shared_intermediate_size": 96,
+        "position_embedding_type": "rope",
+        **MULTIPLIERS,
+    },
     "mamba": {"model_type": "mamba", "vocab_size": 300, "hidden_size": 32, "num_hidden_layers": 2},
 }
 
