@@ -5,9 +5,10 @@ names and meaning.
     cpu/        NumPy's BLAS and Numba      choice    which devices there are and which one to use
     webgpu/     wgpu-py and shaders/        ledger    every allocated byte, by kind, against the ceiling
 
-    samples, and those of attention, decoding and mixtures     small inputs for every kernel: self-test, tests, warm-up
-    sample_parts                            what these are made of
-    reference, decode_reference, attention_reference, mixture_reference   what every kernel means, in float64
+    samples, decode_samples, attention_samples, mixture_samples, sample_parts
+                                            small inputs for every kernel: self-test, tests, warm-up
+    reference, decode_reference, attention_reference, mixture_reference
+                                            what every kernel means, in float64
     single_kernel                           runs one kernel alone
 
 wgpu is imported only in `webgpu/`, and only when needed: a machine without a driver still has the CPU device.
