@@ -297,3 +297,19 @@ def test_a_new_model_of_experts_learns(device):
     finally:
         model.close()
     assert losses[-1] < losses[0] - 0.1
+
+
+@pytest.mark.parametrize("base", ["float32", "float16", "int8"])
+def test_experts_that_come_in_pieces_go_to_their_places(cpu, base, monkeypatch):
+    """A large stack is read some experts at a time."""
+    plain = load_file(ROOT / "experts5_top2" / "model.safetensors")
+    monkeypatch.setattr("engine.tensor_file.PIECE", 600)
+    monkeypatch.setattr("engine.tensor_file.PIECE_ROWS", 2)
+    model = engine.load_model(ROOT / "experts5_top2", cpu, base)
+    try:
+        for parameter, array in plain.items():
+            assert_close(
+                model.parameters[parameter], array, {"int8": 0.01, "float16": 1e-3, "float32": 0}[base], parameter
+            )
+    finally:
+        model.close()
