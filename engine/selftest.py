@@ -52,6 +52,8 @@ LIMITS = {
     "selective_scan_tokens": 1e-5,
     "narrow_int8": 5e-7,
     "cache_append": 0.0,
+    "group_rows": 0.0,
+    "route_backward": 2e-5,
     "argmax": 0.0,
 }
 Expect = Callable[[Sample], dict[str, np.ndarray]]

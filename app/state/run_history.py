@@ -53,6 +53,7 @@ class LayerLine:
     gradient_rms: float
     update_ratio: float
     dead_share: float
+    expert_load: tuple[float, ...] = ()  # of a mixture: the share of the tokens' choices that falls on each expert
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,8 @@ class RunHistory:
     def _add_layers(self, event) -> None:
         self.layers_step = event.step
         self.layers = tuple(
-            LayerLine(line.layer, line.gradient_rms, line.update_ratio, line.dead_share) for line in event.layers
+            LayerLine(line.layer, line.gradient_rms, line.update_ratio, line.dead_share, line.expert_load)
+            for line in event.layers
         )
 
     def _add_note(self, event) -> None:

@@ -39,10 +39,18 @@ def _event(line: Mapping[str, Any], memory: Mapping[str, int]):
         if kind is StepEvent:
             values["memory"] = dict(memory)
         elif kind is LayerEvent:
-            values["layers"] = tuple(LayerInsight(**_values(LayerInsight, layer)) for layer in line["layers"])
+            values["layers"] = tuple(
+                LayerInsight(**_values(LayerInsight, layer) | {"expert_load": _shares(layer)})
+                for layer in line["layers"]
+            )
         return kind(**values)
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def _shares(layer: Mapping[str, Any]) -> tuple[float, ...]:
+    """The load of a layer's experts; older histories have none."""
+    return tuple(map(float, layer.get("expert_load", ())))
 
 
 def _values(kind: type, line: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,10 @@ names and meaning.
     webgpu/     wgpu-py and shaders/        ledger    every allocated byte, by kind, against the ceiling
     interludes  other work in the middle of a long program
 
-    samples, decode_samples, attention_samples, ssd_samples, sample_parts   small inputs for every kernel
-    reference, decode_reference, attention_reference, ssd_reference         what every kernel means, in float64
+    samples, decode_samples, attention_samples, ssd_samples, mixture_samples, sample_parts
+                                            small inputs for every kernel: self-test, tests, warm-up
+    reference, decode_reference, attention_reference, ssd_reference, mixture_reference
+                                            what every kernel means, in float64
     single_kernel                           runs one kernel alone
 
 wgpu is imported only in `webgpu/`, and only when needed: a machine without a driver still has the CPU device.

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.devices import attention_reference, decode_reference, ssd_reference
+from engine.devices import attention_reference, decode_reference, mixture_reference, ssd_reference
 from engine.devices.samples import Sample
 from engine.graph.kernels import KERNELS, STATE_INTERVAL, Scalars, Statistics
 
@@ -341,5 +341,5 @@ def narrow_bfloat16(x, y) -> Arrays:
     return {"y": np.where(np.isnan(x), upper | 0x40, upper + up).astype(np.uint16)}
 
 
-_OTHERS = vars(decode_reference) | vars(attention_reference) | vars(ssd_reference)
+_OTHERS = vars(decode_reference) | vars(attention_reference) | vars(mixture_reference) | vars(ssd_reference)
 _REFERENCES: dict[str, Callable[..., Arrays]] = {name: _OTHERS.get(name) or globals()[name] for name in KERNELS}

@@ -8,6 +8,7 @@ second copy.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from engine.devices.interface import Device
@@ -32,7 +33,7 @@ class DecodeWeights:
         for name in multiplied(network) if precision != "float32" else ():
             if not self._is_as_narrow(network.parameters[name]):
                 blocks = network.parameters[name].blocks
-                self._copies[name] = tuple(slabs.add(name, *block.shape) for block in blocks)
+                self._copies[name] = tuple(slabs.add(name, *_as_matrix(block.shape)) for block in blocks)
         self.slabs: list[Slab] = slabs.slabs
 
     def _is_as_narrow(self, parameter: Parameter) -> bool:
@@ -60,8 +61,13 @@ class DecodeWeights:
                     up, down, scale = pair.up.tensor, pair.down.tensor, float(pair.scale)
                     tape.emit("matmul_nn", up, down, merged, weight, None, alpha=scale, accumulate=0)
                     weight = merged
-                pack(tape, weight, copy)
+                pack(tape, weight.view(shape=_as_matrix(weight.shape)), copy)
         return tape.program
+
+
+def _as_matrix(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns; the matrices of several experts lie below each other."""
+    return math.prod(shape[:-1]), shape[-1]
 
 
 def multiplied(network: Network) -> list[str]:

@@ -13,5 +13,6 @@ take.
     operations   what a model is made of: forward kernels, and the backward that each records
     dense        the same for attention and the gated MLP   projections  matrices, packed or not, with their adapters
     ssd          the same for Mamba-2's scan                gating       what closes a mixer
+    mixture      the same for experts                       mixture_kernels  their part of the contract
     tape         reverse-mode differentiation               plan         where every tensor lives
 """

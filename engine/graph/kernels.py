@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.graph.mixture_kernels import ROWS as MIXTURE_ROWS
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -356,6 +358,7 @@ KERNELS: dict[str, Kernel] = {
             "best (t, 1 + 2k): the logarithm of the sum of the exponentials of a row, its k largest in falling order "
             "(equal ones by index) and their indices, 0 and -1 past the end of a short row",
         ),
+        *(_kernel(*row) for row in MIXTURE_ROWS),
     )
 }
 
@@ -396,4 +399,4 @@ class LayerStatistics:
 
     SQUARES = 0  # three: of the gradient, of the trained weights, of their change
     DEAD = 3
-    COUNT = 4
+    COUNT = 4  # behind them, in a mixture of experts: how many tokens chose each expert

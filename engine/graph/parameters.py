@@ -13,7 +13,10 @@ from engine.graph.tensor import Tensor
 
 @dataclass(frozen=True, eq=False)
 class PackedMatrix:
-    """A matrix (rows, columns) in fewer bits: float16 numbers, or 8-bit words with scales (see `narrow_int8`)."""
+    """A matrix (rows, columns) in fewer bits: float16 numbers, or 8-bit words with scales (see `narrow_int8`).
+
+    Those of a mixture's experts lie below each other in one.
+    """
 
     rows: int
     columns: int

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from engine.graph.kernels import FEW_TOKENS
 from engine.graph.parameters import LowRankPair, Matrix, PackedMatrix, Parameter
 from engine.graph.tape import Tape
-from engine.graph.tensor import Kind, Tensor, View
+from engine.graph.tensor import Kind, Tensor, View, view_of
 
 
 def product(tape: Tape, layout: str, a, b, c, accumulate: bool = False, alpha: float = 1.0) -> None:
@@ -63,12 +63,13 @@ def unpacked(tape: Tape, matrix: Matrix) -> Tensor:
     return widened(tape, matrix) if isinstance(matrix, PackedMatrix) else matrix
 
 
-def pack(tape: Tape, wide: Tensor, packed: PackedMatrix, first: int = 0) -> None:
+def pack(tape: Tape, wide: Tensor | View, packed: PackedMatrix, first: int = 0) -> None:
     """Rows of `packed` from `first` on = those of `wide` (n, columns) in its precision."""
     n, columns = wide.shape
     if packed.scales is None:
         flat = packed.numbers.view(first * columns, (n * columns,))
-        tape.emit("narrow_float16", wide.view(shape=(wide.size,)), flat)
+        vector = View(view_of(wide).tensor, view_of(wide).offset, (wide.size,), 1)
+        tape.emit("narrow_float16", vector, flat)
     else:
         numbers, scales = (tensor.rows(first, first + n) for tensor in (packed.numbers, packed.scales))
         tape.emit("narrow_int8", wide, numbers, scales)

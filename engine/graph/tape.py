@@ -24,15 +24,17 @@ class Tape:
         trained: dict[str, TrainedRows | IndexedRows] | None = None,
         accumulate: bool = False,
         insight: int = 0,
+        experts: int = 0,
     ) -> None:
         """`trained`: what gets a gradient, by parameter name.
 
         `accumulate`: add to the gradients that are there (later micro-batches). `insight`: layers whose statistics
-        are wanted, 0 for none.
+        are wanted, 0 for none; with so many `experts`, a statistic of each of them, too.
         """
         self.program = Program(name)
         self.device = device
         self.insight = insight
+        self._statistics_of_a_layer = LayerStatistics.COUNT + experts
         self._trained = trained or {}
         self._accumulate = accumulate
         self._written: set[Tensor] = set()
@@ -160,7 +162,7 @@ class Tape:
     def statistics(self) -> Tensor:
         """The small vector that the host reads after a step."""
         if READ_BACK not in self.program.outputs:
-            size = Statistics.COUNT + self.insight * LayerStatistics.COUNT
+            size = Statistics.COUNT + self.insight * self._statistics_of_a_layer
             self.output(READ_BACK, self.new("statistics", (size,), Kind.WORKSPACE))
         return self.program.outputs[READ_BACK]
 
@@ -168,4 +170,4 @@ class Tape:
         """Where `count` statistics of a layer go, from `slot` on; None where no insight is wanted."""
         if not self.insight:
             return None
-        return self.statistics().view(Statistics.COUNT + layer * LayerStatistics.COUNT + slot, (1, count))
+        return self.statistics().view(Statistics.COUNT + layer * self._statistics_of_a_layer + slot, (1, count))

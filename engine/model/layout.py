@@ -43,7 +43,8 @@ class ParameterLayout:
                     continue
                 if name in packed:
                     most = min(max_binding_bytes, WIDENED_BYTES) if name in tables else max_binding_bytes
-                    own = [narrow.add(name, rows, shape[1]) for rows in _row_blocks(shape, most)]
+                    inner = math.prod(shape[1:-1])  # rows of the matrix of each expert, in a stack of them
+                    own = [narrow.add(name, rows * inner, shape[-1]) for rows in _row_blocks(shape, most)]
                     self.parameters[name] = Parameter(name, shape, tuple(own), decaying)
                     continue
                 blocks = []

@@ -13,6 +13,7 @@ from itertools import groupby
 import numpy as np
 
 from engine.graph import operations as op
+from engine.graph.mixture import ExpertLoad
 from engine.graph.parameters import LowRankPair, PackedMatrix, Parameter
 from engine.graph.projections import Projection, multiply
 from engine.graph.tape import Tape
@@ -62,18 +63,20 @@ class Network:
         length: int,
         places: Tensor | None = None,
         recompute: int = 0,
+        load: ExpertLoad | None = None,
     ) -> Tensor:
         """The normed output of the last layer (t, m).
 
         `order` and `places`: see `operations.embedding`. `recompute`: so many layers keep no activations for the
         backward. They are the first ones: when the last layer's backward begins, everything that is kept is there, and
-        a layer recomputed at that moment would save nothing.
+        a layer recomputed at that moment would save nothing. `load`: counts the tokens of each expert, in a mixture.
         """
         reach, rotations = self.place_inputs(tape, ids.shape[0], length)
         x = op.embedding(tape, ids, order, self.embedding, places, self.config.embedding_factor)
         for layer, group in groupby(self.config.layers(), key=lambda place: place[0]):
             blocks = [
-                (block, BlockPass(tape, self, prefix, layer, length, reach, rotations)) for _, prefix, block in group
+                (block, BlockPass(tape, self, prefix, layer, length, reach, rotations, load=load))
+                for _, prefix, block in group
             ]
 
             def compute(x: Tensor, blocks=blocks) -> Tensor:

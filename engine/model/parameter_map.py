@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import replace
 
@@ -30,8 +31,9 @@ class ParameterMap(MutableMapping[str, np.ndarray]):
         self._device, self._parameters = device, parameters
 
     def __getitem__(self, name: str) -> np.ndarray:
-        blocks = [self._read(block) for block in self._parameters[name].blocks]
-        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        parameter = self._parameters[name]
+        blocks = [self._read(block) for block in parameter.blocks]
+        return blocks[0].reshape(parameter.shape) if len(blocks) == 1 else np.concatenate(blocks)
 
     def __setitem__(self, name: str, array: np.ndarray) -> None:
         parameter = self._parameters[name]
@@ -76,7 +78,9 @@ class ParameterMap(MutableMapping[str, np.ndarray]):
                 if start < stop:
                     rows = piece[start - at : stop - at]
                     if isinstance(block, PackedMatrix):
-                        self._pack_rows(parameter.name, block, start - first, rows)
+                        inner = math.prod(rows.shape[1:-1])  # of an expert
+                        matrix = rows.reshape(-1, rows.shape[-1])
+                        self._pack_rows(parameter.name, block, (start - first) * inner, matrix)
                     else:
                         self._write_rows(block, start - first, rows)
             at += len(piece)

@@ -17,6 +17,7 @@ from engine.devices.interface import Device, Executable
 from engine.errors import InputError
 from engine.graph import operations as op
 from engine.graph.kernels import LayerStatistics, Scalars, Statistics
+from engine.graph.mixture import ExpertLoad
 from engine.graph.parameters import IndexedRows
 from engine.graph.tape import Tape
 from engine.graph.tensor import READ_BACK, Program
@@ -59,13 +60,15 @@ class LayerInsight:
 
     `gradient_rms`: root mean square of the gradient, before clipping. `update_ratio`: length of the change over length
     of what is changed (healthy is about 1e-3; for low-rank pairs, half of which begin at zero, more).
-    `dead_share`: channels that take no part, 0 to 1, over the tokens of the step's last micro-batch.
+    `dead_share`: channels that take no part, 0 to 1, over the tokens of the step's last micro-batch. `expert_load`: in
+    a mixture, the share of these tokens' choices that fell on each expert, 1 in all.
     """
 
     layer: int
     gradient_rms: float
     update_ratio: float
     dead_share: float
+    expert_load: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,8 @@ def step_program(
     layers = network.config.num_hidden_layers
     if problem := number_problem("The number of layers to recompute", recompute, 0, layers, whole=True):
         raise InputError(problem)
-    tape = Tape("training step", device, trained.rows, accumulate, layers if insight else 0)
+    experts, factor = network.config.experts, network.config.balance_factor
+    tape = Tape("training step", device, trained.rows, accumulate, layers if insight else 0, experts)
     tokens = batch * length
     ids = tape.input("ids", (tokens,), "int32")
     targets = tape.input("targets", (tokens,), "int32")
@@ -109,9 +113,13 @@ def step_program(
     rows = tape.trained(network.embedding)
     order = tape.input("order", (tokens,), "int32") if rows else None
     places = tape.input("places", (tokens,), "int32") if isinstance(rows, IndexedRows) else None
-    hidden = network.hidden(tape, ids, order, length, places, recompute)
+    counts_load = experts > 0 and (factor > 0 or insight)
+    load = ExpertLoad(tape, layers, experts, targets, factor) if counts_load else None
+    hidden = network.hidden(tape, ids, order, length, places, recompute, load)
     losses = op.cross_entropy(tape, hidden, network.head, targets, scalars, network.config.logits_factor)
     tape.emit("total", losses, tape.statistics().view(Statistics.LOSS_SUM, (1,)))
+    if load is not None:
+        load.emit_term(tape, scalars)
     tape.backward()
     if update:
         trained.emit_update(tape, scalars)
@@ -320,13 +328,16 @@ class TrainingStep:
 
     def _layers(self, statistics: np.ndarray) -> tuple[LayerInsight, ...]:
         """The statistics of every layer, from sums to what a person can compare."""
-        rows = statistics[Statistics.COUNT :].astype(np.float64).reshape(-1, LayerStatistics.COUNT)
+        width = LayerStatistics.COUNT + self.config.experts
+        rows = statistics[Statistics.COUNT :].astype(np.float64).reshape(-1, width)
         found = []
         for layer, size in sorted(self.trained.layer_sizes().items()):
             gradient, weights, change = np.sqrt(rows[layer, LayerStatistics.SQUARES : LayerStatistics.DEAD])
             dead = rows[layer, LayerStatistics.DEAD] / self.config.intermediate_size
             ratio = change / weights if weights else 0.0
-            found.append(LayerInsight(layer, float(gradient / math.sqrt(size)), float(ratio), float(dead)))
+            counts = rows[layer, LayerStatistics.COUNT :]
+            load = tuple((counts / max(counts.sum(), 1)).tolist())
+            found.append(LayerInsight(layer, float(gradient / math.sqrt(size)), float(ratio), float(dead), load))
         return tuple(found)
 
     def close(self) -> None:

@@ -235,3 +235,77 @@ def test_swiglu():
     x, d_g = forward.operands["x"], backward.operands["d_g"]
     found = reference(with_operands(backward, x=x))
     check_gradients(weighted(forward, "g", d_g), {"x": x}, {"x": found["x"]})
+
+
+@pytest.mark.parametrize("r", [1, 2])
+def test_routing(r):
+    """Through the softmax over the chosen, as far as the same ones are chosen, and with the load-balancing term."""
+    sizes = Sizes(b=1, l=7, r=r, v=6)
+    forward, backward = float64_sample("route", sizes), float64_sample("route_backward", sizes)
+    logits, targets = forward.operands["logits"], backward.operands["targets"]
+    d_gates, pull = backward.operands["d_gates"], backward.operands["pull"]
+    routed = reference(forward)
+
+    def loss(inputs: Inputs) -> float:
+        gates = reference(with_operands(forward, **inputs))["gates"]
+        chances = np.exp(inputs["logits"] - np.logaddexp.reduce(inputs["logits"], axis=1, keepdims=True))
+        return float((gates * d_gates).sum() + (chances @ pull)[targets >= 0].sum())
+
+    found = reference(with_operands(backward, **routed, logits=logits))
+    check_gradients(loss, {"logits": logits}, {"logits": found["d_logits"]})
+
+
+def test_balance():
+    """`pull` is the slope of the term by the chances of a token, times the scale of gradients."""
+    sizes = Sizes(b=1, l=6, v=5, k=3)
+    sample = float64_sample("balance", sizes)
+    chances = sample.operands["chances"]
+    experts = slice(0, chances.shape[1] - 1)
+
+    def loss(inputs: Inputs) -> float:
+        whole = chances.copy()
+        whole[:, experts] = inputs["chances"]
+        return float(reference(with_operands(sample, chances=whole))["loss"][0])
+
+    slope = reference(sample)["pull"] / sample.operands["scalars"][Scalars.GRADIENT_SCALE]
+    gradients = {"chances": np.tile(slope, (len(chances), 1))}
+    check_gradients(loss, {"chances": chances[:, experts]}, gradients)
+
+
+def test_products_of_experts():
+    sizes = Sizes(b=1, l=6, m=3, d=4, r=2, v=5)
+    forward = float64_sample("grouped_nt", sizes)
+    a, b, starts = (forward.operands[name] for name in ("a", "b", "starts"))
+    d_c = float64_sample("grouped_nt", sizes, seed=1).operands["c"]
+
+    def other(kernel: str, a: np.ndarray, b: np.ndarray, c: np.ndarray, **numbers: float) -> np.ndarray:
+        operands = {"a": a, "b": b, "starts": starts, "c": np.zeros_like(c)}
+        return reference(Sample(kernel, operands, numbers))["c"]
+
+    gradients = {
+        "a": other("grouped_nn", d_c, b, a, alpha=1.0),
+        "b": other("grouped_tn", d_c, a, b, alpha=1.0, accumulate=0),
+    }
+    check_gradients(weighted(forward, "c", d_c), {"a": a, "b": b}, gradients)
+
+
+def test_routed_swiglu():
+    sizes = Sizes(b=1, l=4, d=3, r=2, v=5)
+    forward, backward = float64_sample("routed_swiglu", sizes), float64_sample("routed_swiglu_backward", sizes)
+    inputs = {name: backward.operands[name] for name in ("joined", "gates")}
+    forward = with_operands(forward, order=backward.operands["order"])
+    found = reference(backward)
+    gradients = {"joined": found["joined"], "gates": found["d_gates"]}
+    check_gradients(weighted(forward, "g", backward.operands["d_g"]), inputs, gradients)
+    assert np.allclose(found["g"], reference(with_operands(forward, **inputs))["g"])
+
+
+def test_the_sum_of_a_tokens_rows():
+    """Its gradient puts each token's gradient in the places of all its rows: what gathering the sorted tokens does."""
+    sizes = Sizes(b=1, l=5, m=3, r=2, v=5)
+    forward, grouped = float64_sample("combine", sizes), make_sample("group_rows", sizes)
+    found = reference(grouped)
+    forward = with_operands(forward, places=found["places"])
+    d_y = np.random.default_rng(0).standard_normal(forward.operands["y"].shape)
+    gradients = {"rows": forward.numbers["factor"] * d_y[found["tokens"]]}
+    check_gradients(weighted(forward, "y", d_y), {"rows": forward.operands["rows"]}, gradients)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from engine.devices.webgpu.launch import AdapterTraits, Launch
-from engine.devices.webgpu.launches import LAUNCHES, decoding, matmul
+from engine.devices.webgpu.launches import LAUNCHES, decoding, matmul, mixture
 from engine.devices.webgpu.launches.scan import VARIANTS, selective_scan, selective_scan_backward
 from engine.devices.webgpu.shaders import shader_source
 from engine.graph.kernels import KERNELS
@@ -118,6 +118,18 @@ def _sample_operands(
         shapes |= {"x": (t, d + 4 * n), "d_x": (t, d + 4 * n), "steps": (t, 2 * heads), "d_steps": (t, 3 * heads)}
         shapes |= {"coefficients": (3, heads), "dt": (t, heads), "d_dt": (t, heads), "d_coefficients": (8, 3, heads)}
         shapes |= {"states": (b, chunks + 1, heads * n, e), "state": (heads * n, e)}
+    if kernel in mixture.LAUNCHES:
+        shapes |= {
+            "starts": (9,),
+            "chosen": (t, 2),
+            "gates": (t, 2),
+            "d_gates": (t, 2),
+            "logits": (t, 8),
+            "targets": (t,),
+        }
+        shapes |= {"places": (t, 2), "rows": (2 * t, d), "y": (t, d)} if kernel == "combine" else {}
+        if kernel.startswith("expert_rows"):
+            shapes |= {"chosen": (4, 2), "inputs": (4, d), "c": (8, v), "b": (8 * v, d), "scales": (8 * v, d // 32)}
     if kernel == "selective_scan_backward":
         shapes["partials"] = (blocks * t * 2 * n + b * (n + 2) * d,)
     if kernel == "sum_rows":

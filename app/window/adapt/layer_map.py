@@ -1,6 +1,7 @@
 """The layers as a small heat map: a row for each statistic, a cell for each layer.
 
-Each row has its own scale, shown at its right end: gradients and updates are not comparable.
+Each row has its own scale, shown at its right end: gradients and updates are not comparable. A mixture of experts has
+one row more, in which a cell has a band for each expert of the layer.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ STATISTICS = (
     Statistic("Update", "update_ratio", "third", "How far one step moves the weights, relative to their size."),
     Statistic("Dead channels", "dead_share", "warn", "Share of channels that are inactive.", logarithmic=False),
 )
+LOAD = Statistic("Expert load", "expert_load", "accent", "Share of the tokens that an expert got.", logarithmic=False)
+MUCH_LOAD = 2.0  # times the even share, at which a band is as strong as it gets
 
 
 class LayerMap(QWidget):
@@ -54,7 +57,6 @@ class LayerMap(QWidget):
         super().__init__()
         self.layers: tuple[LayerLine, ...] = ()
         self.step = 0
-        self.setMinimumHeight(3 * (HEAD + LEAST_CELL) + 2 * BETWEEN + FOOT)
         self.setMouseTracking(True)
         self._metrics = QFontMetrics(interface_font(LABEL))
         Theme.current().restyled.connect(self.on_restyled)
@@ -66,15 +68,21 @@ class LayerMap(QWidget):
         if layers == self.layers and layers:
             return
         self.layers, self.step = layers, step
+        self.setMinimumHeight(len(self.rows) * (HEAD + LEAST_CELL + BETWEEN) - BETWEEN + FOOT)
         if layers:
-            ranges = (f"{s.name.lower()} {' to '.join(map(s.words, self._range(s)))}" for s in STATISTICS)
+            ranges = (f"{s.name.lower()} {' to '.join(map(s.words, self._range(s)))}" for s in self.rows)
             self.setAccessibleName(f"Layers at step {step:,}: {', '.join(ranges)}")
         else:
             self.setAccessibleName("Layers: not measured yet")
         self.update()
 
+    @property
+    def rows(self) -> tuple[Statistic, ...]:
+        """What is shown, from the top."""
+        return (*STATISTICS, LOAD) if any(line.expert_load for line in self.layers) else STATISTICS
+
     def sizeHint(self) -> QSize:
-        return QSize(220, 3 * (HEAD + 28) + 2 * BETWEEN + FOOT)
+        return QSize(220, len(self.rows) * (HEAD + 28 + BETWEEN) - BETWEEN + FOOT)
 
     def cell(self, row: int, column: int) -> QRectF:
         """The rectangle of a cell, with a gap of one pixel between cells."""
@@ -83,6 +91,11 @@ class LayerMap(QWidget):
         left, right = round(column * width), round((column + 1) * width)
         top = row * (HEAD + height + BETWEEN) + HEAD
         return QRectF(left, top, max(1, right - left - (1 if width >= 4 else 0)), height)
+
+    def band(self, column: int, expert: int) -> QRectF:
+        """The part of a layer's cell that is an expert's, the first at the top."""
+        cell, experts = self.cell(len(STATISTICS), column), len(self.layers[column].expert_load)
+        return QRectF(cell.left(), cell.top() + expert * cell.height() / experts, cell.width(), cell.height() / experts)
 
     def colour(self, statistic: Statistic, value: float, tokens: Tokens) -> QColor:
         """The fill for a value: the larger, the stronger."""
@@ -93,19 +106,30 @@ class LayerMap(QWidget):
 
     def words_at(self, x: float, y: float) -> str:
         """The tool tip of the cell at a point."""
-        for row, statistic in enumerate(STATISTICS):
+        for row, statistic in enumerate(self.rows):
             for column, line in enumerate(self.layers):
-                if self.cell(row, column).adjusted(0, 0, 1, 0).contains(x, y):
-                    value = statistic.words(getattr(line, statistic.field))
-                    return f"Layer {line.layer + 1}, {statistic.name.lower()}: {value}\n{statistic.help}"
+                if not self.cell(row, column).adjusted(0, 0, 1, 0).contains(x, y):
+                    continue
+                if statistic is LOAD:
+                    place = self.cell(row, column)
+                    return self._words_of_expert(line, (y - place.top()) / place.height()) if line.expert_load else ""
+                value = statistic.words(getattr(line, statistic.field))
+                return f"Layer {line.layer + 1}, {statistic.name.lower()}: {value}\n{statistic.help}"
         return ""
+
+    def _words_of_expert(self, line: LayerLine, depth: float) -> str:
+        """The tool tip of a layer's expert; `depth`: how far down in the cell, 0 to 1."""
+        experts = len(line.expert_load)
+        expert = min(int(depth * experts), experts - 1)
+        share, even = LOAD.words(line.expert_load[expert]), LOAD.words(1 / experts)
+        return f"Layer {line.layer + 1}, expert {expert + 1}: {share} (evenly: {even})\n{LOAD.help}"
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         tokens = Theme.current().tokens
         painter = QPainter(self)
         painter.setFont(interface_font(LABEL))
         middle, right = Qt.AlignmentFlag.AlignVCenter, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
-        for row, statistic in enumerate(STATISTICS):
+        for row, statistic in enumerate(self.rows):
             top = self.cell(row, 0).top() - HEAD
             head = QRectF(0, top, self.width(), HEAD - 3)
             painter.setPen(tokens.mute)
@@ -118,12 +142,21 @@ class LayerMap(QWidget):
             painter.setPen(tokens.ink)
             painter.drawText(head, right, words)
             for column, line in enumerate(self.layers):
+                if statistic is LOAD:
+                    self._paint_experts(painter, column, tokens)
+                    continue
                 painter.fillRect(self.cell(row, column), self.colour(statistic, getattr(line, statistic.field), tokens))
         self._paint_foot(painter, tokens)
 
+    def _paint_experts(self, painter: QPainter, column: int, tokens: Tokens) -> None:
+        load = self.layers[column].expert_load
+        for expert, share in enumerate(load):
+            strength = FAINT + (1 - FAINT) * min(1.0, share * len(load) / MUCH_LOAD)
+            painter.fillRect(self.band(column, expert), mixed(getattr(tokens, LOAD.token), tokens.panel, strength))
+
     def _paint_foot(self, painter: QPainter, tokens: Tokens) -> None:
         painter.setPen(tokens.mute)
-        foot = QRectF(0, self.cell(2, 0).bottom() + 2, self.width(), FOOT)
+        foot = QRectF(0, self.cell(len(self.rows) - 1, 0).bottom() + 2, self.width(), FOOT)
         if not self.layers:
             painter.drawText(foot, Qt.AlignmentFlag.AlignCenter, "Available after the first steps")
             return
@@ -142,11 +175,15 @@ class LayerMap(QWidget):
         self.update()
 
     def _cell_height(self) -> int:
-        room = (self.height() - FOOT - 2 * BETWEEN - 3 * HEAD) // 3
+        count = len(self.rows)
+        room = (self.height() - FOOT - (count - 1) * BETWEEN - count * HEAD) // count
         return max(LEAST_CELL, min(HIGHEST_CELL, room))
 
     def _range(self, statistic: Statistic) -> tuple[float, float]:
-        values = [getattr(line, statistic.field) for line in self.layers]
+        if statistic is LOAD:
+            values = [share for line in self.layers for share in line.expert_load]
+        else:
+            values = [getattr(line, statistic.field) for line in self.layers]
         finite = [value for value in values if math.isfinite(value)] or [math.nan]
         return min(finite), max(finite)
 

@@ -39,7 +39,7 @@ SMALLEST_EXPONENT = -126  # of an fp8 scale; also that of a tensor of zeros
 
 @dataclass(frozen=True)
 class Precision:
-    """One way to store a matrix.  `block`: how many weights of a row are stored together."""
+    """One way to store a matrix, or one for each expert.  `block`: how many weights of a row are stored together."""
 
     name: str
     words: str
@@ -65,13 +65,13 @@ def _plain(name: str, words: str, dtype: Any) -> Precision:
 
 
 def _pack_int8(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """int8 (rows, n) and float32 scale (rows,) = largest / 127."""
-    scale = np.abs(x).max(axis=1) / INT8_MOST
+    """int8 (..., n) and float32 scale (...) = largest / 127."""
+    scale = np.abs(x).max(axis=-1) / INT8_MOST
     with np.errstate(over="ignore"):
         largest = scale * INT8_MOST
     # largest / 127 is what the next packing finds: for 0.8 % of all scales it is the neighbour, which is then kept
     scale = np.where(np.isinf(largest), np.nextafter(scale, np.float32(0)), largest / INT8_MOST)
-    divisor = np.where(scale == 0, np.float32(np.inf), scale)[:, None]
+    divisor = np.where(scale == 0, np.float32(np.inf), scale)[..., None]
     return np.clip(np.rint(x / divisor), -INT8_MOST, INT8_MOST).astype(np.int8), scale
 
 
@@ -79,8 +79,8 @@ INT8 = Precision(
     "int8",
     "8 bits, one scale per row",
     lambda x: dict(zip(("", "scale"), by_rows(_pack_int8, x), strict=True)),
-    lambda p: by_rows(lambda q, s: (q.astype(np.float32) * s[:, None],), p[""], p["scale"])[0],
-    lambda shape: {"": (np.int8, shape), "scale": (np.float32, shape[:1])},
+    lambda p: by_rows(lambda q, s: (q.astype(np.float32) * s[..., None],), p[""], p["scale"])[0],
+    lambda shape: {"": (np.int8, shape), "scale": (np.float32, shape[:-1])},
 )
 
 
@@ -141,7 +141,7 @@ def _gguf(name: str, words: str, nbytes: int, divisor: int) -> Precision:
         return quants.dequantize(parts[""], GGMLQuantizationType[name.upper()])
 
     def stored(shape: Shape) -> dict[str, tuple[Any, Shape]]:
-        return {"": (np.uint8, (shape[0], shape[1] // GROUP * nbytes))}
+        return {"": (np.uint8, (*shape[:-1], shape[-1] // GROUP * nbytes))}
 
     return Precision(name, words, pack, unpack, stored, GROUP)
 
@@ -172,7 +172,7 @@ def _groups(name: str, words: str, codes: Codes) -> Precision:
 
     def pack(x: np.ndarray) -> Parts:
         packed, scale = by_rows(lambda groups: _pack_groups(groups, codes), x.reshape(-1, GROUP))
-        return {"": packed.reshape(len(x), -1), "scale": scale.reshape(len(x), -1)}
+        return {"": packed.reshape(*x.shape[:-1], -1), "scale": scale.reshape(*x.shape[:-1], -1)}
 
     def unpack(parts: Parts) -> np.ndarray:
         def work(rows: np.ndarray, s: np.ndarray) -> tuple[np.ndarray]:
@@ -180,11 +180,11 @@ def _groups(name: str, words: str, codes: Codes) -> Precision:
 
         packed, scale = parts[""], parts["scale"]
         groups = by_rows(work, packed.reshape(-1, GROUP * codes.bits // 8), scale.reshape(-1, 1))[0]
-        return groups.reshape(len(packed), -1)
+        return groups.reshape(*packed.shape[:-1], -1)
 
     def stored(shape: Shape) -> dict[str, tuple[Any, Shape]]:
-        scales = (np.float16, (shape[0], shape[1] // GROUP))
-        return {"": (np.uint8, (shape[0], shape[1] * codes.bits // 8)), "scale": scales}
+        scales = (np.float16, (*shape[:-1], shape[-1] // GROUP))
+        return {"": (np.uint8, (*shape[:-1], shape[-1] * codes.bits // 8)), "scale": scales}
 
     return Precision(name, words, pack, unpack, stored, GROUP, experimental=True)
 
@@ -373,7 +373,7 @@ def precision_of(spec: ParameterSpec, wanted: str) -> str:
     precision = precision_named(wanted)
     if wanted == "float32" or not spec.packs:
         return "float32"
-    return FALLBACK if spec.shape[1] % precision.block else wanted
+    return FALLBACK if spec.shape[-1] % precision.block else wanted
 
 
 def packed_bytes(config: Architecture, wanted: str) -> int:

@@ -248,7 +248,9 @@ def _description(name: str, description: Any, where: str) -> tuple[Precision, Sh
         raise CheckpointError(f"The metadata of {where} does not describe {ascii(name)[:80]}.", DAMAGED)
     precision, shape = precision_named(description[0]), tuple(description[1])
     whole = all(type(size) is int and 0 <= size < 1 << 46 for size in shape) and len(shape) <= 8
-    if not whole or (precision.name != "float32" and (len(shape) != 2 or 0 in shape or shape[1] % precision.block)):
+    if not whole or (
+        precision.name != "float32" and (len(shape) not in (2, 3) or 0 in shape or shape[-1] % precision.block)
+    ):
         raise CheckpointError(f"The metadata of {where} gives {ascii(name)[:80]} an impossible shape.", DAMAGED)
     return precision, shape
 

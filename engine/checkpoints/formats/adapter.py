@@ -39,7 +39,7 @@ def write_adapter(
     if not delta.parts:
         raise CheckpointError("The checkpoint changes nothing, so there is nothing to export.")
     if as_peft and len(others) <= 1:
-        settings, tensors = _peft(pairs, others, delta.tensors, base_name)
+        settings, tensors = _peft(pairs, others, delta.tensors, base_name, config)
     else:
         settings = {"format": ROWS_FORMAT, "schema": 1, "parts": [part.to_json() for part in delta.parts]}
         tensors = {key: np.asarray(array) for key, array in delta.tensors.items()}
@@ -53,17 +53,25 @@ def write_adapter(
 
 
 def _peft(
-    pairs: list[DeltaPart], rows: list[DeltaPart], stored: Mapping[str, np.ndarray], base_name: str
+    pairs: list[DeltaPart],
+    rows: list[DeltaPart],
+    stored: Mapping[str, np.ndarray],
+    base_name: str,
+    architecture: Architecture,
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """`lora_alpha / r` is PEFT's scale; a module whose rank or scale is its own goes into a pattern."""
     tensors: dict[str, np.ndarray] = {}
     ranks, alphas, modules = {}, {}, {}
+    paired = {part.parameter for part in pairs}
+    unpaired = {_last(name) for name in architecture.specs if name not in paired}
     for part in pairs:
         module = part.parameter.removesuffix(".weight")
         tensors[f"{PREFIX}{module}.lora_A.weight"] = np.asarray(stored[part.down])
         tensors[f"{PREFIX}{module}.lora_B.weight"] = np.asarray(stored[part.up])
         ranks[module] = int(stored[part.down].shape[0])
-        alphas[module], modules[module] = part.scale * ranks[module], module.rpartition(".")[2]
+        alphas[module] = part.scale * ranks[module]
+        # PEFT goes by the end of a module's name: of the shared MLP's, a mixture's experts have the last part, too
+        modules[module] = ".".join(module.split(".")[-2 if _last(part.parameter) in unpaired else -1 :])
     rank, alpha = next(iter(ranks.values())), next(iter(alphas.values()))
     config: dict[str, Any] = {
         "peft_type": "LORA",
@@ -87,3 +95,8 @@ def _peft(
         tensors[f"{PREFIX}{module}.token_adapter.trainable_tokens_delta"] = np.asarray(stored[part.tensor])
         config["trainable_token_indices"] = {module.rpartition(".")[2]: [int(number) for number in stored[part.index]]}
     return config, tensors
+
+
+def _last(parameter: str) -> str:
+    """The last part of the name of a parameter's module."""
+    return parameter.removesuffix(".weight").rpartition(".")[2]

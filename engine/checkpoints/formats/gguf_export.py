@@ -92,6 +92,8 @@ def _check(config: Architecture, tokenizer: Path | None, precision: str) -> None
         raise CheckpointError(f"llama.cpp does not compute {config.label}.", "Export it as a bundle or as a folder.")
     if homeless := [name for name, spec in config.specs.items() if not spec.gguf]:
         raise CheckpointError(f"llama.cpp does not compute {homeless[0]} of a {config.model_type} model.", instead)
+    if config.gguf_architecture == "granitemoe" and not config.rope_theta:
+        raise CheckpointError("llama.cpp computes no mixture of experts without positions.", instead)
     inner = config.intermediate_size if isinstance(config, ModelConfig) else getattr(config, "inner_size", 0)
     if config.gguf_architecture in ("mamba", "granitehybrid") and inner != 2 * config.hidden_size:
         raise CheckpointError(
@@ -128,7 +130,10 @@ def _tensors(config: Architecture) -> Iterator[_Stored]:
     for source, spec in config.specs.items():
         names = gguf_names(source, config)
         rows, *rest = spec.shape
-        shape = spec.gguf_shape or (rows // len(names), *(size for size in rest if size > 1 or len(rest) == 1))
+        if spec.is_stack:  # each expert's matrix is split, not the stack
+            shape = (rows, rest[0] // len(names), rest[1])
+        else:
+            shape = spec.gguf_shape or (rows // len(names), *(size for size in rest if size > 1 or len(rest) == 1))
         for part, name in enumerate(names):
             yield _Stored(name, shape, source, spec.packs, part, tables.get(source, 1.0))
         if source.endswith("conv1d.weight") and source.removesuffix("weight") + "bias" not in config.specs:
@@ -249,7 +254,11 @@ def _write_dense(writer: GGUFWriter, config: DenseConfig) -> None:
     writer.add_embedding_length(config.hidden_size)
     writer.add_block_count(config.num_hidden_layers)
     writer.add_layer_norm_rms_eps(config.norm_epsilon)
-    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_feed_forward_length(config.expert_size or config.intermediate_size)
+    if config.experts:
+        writer.add_expert_shared_feed_forward_length(config.intermediate_size)
+        writer.add_expert_count(config.experts)
+        writer.add_expert_used_count(config.num_experts_per_tok)
     writer.add_head_count(config.num_attention_heads)
     writer.add_head_count_kv(_key_heads(config))
     writer.add_key_length(config.head_dim)
@@ -261,7 +270,7 @@ def _write_dense(writer: GGUFWriter, config: DenseConfig) -> None:
     if config.rope_factor != 1.0:
         writer.add_rope_scaling_type(RopeScalingType.LINEAR)
         writer.add_rope_scaling_factor(config.rope_factor)
-    if config.gguf_architecture in ("granite", "granitehybrid"):
+    if config.gguf_architecture.startswith("granite"):
         writer.add_embedding_scale(config.embedding_multiplier)
         writer.add_residual_scale(config.residual_multiplier)
         writer.add_logit_scale(config.logits_scaling)

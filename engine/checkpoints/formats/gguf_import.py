@@ -33,7 +33,9 @@ PLAIN = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 READABLE = frozenset(
     [*PLAIN, "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "Q8_K", "IQ4_NL", "IQ4_XS"]
 )
-ARCHITECTURES = ("llama", "qwen2", "qwen3", "granite", "mamba", "mamba2", "granitehybrid", "falcon-h1")
+ARCHITECTURES = (
+    "llama", "qwen2", "qwen3", "granite", "granitemoe", "granitehybrid", "falcon-h1", "mamba", "mamba2"
+)  # fmt: skip
 ELSEWHERE = "Choose a model of another kind, or import it as a Hugging Face folder."
 
 
@@ -118,8 +120,9 @@ class GgufFile:
         }
         if "rope_freqs.weight" in self.tensors:
             raise CheckpointError(f"{self.path.name} scales its rotary positions by frequency.", ELSEWHERE)
-        if self.key("expert_count", 0):
-            raise CheckpointError(f"{self.path.name} is a mixture of experts.", ELSEWHERE)
+        sharing = self.architecture in ("granitemoe", "granitehybrid")
+        if self.key("expert_count", 0) and not (sharing and self.key("expert_shared_feed_forward_length", 0)):
+            raise CheckpointError(f"{self.path.name} is a mixture of experts that share no MLP.", ELSEWHERE)
         if self.architecture == "mamba":
             return common | self._mamba_keys()
         if self.architecture == "mamba2":
@@ -214,27 +217,22 @@ class GgufFile:
                 "residual_multiplier": _short(self.key("residual_scale", 1.0)),
                 "logits_scaling": _short(self.key("logit_scale", 1.0)),
             }
-            rotates = self.key("rope.scaling.finetuned", True) is not False  # granite's way to say it
-            if self.architecture == "granitehybrid":
-                return (
-                    keys
-                    | self._mixer_keys()
-                    | {
-                        "model_type": "granitemoehybrid",
-                        "shared_intermediate_size": inner,
-                        "position_embedding_type": "rope" if rotates else "nope",
-                        "num_local_experts": 0,
-                        "layer_types": self._layer_kinds(common["num_hidden_layers"]),
-                        "mamba_expand": int(self.need("ssm.inner_size")) // common["hidden_size"],
-                    }
-                )
-            if not rotates:
+            # granite's way to say: no positions.  llama.cpp's granitemoe always has them.
+            turns = self.architecture == "granitemoe" or self.key("rope.scaling.finetuned", True) is not False
+            experts, layers = int(self.key("expert_count", 0)), common["num_hidden_layers"]
+            kinds = {"layer_types": ["attention"] * layers}
+            if hybrid := self.architecture == "granitehybrid":
+                expand = int(self.need("ssm.inner_size")) // common["hidden_size"]
+                kinds = self._mixer_keys() | {"layer_types": self._layer_kinds(layers), "mamba_expand": expand}
+            if hybrid or experts or not turns:
                 return keys | {
                     "model_type": "granitemoehybrid",
-                    "shared_intermediate_size": inner,
-                    "position_embedding_type": "nope",
-                    "num_local_experts": 0,
-                    "layer_types": ["attention"] * common["num_hidden_layers"],
+                    "intermediate_size": inner,
+                    "shared_intermediate_size": int(self.key("expert_shared_feed_forward_length", inner)),
+                    "position_embedding_type": "rope" if turns else "nope",
+                    "num_local_experts": experts,
+                    "num_experts_per_tok": int(self.key("expert_used_count", 0)),
+                    **kinds,
                 }
         return keys | {"intermediate_size": inner}
 

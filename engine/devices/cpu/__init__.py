@@ -1,6 +1,6 @@
 """The CPU device: every laptop has one, and every other device is checked against it.
 
-    plan ──device._bind──▶ calls with many rows: a function each, on views    products, layers, scan, updates
+    plan ──device._bind──▶ calls with many rows: a function each, on views    products, layers, scan, mixture, updates
                        └─▶ calls with few rows: one table, replayed whole     replay ─▶ few_products, few_rows
 
 A training step is a few hundred calls that each keep all cores busy: NumPy's BLAS does the products, functions compiled
@@ -17,6 +17,8 @@ bound into a table of addresses, and all cores go through it together.
     replay         programs of few rows                  program_table its rows: where operands are, how they are cut up
     few_products   products of a few rows                few_attention attention of a few rows against a cache
     few_rows       everything else on a few rows         halves        rows of float16 and float32
+    mixture        routing and rows of experts           grouped_products  their products
+    few_experts    the same for a few rows
     task_sharing   who takes which task, without sleep   memory        numbers by address
     simd           sixteen lanes as one value            vector_math   exponentials and their kin
 

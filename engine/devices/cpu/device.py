@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
-from engine.devices.cpu import attention, layers, scan, ssd, updates
+from engine.devices.cpu import attention, layers, mixture, scan, ssd, updates
+from engine.devices.cpu.grouped_products import GroupedProducts
 from engine.devices.cpu.products import Products
 from engine.devices.cpu.replay import Crew, Replay, is_replayed
 from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Executable, Limits
@@ -30,7 +31,7 @@ which aborts the process when two threads use it at once."""
 
 def _find(name: str) -> Callable:
     """The function of that name that one of the kernel modules defines (not: imports)."""
-    for module in (layers, attention, scan, ssd, updates):
+    for module in (layers, attention, mixture, scan, ssd, updates):
         function = getattr(module, name, None)
         if function is not None and function.__module__ == module.__name__:
             return function
@@ -38,6 +39,7 @@ def _find(name: str) -> Callable:
 
 
 PRODUCTS = ("matmul_nt", "matmul_nn", "matmul_tn")
+GROUPED = ("grouped_nt", "grouped_nn", "grouped_tn")
 REPLAYED_ONLY = (
     "carry_history",
     "carry_state",
@@ -48,9 +50,12 @@ REPLAYED_ONLY = (
     "matmul_nt_int8",
     "argmax",
     "top_k",
+    "expert_rows_nt",
+    "expert_rows_nt_float16",
+    "expert_rows_nt_int8",
 )
 KERNEL_FUNCTIONS: dict[str, Callable] = {
-    name: _find(name) for name in KERNELS if name not in PRODUCTS and name not in REPLAYED_ONLY
+    name: _find(name) for name in KERNELS if name not in (*PRODUCTS, *GROUPED, *REPLAYED_ONLY)
 }
 
 
@@ -65,6 +70,7 @@ class CpuDevice(Device):
         super().__init__(ledger)
         self.threads = numba.get_num_threads()
         self._products = Products(self.threads)
+        self._grouped = GroupedProducts(self._products)
         self.crew = Crew(self.threads)
         self.description = f"CPU, {self.threads} threads"
 
@@ -96,6 +102,8 @@ class CpuDevice(Device):
         """The function of that name."""
         if name in REPLAYED_ONLY:
             raise InputError(f"{name} takes at most {FEW_TOKENS} rows at a time.")
+        if name in GROUPED:
+            return getattr(self._grouped, name)
         return getattr(self._products, name) if name in PRODUCTS else KERNEL_FUNCTIONS[name]
 
     def _bind(self, plan: Plan, arena: Arena) -> CpuExecutable:

@@ -136,6 +136,8 @@ def _product(dots, stride_size):
     return product
 
 
-product_float32 = _product(_plain_dots(lanes_at, float_at, 4), 4)
-product_float16 = _product(_plain_dots(half_lanes_at, half_at, 2), 2)
-product_int8 = _product((_scaled_dot, _scaled_two_dots), 4)  # its rows are counted in words
+FLOATS, HALVES = _plain_dots(lanes_at, float_at, 4), _plain_dots(half_lanes_at, half_at, 2)
+BYTES = (_scaled_dot, _scaled_two_dots)
+product_float32 = _product(FLOATS, 4)
+product_float16 = _product(HALVES, 2)
+product_int8 = _product(BYTES, 4)  # its rows are counted in words

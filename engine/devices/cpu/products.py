@@ -11,6 +11,7 @@ that costs next to nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -26,8 +27,8 @@ class Products:
     def __init__(self, threads: int) -> None:
         controller = ThreadpoolController().select(internal_api="openblas")
         self._limits = controller.limit(limits=1) if controller.info() and threads > 1 else None
-        self._threads = threads if self._limits else 1
-        self._pool = ThreadPoolExecutor(self._threads - 1, "codecoil-product") if self._threads > 1 else None
+        self.threads = threads if self._limits else 1
+        self._pool = ThreadPoolExecutor(self.threads - 1, "codecoil-product") if self.threads > 1 else None
 
     def close(self) -> None:
         """Stop the threads and restore those of BLAS."""
@@ -53,22 +54,30 @@ class Products:
         if self._pool is None or rows * columns * a.shape[1] < SMALL:
             _piece(a, b, c, addend, bias, alpha, accumulate)
             return
-        waiting = []
-        for start, stop in reversed(_cuts(max(rows, columns), self._threads)):
+        pieces = []
+        for start, stop in cuts(max(rows, columns), self.threads):
             part = slice(start, stop)
             if rows >= columns:
-                arguments = (a[part], b, c[part], addend[part], bias, alpha, accumulate)
+                pieces.append((a[part], b, c[part], addend[part], bias, alpha, accumulate))
             else:
-                arguments = (a, b[:, part], c[:, part], addend[:, part], bias[part], alpha, accumulate)
-            if start:
-                waiting.append(self._pool.submit(_piece, *arguments))
-            else:
-                _piece(*arguments)
+                pieces.append((a, b[:, part], c[:, part], addend[:, part], bias[part], alpha, accumulate))
+        self.share(_piece, pieces)
+
+    def share(self, function: Callable, pieces: list[tuple]) -> None:
+        """Call `function` with each of `pieces`, on all threads; each has an output of its own."""
+        others = [] if self._pool is None else range(1, min(self.threads, len(pieces)))
+        waiting = [self._pool.submit(_call_each, function, pieces[first :: self.threads]) for first in others]
+        _call_each(function, pieces[:: self.threads] if waiting else pieces)
         for future in waiting:
             future.result()
 
 
-def _cuts(size: int, pieces: int) -> list[tuple[int, int]]:
+def _call_each(function: Callable, pieces: list[tuple]) -> None:
+    for arguments in pieces:
+        function(*arguments)
+
+
+def cuts(size: int, pieces: int) -> list[tuple[int, int]]:
     """Ranges that cover `size`, equal but for rounding."""
     step = -(-size // (pieces * PIECE)) * PIECE
     return [(start, min(start + step, size)) for start in range(0, size, step)]

@@ -18,6 +18,14 @@ import numpy as np
 
 from engine.compiling import compiled
 from engine.devices.cpu.few_attention import TOKENS, append, attend
+from engine.devices.cpu.few_experts import (
+    add_rows,
+    choose,
+    expert_rows_float16,
+    expert_rows_float32,
+    expert_rows_int8,
+    routed_gated,
+)
 from engine.devices.cpu.few_heads import scan_heads
 from engine.devices.cpu.few_products import product_float16, product_float32, product_int8
 from engine.devices.cpu.few_rows import (
@@ -47,7 +55,7 @@ ALONE = 2**17  # elements that a run touches, below which it is over before a he
 NUMBERS = 3
 MOST_THREADS = 4  # they read weights from memory, and four wait for it as long as forty
 SHORTEST_REST, LONGEST_REST = 4, 256  # runs without helpers after one in which a helper had lost its core
-ROWS_BY_TOKEN = ("x", "a", "y", "u", "dt", "ids", "logits")  # operands that have a row for each token
+ROWS_BY_TOKEN = ("x", "a", "y", "u", "dt", "ids", "logits", "gates")  # operands that have a row for each token
 LINE_WORDS = 16  # two cache lines for each phase's counters: neighbours in one line would slow each other down
 FINISHED = 8  # the second of them
 
@@ -75,6 +83,12 @@ CODES = {
             "embedding_gather_float16",
             "embedding_gather_int8",
             "ssd_tokens",
+            "route",
+            "expert_rows_nt",
+            "expert_rows_nt_float16",
+            "expert_rows_nt_int8",
+            "routed_swiglu",
+            "combine",
         ]
     )
 }
@@ -131,8 +145,20 @@ def replay(table, numbers, counters, run):
                 gather_float16(row, values, task)
             elif code == 18:
                 gather_int8(row, values, task)
-            else:
+            elif code == 19:
                 scan_heads(row, values, task)
+            elif code == 20:
+                choose(row, values, task)
+            elif code == 21:
+                expert_rows_float32(row, values, task)
+            elif code == 22:
+                expert_rows_float16(row, values, task)
+            elif code == 23:
+                expert_rows_int8(row, values, task)
+            elif code == 24:
+                routed_gated(row, values, task)
+            else:
+                add_rows(row, values, task)
             add_to_word(words + 8 * FINISHED, 1)
         if task == STALE:
             break
@@ -229,15 +255,18 @@ class Replay:
                 at = OPERANDS + WORDS * number
                 row[at : at + WORDS] = locate(view), rows, columns, view.stride
         first, second = (*call.operands, None)[:2]
-        if call.kernel.startswith("matmul"):
+        if call.kernel.startswith(("matmul", "expert_rows")):
             row_bytes = second.stride * DTYPE_BYTES[second.tensor.dtype]
+            columns = second.shape[0] if call.kernel.startswith("matmul") else call.operands[3].shape[1]
             row[STEP] = max(1, TASK_BYTES // row_bytes)
-            row[TASKS] = -(-second.shape[0] // row[STEP])
+            row[TASKS] = -(-columns // row[STEP])
         elif call.kernel == "ssd_tokens":
             row[TASKS] = call.operands[1].shape[1]
         elif call.kernel.endswith("_tokens"):
             row[STEP] = TASK_CHANNELS
             row[TASKS] = -(-first.shape[1] // TASK_CHANNELS)
+        elif call.kernel == "combine":
+            row[TASKS] = call.operands[2].shape[0]
         elif call.kernel == "attention_cached":
             row[TASKS] = -(-first.shape[0] // TOKENS) * (second.shape[1] // int(call.numbers["head_dim"]))
         else:

@@ -78,6 +78,8 @@ class Architecture:
     logits_factor: float = 1.0
     attention_window: int = 0  # tokens that attention sees, itself included; 0 for all of the document
     gguf_folds_factors = False  # whether a GGUF file holds tables that are multiplied by these two
+    experts: int = 0  # of a mixture
+    balance_factor: float = 0.0  # of the load-balancing term that training adds to the loss
 
     # ---- what a family states
 
@@ -138,8 +140,8 @@ class Architecture:
 
     @cached_property
     def large_matrices(self) -> frozenset[str]:
-        """The names of nearly all weights: the matrices that get low-rank pairs, the embedding and the head."""
-        adapted = {name for name, spec in self.specs.items() if spec.adapted}
+        """The names of nearly all weights: the matrices that get low-rank pairs, experts, embedding and head."""
+        adapted = {name for name, spec in self.specs.items() if spec.adapted or spec.is_stack}
         return frozenset(adapted | {self.embedding_name, self.head_name} & self.specs.keys())
 
     @property

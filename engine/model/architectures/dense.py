@@ -17,6 +17,7 @@ from engine.model.architectures.architecture import DESCRIPTIVE_KEYS, Architectu
 from engine.model.blocks.attention import Attention
 from engine.model.blocks.block import Block
 from engine.model.blocks.gated_mlp import GatedMlp
+from engine.model.blocks.mixture import Mixture
 
 SIZES = ("hidden_size", "num_hidden_layers", "vocab_size", "num_attention_heads", "intermediate_size")
 CLASSES = {
@@ -29,7 +30,7 @@ CLASSES = {
 }
 MULTIPLIERS = ("embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling")
 GRANITE = ("granite", "granitemoehybrid")
-# Of the hybrid's configuration, without meaning where no layer is a mixer or has experts
+# Of the hybrid's configuration, without meaning where no layer is a mixer
 UNUSED_HERE = frozenset(
     [
         "mamba_n_heads",
@@ -41,9 +42,6 @@ UNUSED_HERE = frozenset(
         "mamba_conv_bias",
         "mamba_proj_bias",
         "mamba_chunk_size",
-        "num_experts_per_tok",
-        "output_router_logits",
-        "router_aux_loss_coef",
         "normalization_function",
         "time_step_limit",
         "time_step_min",
@@ -57,7 +55,11 @@ UNUSED_HERE = frozenset(
 
 @dataclass(frozen=True)
 class DenseConfig(Architecture):
-    """Sizes and switches.  `attention_multiplier` 0: by the width of a head; `rope_theta` 0: no positions."""
+    """Sizes and switches.  `attention_multiplier` 0: by the width of a head; `rope_theta` 0: no positions.
+
+    With experts, `intermediate_size` is the width of the MLP that they share, `expert_size` that of each of them;
+    `router_aux_loss_coef` 0: no load-balancing term.
+    """
 
     model_type: str
     hidden_size: int
@@ -79,6 +81,10 @@ class DenseConfig(Architecture):
     attention_multiplier: float = 0.0
     residual_multiplier: float = 1.0
     logits_scaling: float = 1.0
+    num_local_experts: int = 0
+    num_experts_per_tok: int = 0
+    expert_size: int = 0
+    router_aux_loss_coef: float = 0.0
     described: dict[str, Any] = field(default_factory=dict)
 
     embedding_name = "model.embed_tokens.weight"
@@ -95,7 +101,14 @@ class DenseConfig(Architecture):
             raise ConfigError(f"head_dim is {self.head_dim}; rotary positions need an even number.")
         if not 0 < self.rms_norm_eps < 1:
             raise ConfigError(f"rms_norm_eps is {self.rms_norm_eps!r}; it must lie between 0 and 1.")
-        for name in ("rope_theta", "rope_factor", *MULTIPLIERS):
+        if self.num_local_experts:
+            for name in ("num_local_experts", "num_experts_per_tok", "expert_size"):
+                need_whole(name, getattr(self, name), 1)
+            if self.num_experts_per_tok > self.num_local_experts:
+                raise ConfigError(
+                    f"A token cannot go to {self.num_experts_per_tok} of {self.num_local_experts} experts."
+                )
+        for name in ("rope_theta", "rope_factor", "router_aux_loss_coef", *MULTIPLIERS):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
                 raise ConfigError(f"{name} is {value!r}; it must be a positive number.")
@@ -107,7 +120,17 @@ class DenseConfig(Architecture):
         return f"{self.model_type} (dense decoder)"
 
     @property
+    def experts(self) -> int:
+        return self.num_local_experts
+
+    @property
+    def balance_factor(self) -> float:
+        return self.router_aux_loss_coef
+
+    @property
     def gguf_architecture(self) -> str:
+        if self.experts:
+            return "granitemoe"
         return "granite" if self.model_type in GRANITE else self.model_type
 
     @property
@@ -132,8 +155,13 @@ class DenseConfig(Architecture):
             self.attention_multiplier or self.head_dim**-0.5, residual, self.attention_bias, self.output_bias,
             self.head_norm, rotates=self.rope_theta > 0, pairs=self.model_type in ("llama", *GRANITE),
         )  # fmt: skip
-        joined = self.model_type == "granitemoehybrid"
-        return attention, GatedMlp(m, self.intermediate_size, epsilon, residual, joined)
+        return attention, self._mlp()
+
+    def _mlp(self) -> Block:
+        m, f, epsilon, residual = self.hidden_size, self.intermediate_size, self.rms_norm_eps, self.residual_multiplier
+        if self.experts:
+            return Mixture(m, f, self.expert_size, self.experts, self.num_experts_per_tok, epsilon, residual)
+        return GatedMlp(m, f, epsilon, residual, joined=self.model_type == "granitemoehybrid")
 
     def rotations(self, positions: np.ndarray) -> np.ndarray | None:
         return rotations(positions, self.head_dim, self.rope_theta, self.rope_factor) if self.rope_theta else None
@@ -151,11 +179,8 @@ class DenseConfig(Architecture):
         _refuse_what_is_not_computed(keys, kind)
         heads = keys.pop("num_attention_heads")
         need_whole("num_attention_heads", heads, 1)
-        inner = keys.pop("shared_intermediate_size", None) if kind == "granitemoehybrid" else None
-        if kind == "granitemoehybrid":
-            keys.pop("intermediate_size", None)
-        else:
-            inner = keys.pop("intermediate_size", None)
+        mixture = _mixture(keys) if kind == "granitemoehybrid" else {}
+        inner = keys.pop("shared_intermediate_size" if kind == "granitemoehybrid" else "intermediate_size", None)
         theta, factor = _rope(keys)
         if kind == "granitemoehybrid" and keys.pop("position_embedding_type", "nope") != "rope":
             theta = 0.0
@@ -171,6 +196,7 @@ class DenseConfig(Architecture):
             "attention_bias": bias or kind == "qwen2",
             "output_bias": bias and kind != "qwen2",
             "head_norm": kind == "qwen3",
+            **mixture,
         }
         for name in (*MULTIPLIERS, "rms_norm_eps", "max_position_embeddings", "tie_word_embeddings"):
             if name in keys:
@@ -201,13 +227,27 @@ def _refuse_what_is_not_computed(keys: dict[str, Any], kind: str) -> None:
     require(keys, "mlp_bias", False, None)
     require(keys, "use_sliding_window", False, None)
     require(keys, "pretraining_tp", 1, None)
-    require(keys, "num_local_experts", 0, None)
+    if kind != "granitemoehybrid":
+        require(keys, "num_local_experts", 0, None)
     layer_types = keys.pop("layer_types", None) or keys.pop("layers_block_type", None) or []
     if other := sorted(set(map(str, layer_types)) - {"attention", "full_attention"}):
         raise ConfigError(f"layer_types has {', '.join(other)}; this engine computes only attention in such a model.")
     if kind not in GRANITE:
         for name in MULTIPLIERS:
             require(keys, name, 1.0, None)
+
+
+def _mixture(keys: dict[str, Any]) -> dict[str, Any]:
+    """Experts, how many a token goes to, their width, and the factor of the load-balancing term, if training has it."""
+    experts, chosen = keys.pop("num_local_experts", None) or 0, keys.pop("num_experts_per_tok", None)
+    size, factor = keys.pop("intermediate_size", None), keys.pop("router_aux_loss_coef", None) or 0.0
+    if not (keys.pop("output_router_logits", None) and experts):
+        factor = 0.0
+    if not experts:
+        return {}
+    return {
+        "num_local_experts": experts, "num_experts_per_tok": chosen, "expert_size": size, "router_aux_loss_coef": factor
+    }  # fmt: skip
 
 
 def _rope(keys: dict[str, Any]) -> tuple[float, float]:

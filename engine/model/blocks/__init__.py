@@ -5,6 +5,7 @@
     mamba2       the same with heads: B and C shared in a group, one decay a head, the output normed
     attention    grouped-query attention with a cache        gated_mlp    silu(gate) times up
     parallel     Mamba-2 and attention beside each other
+    mixture      a gated MLP beside routed experts
 
 A block is one description.  Layout, initialisation, training modes, packing, files, labels and the decoder derive from
 it; adding one touches its file, the architecture that uses it, and kernels if it needs new ones.

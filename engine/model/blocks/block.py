@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.graph.kernels import LayerStatistics
+from engine.graph.mixture import ExpertLoad
 from engine.graph.parameters import Parameter
 from engine.graph.projections import Projection
 from engine.graph.tape import Tape
@@ -90,6 +91,11 @@ class ParameterSpec:
     short: str = ""
     used: int = 0
 
+    @property
+    def is_stack(self) -> bool:
+        """Whether it is a matrix for each expert, which are kept packed without getting low-rank pairs."""
+        return self.packs and len(self.shape) == 3
+
 
 RECURRENT, CACHE, PREPARED = "recurrent", "cache", "prepared"
 
@@ -114,7 +120,7 @@ class BlockPass:
 
     `length`: tokens of a sequence.  `reach` (t, 3) and `rotations`: for blocks that attend (see engine.graph.kernels).
     `state`: the block's own while decoding, None in training.  `rows`: while decoding, how many of the last rows are
-    wanted (None: all).
+    wanted (None: all).  `load`: where a training step counts the tokens of each expert.
     """
 
     tape: Tape
@@ -126,6 +132,7 @@ class BlockPass:
     rotations: Tensor | None = None
     state: Mapping[str, View] | None = None
     rows: int | None = None
+    load: ExpertLoad | None = None
 
     @property
     def decoding(self) -> bool:

@@ -77,5 +77,9 @@ class GatedMlp(Block):
 
     def forward(self, at: BlockPass, x: Tensor) -> Tensor:
         normed = op.rmsnorm(at.tape, x, at.parameter(f"{self.norm}.weight"), self.epsilon)
+        return self.add_to(at, normed, x)
+
+    def add_to(self, at: BlockPass, normed: Tensor, x: Tensor) -> Tensor:
+        """x + what becomes of `normed`."""
         inputs = tuple(at.projection(name, factor) for name, factor in self._inputs.items())
         return dense.gated_mlp(at.tape, normed, inputs, at.projection(self._output, self.residual), x, at.dead)

@@ -27,6 +27,10 @@ MODELS = {
     "qwen2": {"tie_word_embeddings": True},
     "qwen3": {"head_dim": 16},
     "granite": {"tie_word_embeddings": True, **MULTIPLIERS},
+    "granitemoehybrid with experts": {
+        "num_local_experts": 5, "num_experts_per_tok": 2, "intermediate_size": 32, "shared_intermediate_size": 96,
+        "layer_types": ["attention"] * 2, "position_embedding_type": "rope", **MULTIPLIERS,
+    },
     "mamba": {"model_type": "mamba", "vocab_size": 300, "hidden_size": 32, "num_hidden_layers": 2},
     "mamba2": {
         "model_type": "mamba2", "vocab_size": 300, "hidden_size": 32, "num_hidden_layers": 2, "num_heads": 4,
@@ -36,6 +40,11 @@ MODELS = {
         "shared_intermediate_size": 48, "num_hidden_layers": 3, "layer_types": ["mamba", "attention", "mamba"],
         "mamba_n_heads": 4, "mamba_d_head": 16, "mamba_d_state": 24, "tie_word_embeddings": True,
         "num_local_experts": 0, **MULTIPLIERS,
+    },
+    "granitemoehybrid with mixers and experts": {
+        "num_local_experts": 3, "num_experts_per_tok": 2, "intermediate_size": 32, "shared_intermediate_size": 48,
+        "layer_types": ["attention", "mamba"], "mamba_n_heads": 4, "mamba_d_head": 16, "mamba_d_state": 24,
+        **MULTIPLIERS,
     },
     "granitemoehybrid with positions": {
         "shared_intermediate_size": 48, "layer_types": ["attention", "mamba"], "mamba_n_heads": 8, "mamba_d_head": 8,

@@ -65,3 +65,22 @@ def test_many_layers_fit_and_a_number_that_is_none_is_marked(layer_map, theme):
     assert image.pixelColor(cells[5].center().toPoint()).name() == theme.tokens.bad
     layer_map.show_layers((), 0)
     assert layer_map.accessibleName() == "Layers: not measured yet"
+
+
+def test_a_mixture_has_a_band_for_each_expert(layer_map, theme):
+    loads = (0.5, 0.25, 0.25, 0.0), (0.0, 0.0, 0.0, 1.0)
+    layer_map.resize(240, 320)
+    layer_map.show_layers([LayerLine(i, 1e-3, 1e-4, 0.1, load) for i, load in enumerate(loads)], 8)
+    assert len(layer_map.rows) == 4
+    image = layer_map.grab().toImage()
+    first, second = (
+        [image.pixelColor(layer_map.band(c, e).center().toPoint()).name() for e in range(4)] for c in (0, 1)
+    )
+    assert first[0] == second[3] == theme.tokens.accent
+    assert first[1] == first[2] and len({first[0], first[1], first[3]}) == 3 and first[3] == second[0]
+    place = layer_map.band(1, 3).center()
+    assert layer_map.words_at(place.x(), place.y()).startswith("Layer 2, expert 4: 100 % (evenly: 25 %)")
+    assert layer_map.band(0, 3).bottom() <= layer_map.height()
+    assert "expert load 0 % to 100 %" in layer_map.accessibleName()
+    layer_map.show_layers([LayerLine(0, 1e-3, 1e-4, 0.1)], 9)
+    assert len(layer_map.rows) == 3

@@ -6,6 +6,7 @@
     ssd           Mamba-2's scan
     attention     of a dense decoder, with rotation, cache, gated MLP
     decoding      a few tokens from a state, in fewer bits
+    mixture       routing, and the products of experts
 
 A function chooses shader, parameters and grid by shapes and by `AdapterTraits` (a software adapter, the fastest product
 as it was measured), never by what ran before: the same call always gives the same dispatches.
@@ -20,6 +21,7 @@ from engine.devices.webgpu.launches import (
     decoding,
     elementwise,
     matmul,
+    mixture,
     optimiser,
     rows,
     scan,
@@ -36,4 +38,5 @@ LAUNCHES: dict[str, LaunchFunction] = {
     **decoding.LAUNCHES,
     **attention.LAUNCHES,
     **ssd.LAUNCHES,
+    **mixture.LAUNCHES,
 }
