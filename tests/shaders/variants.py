@@ -32,7 +32,7 @@ class ShaderVariant:
 def all_variants() -> list[ShaderVariant]:
     """Each shader with each header and set of constants that the launches use, once, by name."""
     found: dict[str, ShaderVariant] = {}
-    for launch in _sample_launches():
+    for launch in sample_launches():
         header = tuple(launch.header.items())
         values = [f"{key}={value:g}" for key, value in (*header, *launch.constants.items())]
         name = " ".join([launch.shader, *values])
@@ -40,8 +40,10 @@ def all_variants() -> list[ShaderVariant]:
     return [found[name] for name in sorted(found)]
 
 
-def _sample_launches() -> Iterator[Launch]:
-    yield from _products()
+def sample_launches(software: bool = True) -> Iterator[Launch]:
+    """Launches of every kernel, some of them equal; `software`: with those for software adapters."""
+    adapters = (False, True) if software else (False,)
+    yield from _products(adapters)
     for n in STATE_SIZES:
         for k in TAPS:
             for name, kernel in KERNELS.items():
@@ -53,22 +55,24 @@ def _sample_launches() -> Iterator[Launch]:
                 required = tuple(None if o.optional else v for o, v in zip(kernel.operands, views, strict=True))
                 needs_workspace = name == "selective_scan_backward"
                 for operands in (views,) if needs_workspace else (views, required):
-                    for software in (False, True):
-                        yield from LAUNCHES[name](operands, numbers, AdapterTraits(software=software))
+                    for each in adapters:
+                        yield from LAUNCHES[name](operands, numbers, AdapterTraits(software=each))
         numbers = {"length": 256, "rank": 3, "carry": 0, "want_inputs": 1, "want_coefficients": 1}
         for variant in VARIANTS:
+            if variant == "wide" and not software:
+                continue
             yield from selective_scan(_sample_operands("selective_scan", n, 4), numbers, AdapterTraits(), variant)
-        for variant in ("lanes", "wide"):
+        for variant in ("lanes", "wide") if software else ("lanes",):
             views = _sample_operands("selective_scan_backward", n, 4)
             yield from selective_scan_backward(views, numbers, AdapterTraits(), variant)
 
 
-def _products() -> Iterator[Launch]:
+def _products(adapters: tuple[bool, ...]) -> Iterator[Launch]:
     """Every pair of shader and constants that a matrix product can need."""
-    for software in (False, True):
+    for software in adapters:
         yield matmul.sample_product("nt", 4, 128, 128, "rows", software=software)
     for layout in matmul.LAYOUTS:
-        for variant in matmul.VARIANTS:
+        for variant in matmul.VARIANTS if True in adapters else matmul.TILES:
             yield matmul.sample_product(layout, 128, 128, 128, variant)
             if variant in matmul.TILES:
                 yield matmul.sample_product(layout, 128, 128, 128, variant, pad=1)

@@ -1,0 +1,121 @@
+"""What RADV says of a compiled kernel: its figures, and what a turn of its loops issues.
+
+A loop is a branch to an earlier block.  The hottest one is taken to be the innermost with the most multiply-adds (with
+the most vector instructions where there are none).  Instruction counts are not times.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+STATISTIC = re.compile(r"^([A-Z][A-Za-z ]+): (\d+)$")
+# The driver prints its own form of a program, or, where it has a disassembler, the machine's.
+BLOCK = re.compile(r"^BB(\d+):?$")
+TARGET = re.compile(r"\bBB(\d+)")
+VECTOR = re.compile(r"(?:^|= |:: |\s)(v_[a-z0-9_]+)")
+FMA = re.compile(r"v_(dual_|pk_)?fma")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Instructions of some blocks: vector ones, multiply-adds among them, workgroup memory, other memory."""
+
+    vector: int = 0
+    fma: int = 0
+    shared: int = 0
+    memory: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
+
+    def __mul__(self, times: float) -> Counts:
+        return Counts(*(round(a * times) for a in vars(self).values()))
+
+    @property
+    def fma_share(self) -> float:
+        return self.fma / self.vector if self.vector else 0.0
+
+
+@dataclass(frozen=True)
+class Code:
+    """A kernel's machine code."""
+
+    registers: int
+    waves: int  # of 64 lanes, on one of the compute unit's vector units
+    spills: int
+    shared_bytes: int
+    instructions: int
+    hottest: Counts  # a turn of the hottest loop
+    around: Counts | None  # a turn of the loop around it, what is in the hottest counted once
+
+
+def read_code(text: str) -> Code:
+    """The first kernel in what the driver printed."""
+    blocks, statistics = _blocks_and_statistics(text)
+    loops = _loops(blocks)
+    hottest = max(
+        (loop for loop in loops if not any(_inside(other, loop) for other in loops)),
+        key=lambda loop: (_sum(blocks, loop).fma, _sum(blocks, loop).vector),
+        default=(0, len(blocks) - 1),
+    )
+    outer = [loop for loop in loops if _inside(hottest, loop)]
+    around = min(outer, key=lambda loop: loop[1] - loop[0], default=None)
+    return Code(
+        registers=statistics["VGPRs"],
+        # RADV counts in waves of 32 lanes on these GPUs, whatever the wave is.
+        waves=statistics["Subgroups per SIMD"] // 2,
+        spills=statistics["Spilled VGPRs"] + statistics["Spilled SGPRs"] + statistics["Scratch size"],
+        shared_bytes=statistics["LDS size"],
+        instructions=statistics["Instructions"],
+        hottest=_sum(blocks, hottest),
+        around=_sum(blocks, around) if around else None,
+    )
+
+
+def _blocks_and_statistics(text: str) -> tuple[list[tuple[int, list[str]]], dict[str, int]]:
+    blocks: list[tuple[int, list[str]]] = []
+    statistics: dict[str, int] = {}
+    for line in text.splitlines():
+        if match := BLOCK.match(line):
+            blocks.append((int(match[1]), []))
+        elif match := STATISTIC.match(line):
+            statistics[match[1]] = int(match[2])
+        elif line.startswith("*****") and statistics:
+            break
+        elif blocks and not statistics:
+            blocks[-1][1].append(line.split(";")[0])
+    return blocks, statistics
+
+
+def _loops(blocks: list[tuple[int, list[str]]]) -> list[tuple[int, int]]:
+    """First and last place of the blocks of each loop."""
+    places = {number: place for place, (number, _) in enumerate(blocks)}
+    ends: dict[int, int] = {}
+    for place, (_, lines) in enumerate(blocks):
+        for line in lines:
+            for target in TARGET.findall(line):
+                if line.lstrip().startswith(("s_branch", "s_cbranch")) and places[int(target)] <= place:
+                    ends[places[int(target)]] = max(place, ends.get(places[int(target)], 0))
+    return sorted(ends.items())
+
+
+def _inside(inner: tuple[int, int], outer: tuple[int, int]) -> bool:
+    return inner != outer and outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def _sum(blocks: list[tuple[int, list[str]]], loop: tuple[int, int]) -> Counts:
+    total = Counts()
+    for _, lines in blocks[loop[0] : loop[1] + 1]:
+        for line in lines:
+            total += _count(line)
+    return total
+
+
+def _count(line: str) -> Counts:
+    """One line; a dual instruction counts as the two that it is."""
+    vector = VECTOR.findall(line)
+    fma = sum(bool(FMA.match(name)) for name in vector)
+    return Counts(
+        len(vector), fma, int(" ds_" in line or "\tds_" in line), int("buffer_" in line and "s_buffer" not in line)
+    )
