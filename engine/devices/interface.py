@@ -39,6 +39,7 @@ class Device(ABC):
     description: str  # for people: the adapter's name, or the processor and its threads
     limits: Limits
     scan_channel_block: int  # channels whose d_B and d_C are summed in one row of partial sums
+    logits_bytes: int = 0  # of logits held at a time to keep the device busy; 0: no more than a cache takes
 
     def __init__(self, ledger: Ledger | None = None) -> None:
         self.ledger = ledger or Ledger()

@@ -28,6 +28,9 @@ from engine.errors import DeviceError, DeviceLostError, MemoryCeilingError
 from engine.graph.plan import Plan
 from engine.graph.tensor import Tensor, aligned
 
+# Logits that a GPU computes at a time: a product over fewer rows leaves most of it idle.  At most
+# this part of the memory ceiling.
+LOGITS_BYTES, LOGITS_SHARE = 112 * 2**20, 24
 _LARGER_LIMITS = ("max-storage-buffer-binding-size", "max-buffer-size")
 STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 
@@ -55,6 +58,8 @@ class WebGpuDevice(Device):
         self.adapter = adapter
         self.description = f"{adapter.description} · WebGPU ({adapter.backend})"
         self.traits = AdapterTraits(software=adapter.software)
+        if not adapter.software:
+            self.logits_bytes = min(LOGITS_BYTES, self.ledger.ceiling // LOGITS_SHARE)
         limits = dict(PORTABLE_LIMITS)
         if not portable:
             limits |= {name: max(adapter.limits[name], limits[name]) for name in _LARGER_LIMITS}
