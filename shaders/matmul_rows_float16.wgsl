@@ -1,4 +1,4 @@
-//! lib: matmul_epilogue matmul_rows float_bits
+//! lib: matmul_params matmul_epilogue matmul_rows float_bits
 // The product for up to 4 rows of a, with b in float16, two to a word (lib/matmul_rows.wgsl).
 
 @group(0) @binding(2) var<storage, read_write> b: array<u32>;

@@ -160,23 +160,23 @@ def model_all() -> None:
     for size, (config, batch, length) in SHAPES.items():
         model = engine.create_model(config, device=device)
         training = model.training_step("full", batch, length)
-        _report_program(f"train_{size}", training.executables[0].plan.program, device.traits, batch * length)
+        _report_program(f"train_{size}", training.executables[0].plan, device.traits, batch * length)
         training.close()
         for precision in ("float32", "int8"):
             decoder = Decoder(model, precision=precision)
             decoder.read_top([1], 8)
-            program = decoder._executable("read", 1, "top").plan.program
-            _report_program(f"decode_{size}_{precision}", program, device.traits, 1)
+            plan = decoder._executable("read", 1, "top").plan
+            _report_program(f"decode_{size}_{precision}", plan, device.traits, 1)
             decoder.close()
         model.close()
     device.close()
 
 
-def _report_program(name: str, program, traits, tokens: int) -> None:
+def _report_program(name: str, plan, traits, tokens: int) -> None:
     from paper_model import GPUS as PAPER_GPUS
     from paper_model import ideal_seconds, kernels_of
 
-    kernels = kernels_of(program, traits)
+    kernels = kernels_of(plan, traits)
     flops = sum(kernel.flops for kernel in kernels.values())
     report(f"{name}_dispatches", sum(kernel.dispatches for kernel in kernels.values()))
     report(f"{name}_gflop", flops / 1e9)
@@ -192,7 +192,7 @@ def _report_program(name: str, program, traits, tokens: int) -> None:
             report("missed", f"{kernel} of {name} has a grid of {sums.smallest_grid} workgroups")
     for gpu, traits_of_gpu in PAPER_GPUS.items():
         total = sum(kernel.seconds[gpu] for kernel in kernels.values())
-        share = ideal_seconds(program, traits_of_gpu) / total
+        share = ideal_seconds(plan, traits_of_gpu) / total
         report(f"{name}_{gpu}_paper_ms", total * 1e3, f"{tokens / total:.0f} tokens/s, {share:.0%} of the roofline")
 
 

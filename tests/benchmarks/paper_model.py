@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from measure import product_flops
 
 from engine.devices.webgpu.launch import AdapterTraits, Launch
-from engine.devices.webgpu.launches import LAUNCHES
+from engine.devices.webgpu.launches import launches_of
 from engine.graph.kernels import KERNELS, STATE_INTERVAL
-from engine.graph.tensor import DTYPE_BYTES, KernelCall, Program
+from engine.graph.plan import Plan
+from engine.graph.tensor import DTYPE_BYTES, KernelCall
 
 BANDWIDTH_SHARE = 0.75
 OTHER_SHARE = 0.4  # of the peak, for what is no product: exponentials, loads and stores between the multiply-adds
@@ -57,11 +58,10 @@ class Kernel:
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
 
-def kernels_of(program: Program, traits: AdapterTraits) -> dict[str, Kernel]:
+def kernels_of(plan: Plan, traits: AdapterTraits) -> dict[str, Kernel]:
     """By name, products by their layout; with modelled seconds on each GPU."""
     kernels: dict[str, Kernel] = defaultdict(Kernel)
-    for call in program.calls:
-        launches = LAUNCHES[call.kernel](call.operands, call.numbers, traits)
+    for call, launches in zip(plan.program.calls, launches_of(plan, traits), strict=True):
         kernel = kernels[call.kernel]
         kernel.calls += 1
         kernel.dispatches += len(launches)
@@ -107,10 +107,11 @@ def bytes_of(call: KernelCall) -> int:
     return total
 
 
-def ideal_seconds(program: Program, gpu: Gpu) -> float:
+def ideal_seconds(plan: Plan, gpu: Gpu) -> float:
     """Every product at the peak and every operand once at the whole bandwidth."""
     return sum(
-        max(product_flops(call) / (gpu.peak * 1e12), bytes_of(call) / (gpu.bandwidth * 1e9)) for call in program.calls
+        max(product_flops(call) / (gpu.peak * 1e12), bytes_of(call) / (gpu.bandwidth * 1e9))
+        for call in plan.program.calls
     )
 
 

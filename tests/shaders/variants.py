@@ -76,6 +76,9 @@ def _products(adapters: tuple[bool, ...]) -> Iterator[Launch]:
             yield matmul.sample_product(layout, 128, 128, 128, variant)
             if variant in matmul.TILES:
                 yield matmul.sample_product(layout, 128, 128, 128, variant, pad=1)
+    few = matmul.sample_product("nt", 64, 64, 4096, "tiled_64").bindings[:3]
+    scratch = Tensor("scratch", (64 * 64 * 32,)).view()
+    yield from LAUNCHES["matmul_nt"]((*few, None, None, scratch), {}, AdapterTraits())
 
 
 def _sample_operands(

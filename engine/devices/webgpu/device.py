@@ -22,11 +22,11 @@ from engine.devices.webgpu.adapters import PORTABLE_LIMITS, Adapter
 from engine.devices.webgpu.autotune import tuned_variants
 from engine.devices.webgpu.executable import WebGpuExecutable, race
 from engine.devices.webgpu.launch import AdapterTraits
-from engine.devices.webgpu.launches import scan
+from engine.devices.webgpu.launches import scan, scratch_elements
 from engine.devices.webgpu.pipelines import Pipelines
 from engine.errors import DeviceError, DeviceLostError, MemoryCeilingError
 from engine.graph.plan import Plan
-from engine.graph.tensor import Tensor, aligned
+from engine.graph.tensor import KernelCall, Tensor, aligned
 
 # Logits that a GPU computes at a time: a product over fewer rows leaves most of it idle.  At most
 # this part of the memory ceiling.
@@ -132,6 +132,9 @@ class WebGpuDevice(Device):
 
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
         return scan.workspace_elements(kernel, b, l, d, n)
+
+    def scratch_elements(self, call: KernelCall) -> int:
+        return scratch_elements(call, self.traits)
 
     def submit(self, commands: wgpu.GPUCommandBuffer) -> None:
         """Hand one command buffer to the queue."""

@@ -20,7 +20,7 @@ import wgpu
 
 from engine.devices.interface import NUMPY_DTYPES, Arena, Executable
 from engine.devices.webgpu.launch import PARAMETER_BYTES, Launch
-from engine.devices.webgpu.launches import LAUNCHES
+from engine.devices.webgpu.launches import launches_of
 from engine.errors import DeviceLostError
 from engine.graph.plan import Plan
 from engine.graph.tensor import READ_BACK, Tensor, View
@@ -69,7 +69,7 @@ class Dispatches:
 
     def _place(self, view: View | None) -> tuple[wgpu.GPUBuffer, int, int]:
         if view is None:
-            return self._device.nothing, 0, 4
+            return self._device.nothing, 0, 16  # the least that a binding of vec4 takes
         return *self._locate(view.tensor), max(4, -(-view.tensor.nbytes // 4) * 4)
 
     def encode(self, encoder: wgpu.GPUCommandEncoder, start: int, stop: int) -> None:
@@ -117,11 +117,7 @@ class WebGpuExecutable(Executable):
         self._readings: deque[_Reading] = deque()
         self._dispatches: Dispatches | None = None
         self._runs = 0
-        self.launches = [
-            launch
-            for call in plan.program.calls
-            for launch in LAUNCHES[call.kernel](call.operands, call.numbers, device.traits)
-        ]
+        self.launches = [launch for launches in launches_of(plan, device.traits) for launch in launches]
         self._dispatches = Dispatches(device, self.launches, self.locate)
         self._parts = 1
         self._timed = device.adapter.software
