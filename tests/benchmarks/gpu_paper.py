@@ -24,7 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from machine_code import Code, Counts, read_code
+from machine_code import Code, read_code
 from measure import CONFIG_M, CONFIG_S, report, token_ids
 from no_op_driver import GPUS, Unavailable, environment
 
@@ -33,8 +33,6 @@ LEAST_WAVES, LEAST_FMA, LEAST_GROUPS, COUNTS_FROM = 4, 0.65, 64, 0.01
 SHAPES = {"s": (CONFIG_S, 4, 256), "m": (CONFIG_M, 2, 512)}
 PROMPT = 512
 CEILING = 16 * 2**30
-# Multiply-adds of a lane in a turn over one tile, for the products whose turn has a loop of its own inside.
-FMA_A_TURN = {"matmul_tiled_32": 256, "matmul_tiled_64": 512}
 
 
 def main() -> None:
@@ -117,7 +115,7 @@ def _printed(run: Callable[[], object]) -> str:
 
 
 def _report_code(gpu: str, name: str, shader: str, code: Code) -> None:
-    turn = _turn(shader, code)
+    turn = code.hottest
     report(
         f"{gpu}_{name}",
         f"registers {code.registers} waves {code.waves} spills {code.spills} shared {code.shared_bytes} instructions "
@@ -130,15 +128,6 @@ def _report_code(gpu: str, name: str, shader: str, code: Code) -> None:
         report("missed", f"{name} has {code.waves} waves on {gpu}")
     if gpu == JUDGED_GPU and shader.startswith(chosen_product()) and turn.fma_share < LEAST_FMA:
         report("missed", f"{name} has {turn.fma_share:.0%} multiply-adds on {gpu}")
-
-
-def _turn(shader: str, code: Code) -> Counts:
-    """The hottest loop; of a product over tiles, a whole tile."""
-    wanted = next((fma for stem, fma in FMA_A_TURN.items() if shader.startswith(stem)), 0)
-    if not wanted or code.around is None or code.hottest.fma >= wanted:
-        return code.hottest
-    around = code.around + code.hottest * -1
-    return around + code.hottest * ((wanted - around.fma) / code.hottest.fma)
 
 
 def chosen_product() -> str:

@@ -29,9 +29,6 @@ class Counts:
     def __add__(self, other: Counts) -> Counts:
         return Counts(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
 
-    def __mul__(self, times: float) -> Counts:
-        return Counts(*(round(a * times) for a in vars(self).values()))
-
     @property
     def fma_share(self) -> float:
         return self.fma / self.vector if self.vector else 0.0
@@ -47,7 +44,6 @@ class Code:
     shared_bytes: int
     instructions: int
     hottest: Counts  # a turn of the hottest loop
-    around: Counts | None  # a turn of the loop around it, what is in the hottest counted once
 
 
 def read_code(text: str) -> Code:
@@ -59,8 +55,6 @@ def read_code(text: str) -> Code:
         key=lambda loop: (_sum(blocks, loop).fma, _sum(blocks, loop).vector),
         default=(0, len(blocks) - 1),
     )
-    outer = [loop for loop in loops if _inside(hottest, loop)]
-    around = min(outer, key=lambda loop: loop[1] - loop[0], default=None)
     return Code(
         registers=statistics["VGPRs"],
         # RADV counts in waves of 32 lanes on these GPUs, whatever the wave is.
@@ -69,7 +63,6 @@ def read_code(text: str) -> Code:
         shared_bytes=statistics["LDS size"],
         instructions=statistics["Instructions"],
         hottest=_sum(blocks, hottest),
-        around=_sum(blocks, around) if around else None,
     )
 
 

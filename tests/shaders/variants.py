@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 
 from engine.devices.webgpu.launch import AdapterTraits, Launch
 from engine.devices.webgpu.launches import LAUNCHES, decoding, matmul
-from engine.devices.webgpu.launches.scan import VARIANTS, selective_scan, selective_scan_backward
+from engine.devices.webgpu.launches.scan import (
+    BACKWARD_VARIANTS,
+    VARIANTS,
+    backward_variant,
+    selective_scan,
+    selective_scan_backward,
+)
 from engine.devices.webgpu.shaders import shader_source
 from engine.graph.kernels import KERNELS
 from engine.graph.tensor import Tensor, View
@@ -62,7 +68,7 @@ def sample_launches(software: bool = True) -> Iterator[Launch]:
             if variant == "wide" and not software:
                 continue
             yield from selective_scan(_sample_operands("selective_scan", n, 4), numbers, AdapterTraits(), variant)
-        for variant in ("lanes", "wide") if software else ("lanes",):
+        for variant in BACKWARD_VARIANTS if software else (backward_variant(n, software=False),):
             views = _sample_operands("selective_scan_backward", n, 4)
             yield from selective_scan_backward(views, numbers, AdapterTraits(), variant)
 

@@ -131,7 +131,7 @@ class WebGpuDevice(Device):
         return WebGpuExecutable(self, plan, arena)
 
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
-        return scan.workspace_elements(kernel, b, l, d, n)
+        return scan.workspace_elements(kernel, b, l, d, n, self.traits.software)
 
     def scratch_elements(self, call: KernelCall) -> int:
         return scratch_elements(call, self.traits)
