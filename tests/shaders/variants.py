@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from engine.devices.webgpu.launch import AdapterTraits, Launch
-from engine.devices.webgpu.launches import LAUNCHES, decoding, matmul
+from engine.devices.webgpu.launches import LAUNCHES, decoding, matmul, scratch_elements
 from engine.devices.webgpu.launches.scan import (
     BACKWARD_VARIANTS,
     VARIANTS,
@@ -20,7 +20,7 @@ from engine.devices.webgpu.launches.scan import (
 )
 from engine.devices.webgpu.shaders import shader_source
 from engine.graph.kernels import KERNELS
-from engine.graph.tensor import Tensor, View
+from engine.graph.tensor import KernelCall, Tensor, View
 
 STATE_SIZES = (16, 8)
 TAPS = (4, 3)
@@ -62,7 +62,10 @@ def sample_launches(software: bool = True) -> Iterator[Launch]:
                 needs_workspace = name == "selective_scan_backward"
                 for operands in (views,) if needs_workspace else (views, required):
                     for each in adapters:
-                        yield from LAUNCHES[name](operands, numbers, AdapterTraits(software=each))
+                        traits = AdapterTraits(software=each)
+                        scratch = scratch_elements(KernelCall(name, operands, numbers), traits)
+                        extra = (Tensor("scratch", (scratch,)).view(),) if scratch else ()
+                        yield from LAUNCHES[name]((*operands, *extra), numbers, traits)
         numbers = {"length": 256, "rank": 3, "carry": 0, "want_inputs": 1, "want_coefficients": 1}
         for variant in VARIANTS:
             if variant == "wide" and not software:
