@@ -134,7 +134,7 @@ def chosen_product() -> str:
     """How the shaders of the product are called that a GPU takes for a large matrix by rule of thumb."""
     from engine.devices.webgpu.launches.matmul import default_variant
 
-    return f"matmul_{default_variant(4096, 4096, software=False)}"
+    return f"matmul_{default_variant(4096, 4096, 4096, software=False)}"
 
 
 # ---- the model

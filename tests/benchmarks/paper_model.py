@@ -17,13 +17,14 @@ from engine.devices.webgpu.launch import AdapterTraits, Launch
 from engine.devices.webgpu.launches import launches_of
 from engine.graph.kernels import KERNELS, STATE_INTERVAL
 from engine.graph.plan import Plan
-from engine.graph.tensor import DTYPE_BYTES, KernelCall
+from engine.graph.tensor import DTYPE_BYTES, KernelCall, Tensor
 
 BANDWIDTH_SHARE = 0.75
 OTHER_SHARE = 0.4  # of the peak, for what is no product: exponentials, loads and stores between the multiply-adds
 # Of the peak: from the multiply-adds' share of what is issued, less what is waited for.  They were 0.30 and 0.45
 # before two tiles were under way.
 PRODUCT_SHARES = {"tiled_32": 0.45, "tiled_64": 0.65}
+LESSER = ("_parts", "_sum", "_carry")
 CONV_STEP = 0.5  # microseconds a token takes where a lane walks from token to token
 SCAN_TURN = 0.2  # microseconds of a dependent turn over a row that lies in the second cache
 
@@ -63,20 +64,23 @@ class Kernel:
 def kernels_of(plan: Plan, traits: AdapterTraits) -> dict[str, Kernel]:
     """By name, products by their layout; with modelled seconds on each GPU."""
     kernels: dict[str, Kernel] = defaultdict(Kernel)
-    for call, launches in zip(plan.program.calls, launches_of(plan, traits), strict=True):
+    for index, (call, launches) in enumerate(zip(plan.program.calls, launches_of(plan, traits), strict=True)):
         kernel = kernels[call.kernel]
+        between = _bytes_between(call, plan.scratch.get(index))
         kernel.calls += 1
         kernel.dispatches += len(launches)
         kernel.flops += flops_of(call)
-        kernel.nbytes += bytes_of(call)
+        kernel.nbytes += bytes_of(call) + between
         kernel.smallest_grid = min(kernel.smallest_grid, busiest_grid(launches))
         for name, gpu in GPUS.items():
-            kernel.seconds[name] += modelled_seconds(call, launches, gpu)
+            kernel.seconds[name] += modelled_seconds(call, launches, gpu, between)
     return dict(kernels)
 
 
 def busiest_grid(launches: list[Launch]) -> int:
-    return max((math.prod(launch.groups) for launch in launches), default=0)
+    """Of the dispatch that does the work, not of those that add up or carry on what it leaves."""
+    working = [launch for launch in launches if not launch.shader.endswith(LESSER)]
+    return max((math.prod(launch.groups) for launch in working), default=0)
 
 
 def flops_of(call: KernelCall) -> int:
@@ -109,6 +113,16 @@ def bytes_of(call: KernelCall) -> int:
     return total
 
 
+def _bytes_between(call: KernelCall, scratch: Tensor | None) -> int:
+    """What a call's dispatches leave for each other, written and read."""
+    workspaces = [
+        view.tensor
+        for operand, view in zip(KERNELS[call.kernel].operands, call.operands, strict=True)
+        if operand.name == "workspace" and view is not None
+    ]
+    return 2 * sum(tensor.nbytes for tensor in (*workspaces, *([scratch] if scratch else ())))
+
+
 def ideal_seconds(plan: Plan, gpu: Gpu) -> float:
     """Every product at the peak and every operand once at the whole bandwidth."""
     return sum(
@@ -117,10 +131,10 @@ def ideal_seconds(plan: Plan, gpu: Gpu) -> float:
     )
 
 
-def modelled_seconds(call: KernelCall, launches: list[Launch], gpu: Gpu) -> float:
+def modelled_seconds(call: KernelCall, launches: list[Launch], gpu: Gpu, between: int) -> float:
     filled = min(1.0, busiest_grid(launches) / gpu.groups) or 1.0
     arithmetic = flops_of(call) / (gpu.peak * 1e12 * _share(launches) * filled)
-    memory = bytes_of(call) / (gpu.bandwidth * 1e9 * BANDWIDTH_SHARE)
+    memory = (bytes_of(call) + between) / (gpu.bandwidth * 1e9 * BANDWIDTH_SHARE)
     return max(arithmetic, memory, _serial_seconds(call, launches, gpu)) + len(launches) * gpu.launch * 1e-6
 
 

@@ -89,7 +89,7 @@ def test_sums_that_are_shared_out(webgpu, monkeypatch, layout, variant, alpha, a
     monkeypatch.setattr(webgpu, "traits", AdapterTraits(software=False))
     for m, n, k in ((37, 70, 33), (64, 32, 160), (5, 67, 131), (129, 65, 200)):
         sample = _sample(layout, m, n, k, alpha=alpha, accumulate=accumulate)
-        parts = matmul.parts_of(matmul.Product(layout, m, n, k, 0, 0, 0, 0), variant)
+        parts = matmul.parts_of(m, n, k, variant)
         assert parts > 1
         first = check(webgpu, sample, at_least=1)["c"]
         check_inside(webgpu, with_operands(sample, bias=None), NONE_ON_GRID, at_least=1)
@@ -97,10 +97,10 @@ def test_sums_that_are_shared_out(webgpu, monkeypatch, layout, variant, alpha, a
 
 
 def test_a_product_with_many_tiles_or_few_terms_is_not_shared_out():
-    assert matmul.parts_of(matmul.Product("nt", 2048, 2048, 512, 0, 0, 0, 0), "tiled_64") == 1
-    assert matmul.parts_of(matmul.Product("nt", 64, 64, 255, 0, 0, 0, 0), "tiled_64") == 1
-    assert matmul.parts_of(matmul.Product("nt", 64, 64, 4096, 0, 0, 0, 0), "registers_16") == 1
-    assert matmul.parts_of(matmul.Product("nn", 512, 768, 50_280, 0, 0, 0, 0), "tiled_64") == 3
+    assert matmul.parts_of(2048, 2048, 512, "tiled_64") == 1
+    assert matmul.parts_of(64, 64, 255, "tiled_64") == 1
+    assert matmul.parts_of(64, 64, 4096, "registers_16") == 1
+    assert matmul.parts_of(512, 768, 50_280, "tiled_64") == 3
 
 
 @pytest.mark.parametrize("software", [False, True])

@@ -39,7 +39,8 @@ TILES = {"tiled_32": 32, "tiled_64": 64}
 VARIANTS = (*REGISTER_BLOCKS, *TILES)
 FEW_ROWS, ROWS_COLUMNS = 4, 8  # most rows that matmul_rows takes, columns a workgroup of it computes
 LONGEST_SUM = 32_768  # terms that a software adapter adds up in one dispatch
-ENOUGH_GROUPS = 300  # workgroups that keep a GPU busy
+TILE_SHARES = {"tiled_32": 0.60, "tiled_64": 0.75}  # of multiply-adds in a turn, as compiled for gfx1150
+ENOUGH_GROUPS, BUSY_GROUPS = 300, 256  # workgroups that sums are shared out among, and that keep a GPU busy
 LEAST_PART = 128  # terms of a sum for which a workgroup is worth starting
 MOST_SCRATCH = 16 * 2**20  # bytes of sums of parts
 CPU_LANES = 8  # lanes of a workgroup for CPU drivers: one 256-bit vector
@@ -81,20 +82,28 @@ def shape_class(layout: str, m: int, n: int, k: int) -> str:
     return f"{layout}_{kind}"
 
 
-def default_variant(m: int, n: int, software: bool) -> str:
-    """The variant without tuning: by the costs measured on llvmpipe; on a GPU the smaller tile while tiles are few."""
+def default_variant(m: int, n: int, k: int, software: bool) -> str:
+    """The variant without tuning: by the costs measured on llvmpipe; on a GPU by what its tiles issue in vain."""
     if software:
         return min(REGISTER_BLOCKS, key=lambda name: _register_cost(m, n, REGISTER_BLOCKS[name]))
-    return "tiled_64" if ceil_div(m, 64) * ceil_div(n, 64) >= 256 else "tiled_32"
+    return min(TILES, key=lambda name: _tile_cost(m, n, k, name))
 
 
-def parts_of(product: Product, variant: str) -> int:
+def _tile_cost(m: int, n: int, k: int, variant: str) -> float:
+    """Outputs of all tiles, over the share of multiply-adds and of the GPU that is busy."""
+    size = TILES[variant]
+    tiles = ceil_div(m, size) * ceil_div(n, size)
+    busy = min(1.0, tiles * parts_of(m, n, k, variant) / BUSY_GROUPS)
+    return tiles * size * size / (TILE_SHARES[variant] * busy)
+
+
+def parts_of(m: int, n: int, k: int, variant: str) -> int:
     """Among how many workgroups each sum is shared out."""
     if variant not in TILES:
         return 1
-    p, size = product, TILES[variant]
-    wanted = ENOUGH_GROUPS // max(1, ceil_div(p.m, size) * ceil_div(p.n, size))
-    return max(1, min(wanted, p.k // LEAST_PART, MOST_SCRATCH // max(4 * p.m * p.n, 1)))
+    size = TILES[variant]
+    wanted = ENOUGH_GROUPS // max(1, ceil_div(m, size) * ceil_div(n, size))
+    return max(1, min(wanted, k // LEAST_PART, MOST_SCRATCH // max(4 * m * n, 1)))
 
 
 def _register_cost(m: int, n: int, size: int) -> float:
@@ -190,7 +199,7 @@ def choose_variant(product: Product, traits: AdapterTraits) -> str:
     if product.layout == "nt" and product.m <= FEW_ROWS:
         return "rows"
     chosen = traits.matmul_variants.get(shape_class(product.layout, product.m, product.n, product.k))
-    return chosen or default_variant(product.m, product.n, traits.software)
+    return chosen or default_variant(product.m, product.n, product.k, traits.software)
 
 
 def _pieces(layout: str, views: Views, k: int) -> Iterator[tuple[Views, dict[str, float]]]:
@@ -222,7 +231,9 @@ def _launcher(layout: str) -> LaunchFunction:
             return []
         variant = choose_variant(product, traits)
         if scratch is not None:
-            return shared_product(variant, product, views, numbers, scratch, parts_of(product, variant))
+            return shared_product(
+                variant, product, views, numbers, scratch, parts_of(product.m, product.n, product.k, variant)
+            )
         if not traits.software or product.k <= LONGEST_SUM:
             return [product_launch(variant, product, views, numbers, traits.software)]
         return [
@@ -237,7 +248,7 @@ def _launcher(layout: str) -> LaunchFunction:
 def _scratch(layout: str) -> ScratchFunction:
     def elements(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> int:
         product = Product.of(layout, *views[:3])
-        parts = parts_of(product, choose_variant(product, traits))
+        parts = parts_of(product.m, product.n, product.k, choose_variant(product, traits))
         return 0 if traits.software or parts == 1 else parts * product.m * product.n
 
     return elements
