@@ -36,7 +36,7 @@ LAUNCHES: dict[str, LaunchFunction] = {
     **decoding.LAUNCHES,
     **attention.LAUNCHES,
 }
-SCRATCH: dict[str, ScratchFunction] = {**matmul.SCRATCH, **convolution.SCRATCH}
+SCRATCH: dict[str, ScratchFunction] = {**matmul.SCRATCH, **convolution.SCRATCH, **decoding.SCRATCH}
 
 
 def scratch_elements(call: KernelCall, traits: AdapterTraits) -> int:
