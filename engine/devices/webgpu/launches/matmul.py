@@ -129,7 +129,7 @@ def product_launch(
         rows, columns = FEW_ROWS, ROWS_COLUMNS
         # One vector of a CPU: fewer lanes leave fewer sums to add up at the end.
         lanes = CPU_LANES if software else 64
-        shader, constants = "matmul_rows", {"lanes": float(lanes), "slots": float(lanes * ROWS_COLUMNS)}
+        shader, constants = "matmul_rows", {"lanes": float(lanes), "slots": float(lanes * (ROWS_COLUMNS + 1))}
     elif variant in REGISTER_BLOCKS:
         size = REGISTER_BLOCKS[variant]
         rows, columns = _register_tile(p.m, p.n, size)
