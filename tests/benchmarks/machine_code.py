@@ -1,7 +1,7 @@
 """What RADV says of a compiled kernel: its figures, and what a turn of its loops issues.
 
-A loop is a branch to an earlier block.  The hottest one is taken to be the innermost with the most multiply-adds (with
-the most vector instructions where there are none).  Instruction counts are not times.
+A loop is a branch to an earlier block, without the loops inside it.  The hottest one is taken to be that with the most
+multiply-adds (the most vector instructions where there are none).  Instruction counts are not times.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 STATISTIC = re.compile(r"^([A-Z][A-Za-z ]+): (\d+)$")
 # The driver prints its own form of a program, or, where it has a disassembler, the machine's.
-BLOCK = re.compile(r"^BB(\d+):?$")
+LABEL = re.compile(r"^BB(\d+):?$")
 TARGET = re.compile(r"\bBB(\d+)")
 VECTOR = re.compile(r"(?:^|= |:: |\s)(v_[a-z0-9_]+)")
 FMA = re.compile(r"v_(dual_|pk_)?fma")
+
+
+Block = tuple[int, list[str]]  # its number and its lines
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,7 @@ class Code:
 def read_code(text: str) -> Code:
     """The first kernel in what the driver printed."""
     blocks, statistics = _blocks_and_statistics(text)
-    loops = _loops(blocks)
-    hottest = max(
-        (loop for loop in loops if not any(_inside(other, loop) for other in loops)),
-        key=lambda loop: (_sum(blocks, loop).fma, _sum(blocks, loop).vector),
-        default=(0, len(blocks) - 1),
-    )
+    bodies = _bodies(blocks, _loops(blocks)) or [_sum(blocks)]
     return Code(
         registers=statistics["VGPRs"],
         # RADV counts in waves of 32 lanes on these GPUs, whatever the wave is.
@@ -62,15 +60,15 @@ def read_code(text: str) -> Code:
         spills=statistics["Spilled VGPRs"] + statistics["Spilled SGPRs"] + statistics["Scratch size"],
         shared_bytes=statistics["LDS size"],
         instructions=statistics["Instructions"],
-        hottest=_sum(blocks, hottest),
+        hottest=max(bodies, key=lambda body: (body.fma, body.vector)),
     )
 
 
-def _blocks_and_statistics(text: str) -> tuple[list[tuple[int, list[str]]], dict[str, int]]:
-    blocks: list[tuple[int, list[str]]] = []
+def _blocks_and_statistics(text: str) -> tuple[list[Block], dict[str, int]]:
+    blocks: list[Block] = []
     statistics: dict[str, int] = {}
     for line in text.splitlines():
-        if match := BLOCK.match(line):
+        if match := LABEL.match(line):
             blocks.append((int(match[1]), []))
         elif match := STATISTIC.match(line):
             statistics[match[1]] = int(match[2])
@@ -81,7 +79,7 @@ def _blocks_and_statistics(text: str) -> tuple[list[tuple[int, list[str]]], dict
     return blocks, statistics
 
 
-def _loops(blocks: list[tuple[int, list[str]]]) -> list[tuple[int, int]]:
+def _loops(blocks: list[Block]) -> list[tuple[int, int]]:
     """First and last place of the blocks of each loop."""
     places = {number: place for place, (number, _) in enumerate(blocks)}
     ends: dict[int, int] = {}
@@ -93,16 +91,18 @@ def _loops(blocks: list[tuple[int, list[str]]]) -> list[tuple[int, int]]:
     return sorted(ends.items())
 
 
-def _inside(inner: tuple[int, int], outer: tuple[int, int]) -> bool:
-    return inner != outer and outer[0] <= inner[0] and inner[1] <= outer[1]
+def _bodies(blocks: list[Block], loops: list[tuple[int, int]]) -> list[Counts]:
+    """What a turn of each loop issues, without the loops inside it."""
+    owned: dict[tuple[int, int], list[Block]] = {loop: [] for loop in loops}
+    for place, block in enumerate(blocks):
+        around = [loop for loop in loops if loop[0] <= place <= loop[1]]
+        if around:
+            owned[min(around, key=lambda loop: loop[1] - loop[0])].append(block)
+    return [_sum(own) for own in owned.values()]
 
 
-def _sum(blocks: list[tuple[int, list[str]]], loop: tuple[int, int]) -> Counts:
-    total = Counts()
-    for _, lines in blocks[loop[0] : loop[1] + 1]:
-        for line in lines:
-            total += _count(line)
-    return total
+def _sum(blocks: list[Block]) -> Counts:
+    return sum((_count(line) for _, lines in blocks for line in lines), Counts())
 
 
 def _count(line: str) -> Counts:

@@ -24,6 +24,7 @@ OTHER_SHARE = 0.4  # of the peak, for what is no product: exponentials, loads an
 # Of the peak: from the multiply-adds' share of what is issued, less what is waited for.  They were 0.30 and 0.45
 # before two tiles were under way.
 PRODUCT_SHARES = {"tiled_32": 0.45, "tiled_64": 0.65}
+BEST_ROUND = 0.3  # microseconds in which a workgroup agrees on the best of its lanes
 LESSER = ("_parts", "_sum", "_carry")
 CONV_STEP = 0.5  # microseconds a token takes where a lane walks from token to token
 SCAN_TURN = 0.2  # microseconds of a dependent turn over a row that lies in the second cache
@@ -152,7 +153,8 @@ def _serial_seconds(call: KernelCall, launches: list[Launch], gpu: Gpu) -> float
     if call.kernel == "causal_conv_silu_backward":
         groups_of_all = math.ceil(call.operands[0].shape[1] / 64) * (call.operands[0].shape[0] // length)
         return 1e-6 * CONV_STEP * length * groups_of_all / busiest_grid(launches)
-    if call.kernel == "top_k" and len(launches) == 1:
+    if call.kernel == "top_k":
+        rounds = (call.operands[1].shape[1] - 1) / 2
         turns = math.ceil(call.operands[0].shape[1] / 256)
-        return 1e-6 * SCAN_TURN * turns * (call.operands[1].shape[1] - 1) / 2
+        return 1e-6 * rounds * (SCAN_TURN * turns if len(launches) == 1 else BEST_ROUND * len(launches))
     return 0.0
