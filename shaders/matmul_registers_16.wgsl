@@ -1,4 +1,4 @@
-//! lib: matmul_epilogue matmul_block16
+//! lib: matmul_params matmul_epilogue matmul_block16
 // c (i,j) = sum over k of a (i,k) * b (j,k): every lane keeps 16 x 16 sums in registers and reads a and b straight
 // from storage.  For CPU drivers: llvmpipe spends about a hundred times longer on a load (each lane on its own,
 // whatever the address) than on a multiply-add, and gains nothing from workgroup memory.  So the loads per

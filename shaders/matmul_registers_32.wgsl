@@ -1,4 +1,4 @@
-//! lib: matmul_epilogue matmul_block16
+//! lib: matmul_params matmul_epilogue matmul_block16
 // As matmul_registers_16, with 32 x 32 sums a lane in four blocks: half as many loads per multiply-add, for products
 // large enough to fill such tiles.  The sums no longer fit the CPU's registers but its first cache, which is still
 // far cheaper than a load.

@@ -1,4 +1,4 @@
-//! lib: matmul_epilogue matmul_rows
+//! lib: matmul_params matmul_epilogue matmul_rows
 // The product for up to 4 rows of a, with b in float32 at any distances (lib/matmul_rows.wgsl).
 
 @group(0) @binding(2) var<storage, read_write> b: array<f32>;

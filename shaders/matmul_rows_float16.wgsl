@@ -1,10 +1,11 @@
-//! lib: matmul_epilogue matmul_rows float_bits
-// The product for up to 4 rows of a, with b in float16, two to a word (lib/matmul_rows.wgsl).
+//! lib: matmul_params matmul_epilogue matmul_rows
+// The product for up to 4 rows of a, with b in float16, two to a word (lib/matmul_rows.wgsl).  WGSL's own unpacking is
+// exact but for subnormals, which may become zero: less than 2^-14 of a weight of 1.
 
 @group(0) @binding(2) var<storage, read_write> b: array<u32>;
 
 fn weight(at: u32) -> f32 {
-    return bitcast<f32>(float16_to_float32((b[at / 2u] >> (16u * (at % 2u))) & 0xffffu));
+    return unpack2x16float(b[at / 2u] >> (16u * (at % 2u))).x;
 }
 
 fn weights(columns: vec4u, k: u32) -> vec4f {

@@ -1,4 +1,4 @@
-//! lib: matmul_epilogue matmul_rows
+//! lib: matmul_params matmul_epilogue matmul_rows
 // The product for up to 4 rows of a, with b in 8 bits, four to a word, and a scale for each 32 of a row
 // (lib/matmul_rows.wgsl).  Distances of b are in words; `scales_at` and `scales_row` are those of the scales.
 

@@ -1,5 +1,5 @@
-//! lib: matmul_epilogue matmul_read_vec4 matmul_patch matmul_tile32
-// The product in tiles of 32 x 32 outputs (lib/matmul_tile32.wgsl), where the views of a and b begin and advance in
+//! lib: matmul_params matmul_output matmul_read_vec4 matmul_store_vec4 matmul_tile32 matmul_patch matmul_tiles
+// The product in tiles of 32 x 32 outputs (lib/matmul_tile32.wgsl), where all views begin and advance in
 // multiples of 4.
 
 @compute @workgroup_size(64)

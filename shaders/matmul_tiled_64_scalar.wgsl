@@ -1,5 +1,5 @@
-//! lib: matmul_epilogue matmul_read_scalar matmul_patch matmul_tile64
-// The product in tiles of 64 x 64 outputs (lib/matmul_tile64.wgsl), for views of a and b off the grid of 4.
+//! lib: matmul_params matmul_output matmul_read_scalar matmul_store_scalar matmul_tile64 matmul_patch matmul_tiles
+// The product in tiles of 64 x 64 outputs (lib/matmul_tile64.wgsl), for views off the grid of 4.
 
 @compute @workgroup_size(64)
 fn main(

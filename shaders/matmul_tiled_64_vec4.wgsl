@@ -1,5 +1,5 @@
-//! lib: matmul_epilogue matmul_read_vec4 matmul_patch matmul_tile64
-// The product in tiles of 64 x 64 outputs (lib/matmul_tile64.wgsl), where the views of a and b begin and advance in
+//! lib: matmul_params matmul_output matmul_read_vec4 matmul_store_vec4 matmul_tile64 matmul_patch matmul_tiles
+// The product in tiles of 64 x 64 outputs (lib/matmul_tile64.wgsl), where all views begin and advance in
 // multiples of 4.
 
 @compute @workgroup_size(64)

@@ -4,6 +4,9 @@
 // there are pairs.
 //! lib: activation scan_backward scan_lane scan_state
 
+// w of 64 tokens, a strip for each workgroup.
+@group(0) @binding(8) var<storage, read_write> workspace: array<vec4f>;
+
 const GROUP = min(QUADS, 4u);  // quads summed at a time: 16 states take 8 KiB
 const VALUES = 8u * GROUP;  // d_B, then d_C
 const PITCH = VALUES + 1u;  // odd: no two lanes write to the same bank

@@ -5,6 +5,9 @@
 // Equations, shapes and bindings: lib/scan_backward.wgsl.
 //! lib: activation scan_backward
 
+// w of 64 tokens, a strip for each workgroup.
+@group(0) @binding(8) var<storage, read_write> workspace: array<vec4f>;
+
 const LOG2E = 1.4426950408889634;
 const VALUES = 2u * N;  // d_B, then d_C
 const BATCH = max(1u, 64u / N);  // tokens summed at a time: a barrier costs as much as dozens of loads

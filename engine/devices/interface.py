@@ -42,6 +42,7 @@ class Device(ABC):
     description: str  # for people: the adapter's name, or the processor and its threads
     limits: Limits
     scan_channel_block: int  # channels whose d_B and d_C are summed in one row of partial sums
+    logits_bytes: int = 0  # of logits held at a time to keep the device busy; 0: no more than a cache takes
 
     def __init__(self, ledger: Ledger | None = None) -> None:
         self.ledger = ledger or Ledger()
@@ -108,7 +109,11 @@ class Device(ABC):
 
     def plan(self, program: Program) -> Plan:
         """The arena that `program` would need here."""
-        return make_plan(program, self.limits.max_binding_bytes, self.limits.max_buffer_bytes)
+        wanted = {index: self.scratch_elements(call) for index, call in enumerate(program.calls)}
+        scratch = {
+            index: Tensor("scratch", (elements,), kind=Kind.WORKSPACE) for index, elements in wanted.items() if elements
+        }
+        return make_plan(program, self.limits.max_binding_bytes, self.limits.max_buffer_bytes, scratch)
 
     def compile(self, program: Program) -> Executable:
         """Allocate the program's arena and bind its calls."""
@@ -138,6 +143,10 @@ class Device(ABC):
     @abstractmethod
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
         """Floats of scratch memory that a scan kernel needs here; 0 for none."""
+
+    def scratch_elements(self, call: KernelCall) -> int:
+        """Floats that a call needs for itself while it runs, besides its operands."""
+        return 0
 
     @abstractmethod
     def ssd_workspace_elements(self, kernel: str, shape: SsdShape) -> int:

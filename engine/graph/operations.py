@@ -21,6 +21,7 @@ LOGITS_ROWS = 256  # with a large one: as many tokens as a matrix product needs 
 LOGITS_MOST = 64 * 2**20
 LOGITS_MIN_ROWS = 64
 PACKED_MIN_ROWS = 128  # where the head is packed, and has to be widened anew for each such chunk
+ROWS_OF_A_TILE = 64  # of a matrix product on a GPU
 NORM_BLOCK_ROWS = 64  # rows whose share of the norm's scale gradient is summed in one go
 
 
@@ -263,9 +264,15 @@ def selective_state_space(
     return y
 
 
-def head_rows(head: Parameter, t: int, max_binding_bytes: int) -> int:
-    """How many tokens' logits are held at a time."""
-    row_bytes = 4 * head.shape[0]
+def head_rows(head: Parameter, t: int, device) -> int:
+    """How many tokens' logits are held at a time: as many as a cache takes, or, where the device says how many bytes
+    keep it busy, these in equal chunks.
+    """
+    row_bytes, max_binding_bytes = 4 * head.shape[0], device.limits.max_binding_bytes
+    if device.logits_bytes:
+        most = max(1, min(device.logits_bytes, max_binding_bytes) // row_bytes)
+        chunks = math.ceil(t / most)
+        return min(most, t, ROWS_OF_A_TILE * math.ceil(t / chunks / ROWS_OF_A_TILE))
     least = PACKED_MIN_ROWS if any(isinstance(block, PackedMatrix) for block in head.blocks) else LOGITS_MIN_ROWS
     rows = max(least, LOGITS_BYTES // row_bytes, min(LOGITS_ROWS, LOGITS_MOST // row_bytes))
     return max(1, min(rows, t, max_binding_bytes // row_bytes))
@@ -285,7 +292,7 @@ def cross_entropy(
     losses = tape.new("losses", (t,))
     trained = tape.trained(head)
     want_gradient = tape.wants(x) or trained is not None
-    rows = head_rows(head, t, tape.device.limits.max_binding_bytes)
+    rows = head_rows(head, t, tape.device)
     d_x = tape.gradient_to_fill(x)[0] if tape.wants(x) else None
     for start in range(0, t, rows):
         stop = min(start + rows, t)

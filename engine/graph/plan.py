@@ -8,8 +8,8 @@ cent of its peak. The same plan is the memory estimate: what it says is what a d
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from engine.errors import MemoryCeilingError
@@ -35,6 +35,7 @@ class Plan:
     placements: dict[Tensor, Placement]
     page_bytes: tuple[int, ...]
     arena_by_kind: dict[Kind, int]
+    scratch: Mapping[int, Tensor] = field(default_factory=dict)  # by call: memory that it alone uses
 
     @property
     def arena_bytes(self) -> int:
@@ -59,9 +60,14 @@ def lifetimes(program: Program) -> dict[Tensor, tuple[int, int]]:
     return spans
 
 
-def make_plan(program: Program, max_binding_bytes: int, max_buffer_bytes: int) -> Plan:
-    """Place every unplaced tensor of `program` in pages of at most `max_buffer_bytes`."""
-    spans = lifetimes(program)
+def make_plan(
+    program: Program, max_binding_bytes: int, max_buffer_bytes: int, scratch: Mapping[int, Tensor] | None = None
+) -> Plan:
+    """Place every unplaced tensor of `program`, and the scratch memory of its calls, in pages of at most
+    `max_buffer_bytes`.
+    """
+    scratch = scratch or {}
+    spans = lifetimes(program) | {tensor: (index, index) for index, tensor in scratch.items()}
     placements: dict[Tensor, Placement] = {}
     pages: list[list[Placement]] = [[]]
     for tensor in sorted(spans, key=lambda tensor: -tensor.nbytes):
@@ -75,7 +81,7 @@ def make_plan(program: Program, max_binding_bytes: int, max_buffer_bytes: int) -
         placements[tensor] = placement
         pages[placement.page].append(placement)
     page_bytes = tuple(max((p.offset + p.tensor.footprint for p in page), default=0) for page in pages)
-    return Plan(program, placements, page_bytes, _by_kind_at_peak(list(placements.values()), sum(page_bytes)))
+    return Plan(program, placements, page_bytes, _by_kind_at_peak(list(placements.values()), sum(page_bytes)), scratch)
 
 
 def shared_arena(plans: Sequence[Plan]) -> tuple[tuple[int, ...], dict[Kind, int]]:

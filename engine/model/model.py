@@ -211,7 +211,7 @@ class Model:
         ids = tape.input("ids", (b * l,), "int32")
         hidden = self.network.hidden(tape, ids, None, l)
         v = self.config.vocab_size
-        rows = op.head_rows(self.network.head, b * l, self.device.limits.max_binding_bytes)
+        rows = op.head_rows(self.network.head, b * l, self.device)
         for start in range(0, b * l, rows):
             stop = min(start + rows, b * l)
             logits = tape.output(f"logits {start}", tape.new("logits", (stop - start, v)))

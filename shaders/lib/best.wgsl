@@ -22,9 +22,9 @@ fn best_over_lanes(own: Best, lane: u32) -> Best {
     lane_best[lane] = own;
     workgroupBarrier();
     if (lane < ROOT) {
-        var part = lane_best[lane * ROOT];
-        for (var k = 1u; k < ROOT; k++) {
-            part = better(part, lane_best[lane * ROOT + k]);
+        var part = lane_best[lane];
+        for (var k = 1u; k < ROOT; k++) { // neighbours read neighbours: no two of them the same bank
+            part = better(part, lane_best[k * ROOT + lane]);
         }
         root_best[lane] = part;
     }

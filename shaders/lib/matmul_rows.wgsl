@@ -1,15 +1,16 @@
 // The product for up to 4 rows of a, as in decoding: c (i,j) = sum over k of a (i,k) * b (j,k).  What counts is to
 // read b once.  A workgroup computes 8 columns; its lanes share out k, so neighbours read neighbours where b lies
-// along k, then add up their sums in workgroup memory, always in the order of the lanes.
+// along k, then add up their sums in workgroup memory: eight lanes' sums at a time, then these, always in that order.
 //
 // The shader that includes this has b in its own format, and `weights(columns, k)` for four elements of it.
 
 override lanes: u32 = 64u;
-override slots: u32 = 512u; // 8 * lanes
+override slots: u32 = 576u; // 9 * lanes
 
 @group(0) @binding(1) var<storage, read_write> a: array<f32>;
 
-var<workgroup> partial: array<f32, slots>; // [column][lane]
+var<workgroup> partial: array<f32, slots>; // [lane][column], nine apart: no two lanes on the same bank
+var<workgroup> eighths: array<f32, lanes>; // [lane / 8][column]
 
 struct Sums {
     low: vec4f,
@@ -48,23 +49,32 @@ fn main(
         add_row(&row3, 3u, k, y_low, y_high);
     }
     for (var row = 0u; row < p.m; row++) {
-        partial[lane] = row0.low.x;
-        partial[lane + lanes] = row0.low.y;
-        partial[lane + 2u * lanes] = row0.low.z;
-        partial[lane + 3u * lanes] = row0.low.w;
-        partial[lane + 4u * lanes] = row0.high.x;
-        partial[lane + 5u * lanes] = row0.high.y;
-        partial[lane + 6u * lanes] = row0.high.z;
-        partial[lane + 7u * lanes] = row0.high.w;
+        let at = lane * 9u;
+        partial[at] = row0.low.x;
+        partial[at + 1u] = row0.low.y;
+        partial[at + 2u] = row0.low.z;
+        partial[at + 3u] = row0.low.w;
+        partial[at + 4u] = row0.high.x;
+        partial[at + 5u] = row0.high.y;
+        partial[at + 6u] = row0.high.z;
+        partial[at + 7u] = row0.high.w;
+        workgroupBarrier();
+        let from_lane = lane / 8u * 72u + lane % 8u;
+        eighths[lane] = (
+            (partial[from_lane] + partial[from_lane + 9u])
+            + (partial[from_lane + 18u] + partial[from_lane + 27u])
+        ) + (
+            (partial[from_lane + 36u] + partial[from_lane + 45u])
+            + (partial[from_lane + 54u] + partial[from_lane + 63u])
+        );
         workgroupBarrier();
         if (lane < 8u) {
-            var sum = 0.0;
-            for (var other = 0u; other < lanes; other++) {
-                sum += partial[lane * lanes + other];
+            var sum = eighths[lane];
+            for (var other = lane + 8u; other < lanes; other += 8u) {
+                sum += eighths[other];
             }
             store(row, first + lane, sum);
         }
-        workgroupBarrier();
         row0 = row1;
         row1 = row2;
         row2 = row3;

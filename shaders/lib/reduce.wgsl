@@ -1,6 +1,6 @@
 // Sum and maximum over the lanes of a workgroup, known to every lane afterwards, always in the same order.
 // The shader that includes this sets LANES (its workgroup size) and ROOT (its square root): ROOT lanes add ROOT values
-// each, then every lane adds their ROOT sums.  Two barriers instead of the six or eight of a tree.
+// each, side by side, so that no two read from the same bank; then every lane adds their ROOT sums.  Two barriers instead of the six or eight of a tree.
 
 var<workgroup> lane_values: array<f32, LANES>;
 var<workgroup> root_values: array<f32, ROOT>;
@@ -13,7 +13,7 @@ fn sum_over_lanes(value: f32, lane: u32) -> f32 {
     if (lane < ROOT) {
         var part = 0.0;
         for (var k = 0u; k < ROOT; k++) {
-            part += lane_values[lane * ROOT + k];
+            part += lane_values[k * ROOT + lane];
         }
         root_values[lane] = part;
     }
@@ -29,9 +29,9 @@ fn max_over_lanes(value: f32, lane: u32) -> f32 {
     lane_values[lane] = value;
     workgroupBarrier();
     if (lane < ROOT) {
-        var part = lane_values[lane * ROOT];
+        var part = lane_values[lane];
         for (var k = 1u; k < ROOT; k++) {
-            part = max(part, lane_values[lane * ROOT + k]);
+            part = max(part, lane_values[k * ROOT + lane]);
         }
         root_values[lane] = part;
     }

@@ -1,4 +1,4 @@
-// Parameters and bindings of the two variants of the selective scan's backward.  The equations, per channel, tokens
+// Parameters and bindings of the variants of the selective scan's backward.  The equations, per channel, tokens
 // from last to first, G = 0:
 //
 //   dh = d_y * C + G          d_C = sum over channels of d_y * h        w = a * h before the token,  a = exp(Delta * A)
@@ -9,8 +9,8 @@
 //
 // u, delta, d_y: (b*l, d); x_dbl: (b*l, row); coefficients: (n+2, d); states: (b, chunks+1, n, d).  d_u replaces d_y
 // and d_delta replaces delta. partials: (blocks, b*l, 2n) sums of d_B | d_C over 64 channels, then (b, n+2, d) sums
-// over the tokens of a sequence. Every workgroup re-runs 64 tokens from the kept state before them and keeps w in its
-// strip of the workspace, then walks back over it; dividing by a instead would blow up.
+// over the tokens of a sequence. A workgroup re-runs tokens from the kept state before them to have w, then walks back
+// over them; dividing by a instead would blow up.
 
 struct Params {
     sequences: u32,
@@ -30,7 +30,7 @@ struct Params {
     d_y_offset: u32,
     partials_offset: u32,
     d_coefficients_offset: u32,  // in partials
-    workspace_offset: u32,  // in quads
+    workspace_offset: u32,  // in elements of the variant's workspace
     first_chunk: u32,  // the wide variant takes the chunks from last_chunk - 1 ...
     last_chunk: u32,  // ... down to first_chunk
 }
@@ -43,7 +43,6 @@ struct Params {
 @group(0) @binding(5) var<storage, read_write> states: array<f32>;
 @group(0) @binding(6) var<storage, read_write> d_y: array<f32>;
 @group(0) @binding(7) var<storage, read_write> partials: array<f32>;
-@group(0) @binding(8) var<storage, read_write> workspace: array<vec4f>;
 
 const LN2 = 0.6931471805599453;
 

@@ -17,7 +17,7 @@ import engine
 from engine.devices.webgpu.device import WebGpuDevice
 from engine.devices.webgpu.executable import race, time_launches
 from engine.devices.webgpu.launch import Launch, ceil_div, pack
-from engine.devices.webgpu.launches import LAUNCHES, scan
+from engine.devices.webgpu.launches import launches_of, scan
 from engine.devices.webgpu.launches.matmul import Product, choose_variant, sample_product
 from engine.graph.kernels import STATE_INTERVAL
 from engine.graph.ssd import SsdShape
@@ -137,8 +137,8 @@ def step(device: WebGpuDevice) -> None:
     report("webgpu_dispatches_besides_layers", rest)
     report("webgpu_bytes_read_back_per_step", executable.plan.program.outputs["statistics"].nbytes, "(target <= 64)")
     spent, flops, moved = Counter(), Counter(), Counter()
-    for call in executable.plan.program.calls:
-        launches = LAUNCHES[call.kernel](call.operands, call.numbers, device.traits)
+    plan = executable.plan
+    for call, launches in zip(plan.program.calls, launches_of(plan, device.traits), strict=True):
         spent[call.kernel] += time_launches(device, launches, executable.locate)
         flops[call.kernel] += product_flops(call)
         moved[call.kernel] += moved_bytes(call)

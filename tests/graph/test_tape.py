@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from engine.devices.interface import Limits
 from engine.graph.kernels import KERNELS
 from engine.graph.tape import Tape
 from engine.model.blueprint import Blueprint
@@ -149,6 +150,19 @@ def test_the_logits_of_all_tokens_are_never_held(programs):
         logits = [t for t in program.tensors() if t.name.startswith("logits")]
         assert len(logits) > 1
         assert max(t.nbytes for t in logits) <= chunk < 4 * tokens * CONFIG.vocab_size
+
+
+@pytest.mark.parametrize(
+    "nbytes, binding, rows",
+    [(2**30, 2**27, [1024]), (12 * 2**20, 2**27, [384, 384, 256]), (2**30, 2**24, [512, 512])],
+    ids=["all at once", "equal chunks", "within a binding"],
+)
+def test_a_device_may_ask_for_more_logits_at_a_time(cpu, monkeypatch, nbytes, binding, rows):
+    blueprint = Blueprint(CONFIG, cpu)
+    monkeypatch.setattr(cpu, "logits_bytes", nbytes, raising=False)
+    monkeypatch.setattr(cpu, "limits", Limits(binding, binding))
+    program = step_program(blueprint.network, cpu, blueprint.trained_set("full"), 4, 256)
+    assert [call.operands[0].shape[0] for call in program.calls if call.kernel == "cross_entropy"] == rows
 
 
 def test_a_second_micro_batch_adds_to_the_gradients(cpu):

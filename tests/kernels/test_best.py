@@ -5,6 +5,7 @@ import pytest
 
 from engine.devices.samples import Sizes, make_sample
 from engine.devices.single_kernel import run_sample
+from engine.devices.webgpu.launch import AdapterTraits
 from engine.graph.kernels import TOP
 from tests.kernels.comparison import ODD_SIZES, check, size_name, with_operands
 
@@ -20,6 +21,28 @@ def test_odd_shapes(device, kernel, sizes):
 def test_any_number_of_the_best(device, k, v):
     sample = make_sample("top_k", Sizes(b=1, l=2, v=v))
     check(device, with_operands(sample, best=np.zeros((2, 1 + 2 * k), np.float32)))
+
+
+@pytest.mark.parametrize("k", [1, TOP])
+@pytest.mark.parametrize("v", [3, 4095, 4097, 12_900])
+def test_the_best_of_the_best_of_parts(webgpu, monkeypatch, v, k):
+    """As on a GPU, with many equal scores in several parts and some that are no number."""
+    monkeypatch.setattr(webgpu, "traits", AdapterTraits(software=False))
+    random = np.random.default_rng(v)
+    logits = np.stack([random.standard_normal(v), random.integers(0, 9, v), np.zeros(v)]).astype(np.float32)
+    sample = make_sample("top_k", Sizes(b=1, l=3, v=v))
+    empty = np.zeros((3, 1 + 2 * k), np.float32)
+    check(webgpu, with_operands(sample, logits=logits, best=empty))
+    assert ("top_k_merge", ()) in webgpu.pipelines._modules
+    logits[:, ::3] = np.nan
+    found = run_sample(webgpu, with_operands(sample, logits=logits, best=empty))
+    expected = [np.argsort(np.where(np.isnan(row), np.inf, -row), kind="stable")[:k] for row in logits]
+    here = np.arange(k) < v - len(range(0, v, 3))
+    assert np.array_equal(found["indices"], _padded(expected, here, k))
+
+
+def _padded(rows, here, k):
+    return np.where(here, [np.pad(row, (0, k - len(row))) for row in rows], -1)
 
 
 def test_equal_scores_come_by_index(device):

@@ -5,7 +5,12 @@ import itertools
 import pytest
 
 from engine.devices.samples import Sizes, make_sample
+from engine.devices.webgpu.launch import AdapterTraits
+from engine.devices.webgpu.launches import launches_of
+from engine.graph.kernels import KERNELS
+from engine.graph.tensor import KernelCall, Program, Tensor
 from tests.kernels.comparison import ODD_SIZES, check, size_name, with_operands
+from tests.kernels.placement import NONE_ON_GRID, check_inside
 
 TAPS = (1, 2, 3, 4, 5, 9)
 GRADIENTS = ("d_x", "d_weight", "d_bias")
@@ -39,3 +44,28 @@ def test_backward_gives_only_what_is_wanted(device, wanted, bias):
     absent = [name for name in GRADIENTS if name not in wanted] + ([] if bias else ["bias"])
     found = check(device, with_operands(sample, **dict.fromkeys(absent)))
     assert {name for name in found if name in GRADIENTS} == set(wanted)
+
+
+@pytest.mark.parametrize("length", [65, 66, 127, 128, 129, 200])
+@pytest.mark.parametrize("k", TAPS)
+def test_backward_in_runs_of_tokens(webgpu, monkeypatch, k, length):
+    """As on a GPU: sequences that end within, at and behind a run."""
+    monkeypatch.setattr(webgpu, "traits", AdapterTraits(software=False))
+    sample = make_sample("causal_conv_silu_backward", Sizes(b=2, l=length, d=65, k=k))
+    assert {launch.shader for launch in _launched(webgpu, sample)} == {
+        "causal_conv_silu_backward_runs",
+        "causal_conv_silu_backward_sum",
+    }
+    for absent in ((), ("d_x", "bias"), ("d_weight", "d_bias"), ("d_weight",)):
+        check(webgpu, with_operands(sample, **dict.fromkeys(absent)))
+    check_inside(webgpu, sample, NONE_ON_GRID)
+
+
+def _launched(device, sample):
+    """The dispatches that the sample would be on the device."""
+    tensors = {name: array if array is None else Tensor(name, array.shape) for name, array in sample.operands.items()}
+    program = Program("sample", inputs={name: tensor for name, tensor in tensors.items() if tensor})
+    views = tuple(tensors[operand.name].view() for operand in KERNELS[sample.kernel].operands)
+    program.calls.append(KernelCall(sample.kernel, views, sample.numbers))
+    (launches,) = launches_of(device.plan(program), device.traits)
+    return launches

@@ -1,8 +1,11 @@
 """Each variant of the WebGPU products, forced, against float64: otherwise only the fastest one would run."""
 
+import numpy as np
 import pytest
 
 from engine.devices.samples import Sample, Sizes, make_sample
+from engine.devices.single_kernel import run_sample
+from engine.devices.webgpu.launch import AdapterTraits
 from engine.devices.webgpu.launches import LAUNCHES, matmul
 from tests.kernels.comparison import check, with_operands
 from tests.kernels.placement import ALL_ON_GRID, NONE_ON_GRID, OnGrid, check_inside
@@ -74,6 +77,30 @@ def test_offsets_and_strides(webgpu, force, layout, variant, grid):
         assert {launch.shader for launch in launched} == {
             f"matmul_{variant}_{'vec4' if grid == ALL_ON_GRID else 'scalar'}"
         }
+
+
+@pytest.mark.parametrize("alpha, accumulate", [(1.0, 0), (-0.25, 1)])
+@pytest.mark.parametrize("variant", matmul.TILES)
+@pytest.mark.parametrize("layout", matmul.LAYOUTS)
+def test_sums_that_are_shared_out(webgpu, monkeypatch, layout, variant, alpha, accumulate):
+    """As on a GPU, with parts that end in the middle of a tile and a last one that is shorter."""
+    monkeypatch.setattr(matmul, "LEAST_PART", 16)
+    monkeypatch.setattr(matmul, "choose_variant", lambda product, traits: variant)
+    monkeypatch.setattr(webgpu, "traits", AdapterTraits(software=False))
+    for m, n, k in ((37, 70, 33), (64, 32, 160), (5, 67, 131), (129, 65, 200)):
+        sample = _sample(layout, m, n, k, alpha=alpha, accumulate=accumulate)
+        parts = matmul.parts_of(m, n, k, variant)
+        assert parts > 1
+        first = check(webgpu, sample, at_least=1)["c"]
+        check_inside(webgpu, with_operands(sample, bias=None), NONE_ON_GRID, at_least=1)
+        assert np.array_equal(run_sample(webgpu, sample)["c"], first)
+
+
+def test_a_product_with_many_tiles_or_few_terms_is_not_shared_out():
+    assert matmul.parts_of(2048, 2048, 512, "tiled_64") == 1
+    assert matmul.parts_of(64, 64, 255, "tiled_64") == 1
+    assert matmul.parts_of(64, 64, 4096, "registers_16") == 1
+    assert matmul.parts_of(512, 768, 50_280, "tiled_64") == 3
 
 
 @pytest.mark.parametrize("software", [False, True])

@@ -16,7 +16,11 @@ SHADERS = {
     "chunked": ["selective_scan_chunk", "selective_scan_carry", "selective_scan_emit"],
     "kogge_stone": ["selective_scan_kogge_stone"],
 }
-BACKWARD_SHADERS = {"lanes": ["selective_scan_backward"], "wide": ["selective_scan_backward_wide"]}
+BACKWARD_SHADERS = {
+    "lanes": ["selective_scan_backward"],
+    "wide": ["selective_scan_backward_wide"],
+    "chunked": [f"selective_scan_backward_{phase}" for phase in ("chunk", "carry", "walk", "sum")],
+}
 SIZES = (
     *(Sizes(b=2, l=length, d=33, n=16, r=3) for length in (1, 2, 63, 64, 65, 127, 128, 129, 200)),
     Sizes(b=1, l=1, d=1, n=1, r=1),
@@ -48,11 +52,12 @@ def force(webgpu, monkeypatch):
 
 
 def _chunked_workspace(kernel: str, b: int, l: int, d: int, n: int) -> int:
-    return b * -(-l // STATE_INTERVAL) * d
+    return b * -(-l // STATE_INTERVAL) * d * (n + 2 if kernel == "selective_scan_backward" else 1)
 
 
 def test_every_variant_is_tested():
     assert set(SHADERS) == set(scan.VARIANTS)
+    assert set(BACKWARD_SHADERS) == set(scan.BACKWARD_VARIANTS)
 
 
 @pytest.mark.parametrize("carry", [0, 1])
@@ -67,6 +72,9 @@ def test_forward(webgpu, force, variant, sizes, carry):
 @pytest.mark.parametrize("sizes", SIZES, ids=size_name)
 @pytest.mark.parametrize("variant", BACKWARD_SHADERS)
 def test_backward(webgpu, force, variant, sizes):
+    if variant == "chunked" and sizes.n > scan.CHUNKED_STATES:
+        assert scan.backward_variant(sizes.n, software=False) == "lanes"
+        return
     launched = force("selective_scan_backward", variant)
     check(webgpu, make_sample("selective_scan_backward", sizes), at_least=1 if sizes.d == 1 else 0)
     assert launched == BACKWARD_SHADERS[variant]
@@ -81,7 +89,7 @@ def test_backward_gives_only_what_is_wanted(webgpu, force, variant, want_inputs,
 
 
 @pytest.mark.parametrize("strips", [1, 2, 5])
-@pytest.mark.parametrize("variant", BACKWARD_SHADERS)
+@pytest.mark.parametrize("variant", ["lanes", "wide"])
 def test_backward_with_fewer_strips_of_workspace_than_work(webgpu, force, monkeypatch, variant, strips):
     """Six pairs of sequence and channel block: a workgroup takes several, one after another."""
     force("selective_scan_backward", variant)

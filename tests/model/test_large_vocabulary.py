@@ -65,6 +65,19 @@ def test_row_blocks_give_what_one_block_gives(tied, device, monkeypatch):
     assert_close(in_blocks[4], moved, 1e-3)
 
 
+def test_logits_in_chunks_give_what_they_give_at_once(device, monkeypatch):
+    ids = np.random.default_rng(1).integers(0, WIDE["vocab_size"], (2, 51))
+    found = []
+    for rows in (100, 64):
+        monkeypatch.setattr(device, "logits_bytes", 4 * rows * WIDE["vocab_size"], raising=False)
+        with open_model(device, WIDE) as model:
+            found.append((model.logits(ids), *model.loss_and_gradients(ids)))
+    (logits, loss, gradients), chunked = found
+    assert relative_error(chunked[0], logits) < 1e-6
+    assert chunked[1] == pytest.approx(loss, rel=1e-6)
+    assert_close(chunked[2], gradients, 1e-5)
+
+
 def test_a_table_in_blocks_is_saved_and_loaded_whole(device, monkeypatch, tmp_path):
     narrow(device, monkeypatch)
     with open_model(device, WIDE) as model:

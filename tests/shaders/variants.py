@@ -10,11 +10,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from engine.devices.webgpu.launch import AdapterTraits, Launch
-from engine.devices.webgpu.launches import LAUNCHES, decoding, matmul, mixture
-from engine.devices.webgpu.launches.scan import VARIANTS, selective_scan, selective_scan_backward
+from engine.devices.webgpu.launches import LAUNCHES, decoding, matmul, mixture, scratch_elements
+from engine.devices.webgpu.launches.scan import (
+    BACKWARD_VARIANTS,
+    VARIANTS,
+    backward_variant,
+    selective_scan,
+    selective_scan_backward,
+)
 from engine.devices.webgpu.shaders import shader_source
 from engine.graph.kernels import KERNELS
-from engine.graph.tensor import Tensor, View
+from engine.graph.tensor import KernelCall, Tensor, View
 
 STATE_SIZES = (16, 8)
 TAPS = (4, 3)
@@ -32,7 +38,7 @@ class ShaderVariant:
 def all_variants() -> list[ShaderVariant]:
     """Each shader with each header and set of constants that the launches use, once, by name."""
     found: dict[str, ShaderVariant] = {}
-    for launch in _sample_launches():
+    for launch in sample_launches():
         header = tuple(launch.header.items())
         values = [f"{key}={value:g}" for key, value in (*header, *launch.constants.items())]
         name = " ".join([launch.shader, *values])
@@ -40,8 +46,10 @@ def all_variants() -> list[ShaderVariant]:
     return [found[name] for name in sorted(found)]
 
 
-def _sample_launches() -> Iterator[Launch]:
-    yield from _products()
+def sample_launches(software: bool = True) -> Iterator[Launch]:
+    """Launches of every kernel, some of them equal; `software`: with those for software adapters."""
+    adapters = (False, True) if software else (False,)
+    yield from _products(adapters)
     for n in STATE_SIZES:
         for k in TAPS:
             for name, kernel in KERNELS.items():
@@ -53,12 +61,17 @@ def _sample_launches() -> Iterator[Launch]:
                 required = tuple(None if o.optional else v for o, v in zip(kernel.operands, views, strict=True))
                 needs_workspace = name in ("selective_scan_backward", "ssd", "ssd_backward")
                 for operands in (views,) if needs_workspace else (views, required):
-                    for software in (False, True):
-                        yield from LAUNCHES[name](operands, numbers, AdapterTraits(software=software))
+                    for each in adapters:
+                        traits = AdapterTraits(software=each)
+                        scratch = scratch_elements(KernelCall(name, operands, numbers), traits)
+                        extra = (Tensor("scratch", (scratch,)).view(),) if scratch else ()
+                        yield from LAUNCHES[name]((*operands, *extra), numbers, traits)
         numbers = {"length": 256, "rank": 3, "carry": 0, "want_inputs": 1, "want_coefficients": 1}
         for variant in VARIANTS:
+            if variant == "wide" and not software:
+                continue
             yield from selective_scan(_sample_operands("selective_scan", n, 4), numbers, AdapterTraits(), variant)
-        for variant in ("lanes", "wide"):
+        for variant in BACKWARD_VARIANTS if software else (backward_variant(n, software=False),):
             views = _sample_operands("selective_scan_backward", n, 4)
             yield from selective_scan_backward(views, numbers, AdapterTraits(), variant)
     for d in (96, 90):  # heads of 16 channels, and of 15, which are not read by fours
@@ -70,15 +83,18 @@ def _sample_launches() -> Iterator[Launch]:
         yield from LAUNCHES["ssd_tokens"](views, {"lowest": 0, "highest": 1}, AdapterTraits())
 
 
-def _products() -> Iterator[Launch]:
+def _products(adapters: tuple[bool, ...]) -> Iterator[Launch]:
     """Every pair of shader and constants that a matrix product can need."""
-    for software in (False, True):
+    for software in adapters:
         yield matmul.sample_product("nt", 4, 128, 128, "rows", software=software)
     for layout in matmul.LAYOUTS:
-        for variant in matmul.VARIANTS:
+        for variant in matmul.VARIANTS if True in adapters else matmul.TILES:
             yield matmul.sample_product(layout, 128, 128, 128, variant)
             if variant in matmul.TILES:
                 yield matmul.sample_product(layout, 128, 128, 128, variant, pad=1)
+    few = matmul.sample_product("nt", 64, 64, 4096, "tiled_64").bindings[:3]
+    scratch = Tensor("scratch", (64 * 64 * 32,)).view()
+    yield from LAUNCHES["matmul_nt"]((*few, None, None, scratch), {}, AdapterTraits())
 
 
 def _sample_operands(

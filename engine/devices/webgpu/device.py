@@ -22,13 +22,16 @@ from engine.devices.webgpu.adapters import PORTABLE_LIMITS, Adapter
 from engine.devices.webgpu.autotune import tuned_variants
 from engine.devices.webgpu.executable import WebGpuExecutable, race
 from engine.devices.webgpu.launch import AdapterTraits
-from engine.devices.webgpu.launches import scan, ssd
+from engine.devices.webgpu.launches import scan, scratch_elements, ssd
 from engine.devices.webgpu.pipelines import Pipelines
 from engine.errors import DeviceError, DeviceLostError, MemoryCeilingError
 from engine.graph.plan import Plan
 from engine.graph.ssd import SsdShape
-from engine.graph.tensor import Tensor, aligned
+from engine.graph.tensor import KernelCall, Tensor, aligned
 
+# Logits that a GPU computes at a time: a product over fewer rows leaves most of it idle.  At most
+# this part of the memory ceiling.
+LOGITS_BYTES, LOGITS_SHARE = 112 * 2**20, 24
 _LARGER_LIMITS = ("max-storage-buffer-binding-size", "max-buffer-size")
 STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 
@@ -56,6 +59,8 @@ class WebGpuDevice(Device):
         self.adapter = adapter
         self.description = f"{adapter.description} · WebGPU ({adapter.backend})"
         self.traits = AdapterTraits(software=adapter.software)
+        if not adapter.software:
+            self.logits_bytes = min(LOGITS_BYTES, self.ledger.ceiling // LOGITS_SHARE)
         limits = dict(PORTABLE_LIMITS)
         if not portable:
             limits |= {name: max(adapter.limits[name], limits[name]) for name in _LARGER_LIMITS}
@@ -127,7 +132,10 @@ class WebGpuDevice(Device):
         return WebGpuExecutable(self, plan, arena)
 
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
-        return scan.workspace_elements(kernel, b, l, d, n)
+        return scan.workspace_elements(kernel, b, l, d, n, self.traits.software)
+
+    def scratch_elements(self, call: KernelCall) -> int:
+        return scratch_elements(call, self.traits)
 
     def ssd_workspace_elements(self, kernel: str, shape: SsdShape) -> int:
         return ssd.workspace_elements(kernel, shape)

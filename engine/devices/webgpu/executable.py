@@ -21,7 +21,7 @@ import wgpu
 from engine.devices.interface import NUMPY_DTYPES, Arena, Executable
 from engine.devices.interludes import calls_before_weights
 from engine.devices.webgpu.launch import PARAMETER_BYTES, Launch
-from engine.devices.webgpu.launches import LAUNCHES
+from engine.devices.webgpu.launches import launches_of
 from engine.errors import DeviceLostError
 from engine.graph.plan import Plan
 from engine.graph.tensor import READ_BACK, Tensor, View
@@ -121,8 +121,8 @@ class WebGpuExecutable(Executable):
         self.launches: list[Launch] = []
         self._last_interlude = 0  # the number of a launch
         calls_before = calls_before_weights(plan.program.calls)
-        for number, call in enumerate(plan.program.calls):
-            self.launches += LAUNCHES[call.kernel](call.operands, call.numbers, device.traits)
+        for number, launches in enumerate(launches_of(plan, device.traits)):
+            self.launches += launches
             if number < calls_before:
                 self._last_interlude = len(self.launches)
         self._dispatches = Dispatches(device, self.launches, self.locate)

@@ -43,6 +43,8 @@ class Launch:
 
 
 LaunchFunction = Callable[[Views, dict[str, float], AdapterTraits], list[Launch]]
+# Elements of scratch memory that the launches of a call want between them, as one more view behind the operands.
+ScratchFunction = Callable[[Views, dict[str, float], AdapterTraits], int]
 
 
 def pack(*values: float | int | bool) -> bytes:

@@ -14,7 +14,7 @@ as it was measured), never by what ran before: the same call always gives the sa
 
 from __future__ import annotations
 
-from engine.devices.webgpu.launch import LaunchFunction
+from engine.devices.webgpu.launch import AdapterTraits, Launch, LaunchFunction, ScratchFunction
 from engine.devices.webgpu.launches import (
     attention,
     convolution,
@@ -27,6 +27,8 @@ from engine.devices.webgpu.launches import (
     scan,
     ssd,
 )
+from engine.graph.plan import Plan
+from engine.graph.tensor import KernelCall
 
 LAUNCHES: dict[str, LaunchFunction] = {
     **elementwise.LAUNCHES,
@@ -40,3 +42,22 @@ LAUNCHES: dict[str, LaunchFunction] = {
     **ssd.LAUNCHES,
     **mixture.LAUNCHES,
 }
+SCRATCH: dict[str, ScratchFunction] = {**matmul.SCRATCH, **convolution.SCRATCH, **decoding.SCRATCH}
+
+
+def scratch_elements(call: KernelCall, traits: AdapterTraits) -> int:
+    """Floats of scratch memory that a call's launches want."""
+    wanted = SCRATCH.get(call.kernel)
+    return wanted(call.operands, call.numbers, traits) if wanted else 0
+
+
+def launches_of(plan: Plan, traits: AdapterTraits) -> list[list[Launch]]:
+    """The dispatches of each call of a plan."""
+    return [
+        LAUNCHES[call.kernel](
+            (*call.operands, plan.scratch[index].view()) if index in plan.scratch else call.operands,
+            call.numbers,
+            traits,
+        )
+        for index, call in enumerate(plan.program.calls)
+    ]

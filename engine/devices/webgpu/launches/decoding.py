@@ -11,6 +11,7 @@ from engine.graph.kernels import FEW_TOKENS, TOP
 from engine.graph.tensor import View
 
 LANES = 256  # of the kernels that look for the best of a row
+TOP_PART = 4096  # scores of which a workgroup finds the best on a GPU
 MOST_TURNS = 60_000  # of the loops of a lane on a software adapter, which end after 65,535, silently
 
 
@@ -109,14 +110,28 @@ def argmax(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> li
     return [Launch("argmax", views, pack(rows, width, whole(logits), whole(best)), flat_grid(rows))]
 
 
+def top_k_scratch(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> int:
+    """What the parts of a row leave; 0 where one workgroup takes all of it."""
+    (rows, width), k = views[0].shape, (views[1].shape[1] - 1) // 2
+    parts = ceil_div(width, TOP_PART)
+    return 0 if traits.software or parts > LANES else rows * parts * (2 + 2 * k)
+
+
 def top_k(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-    logits, best = views
+    logits, best, *scratch = views
     (rows, width), k = logits.shape, (best.shape[1] - 1) // 2
     if k > TOP or (traits.software and (k + 1) * ceil_div(width, LANES) > MOST_TURNS):
         raise InputError(f"This device cannot find the best {k} of {width} scores.", "Ask for fewer.")
+    if scratch:
+        parts = ceil_div(width, TOP_PART)
+        sizes, words = (rows, width, k, parts), whole(scratch[0])
+        first = pack(*sizes, whole(logits), words), flat_grid(rows * parts)
+        second = pack(*sizes, words, whole(best)), flat_grid(rows)
+        return [Launch("top_k_parts", (logits, *scratch), *first), Launch("top_k_merge", (*scratch, best), *second)]
     return [Launch("top_k", views, pack(rows, width, k, whole(logits), whole(best)), flat_grid(rows))]
 
 
+SCRATCH = {"top_k": top_k_scratch}
 LAUNCHES = {
     "carry_history": carry_history,
     "carry_state": carry_state,

@@ -5,8 +5,11 @@ The three layouts differ only in the distances between the numbers of an operand
     registers_16, registers_32   a lane keeps 16 x 16 or 32 x 32 sums and reads storage directly: for CPU drivers, where
                                  a load costs a hundred multiply-adds and workgroup memory is no cheaper than storage
     tiled_32, tiled_64           a workgroup shares 32 x 32 or 64 x 64 tiles through workgroup memory: for GPUs; with
-                                 vec4 reads where the views allow it, else with single ones
+                                 vec4 reads and stores where the views allow it, else with single ones
     rows                         for the few rows of decoding, where b should be read once
+
+Where the tiles of c are too few for a GPU, k is shared out among workgroups as well. Their sums go to scratch memory,
+and a second pass adds them up, always in the same order.
 
 `AdapterTraits.matmul_variants` says which variant a class of shapes takes (see autotune.py); a class without an entry
 goes by rule of thumb.
@@ -15,9 +18,19 @@ goes by rule of thumb.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from engine.devices.webgpu.launch import AdapterTraits, Launch, LaunchFunction, Views, ceil_div, flat_grid, pack, start
+from engine.devices.webgpu.launch import (
+    AdapterTraits,
+    Launch,
+    LaunchFunction,
+    ScratchFunction,
+    Views,
+    ceil_div,
+    flat_grid,
+    pack,
+    start,
+)
 from engine.graph.tensor import Tensor, View
 
 LAYOUTS = ("nt", "nn", "tn")
@@ -26,8 +39,13 @@ TILES = {"tiled_32": 32, "tiled_64": 64}
 VARIANTS = (*REGISTER_BLOCKS, *TILES)
 FEW_ROWS, ROWS_COLUMNS = 4, 8  # most rows that matmul_rows takes, columns a workgroup of it computes
 LONGEST_SUM = 32_768  # terms that a software adapter adds up in one dispatch
+TILE_SHARES = {"tiled_32": 0.60, "tiled_64": 0.75}  # of multiply-adds in a turn, as compiled for gfx1150
+ENOUGH_GROUPS, BUSY_GROUPS = 300, 256  # workgroups that sums are shared out among, and that keep a GPU busy
+LEAST_PART = 128  # terms of a sum for which a workgroup is worth starting
+MOST_SCRATCH = 16 * 2**20  # bytes of sums of parts
 CPU_LANES = 8  # lanes of a workgroup for CPU drivers: one 256-bit vector
-HAS_ADDEND, HAS_BIAS, ACCUMULATE = 1, 2, 4  # flags of lib/matmul_epilogue.wgsl
+HAS_ADDEND, HAS_BIAS, ACCUMULATE = 1, 2, 4  # flags of lib/matmul_params.wgsl
+OPERANDS = 5  # behind them, scratch memory where the launch has asked for some
 
 
 @dataclass(frozen=True)
@@ -64,11 +82,28 @@ def shape_class(layout: str, m: int, n: int, k: int) -> str:
     return f"{layout}_{kind}"
 
 
-def default_variant(m: int, n: int, software: bool) -> str:
-    """The variant without tuning: by the costs measured on llvmpipe; on a GPU the smaller tile while tiles are few."""
+def default_variant(m: int, n: int, k: int, software: bool) -> str:
+    """The variant without tuning: by the costs measured on llvmpipe; on a GPU by what its tiles issue in vain."""
     if software:
         return min(REGISTER_BLOCKS, key=lambda name: _register_cost(m, n, REGISTER_BLOCKS[name]))
-    return "tiled_64" if ceil_div(m, 64) * ceil_div(n, 64) >= 256 else "tiled_32"
+    return min(TILES, key=lambda name: _tile_cost(m, n, k, name))
+
+
+def _tile_cost(m: int, n: int, k: int, variant: str) -> float:
+    """Outputs of all tiles, over the share of multiply-adds and of the GPU that is busy."""
+    size = TILES[variant]
+    tiles = ceil_div(m, size) * ceil_div(n, size)
+    busy = min(1.0, tiles * parts_of(m, n, k, variant) / BUSY_GROUPS)
+    return tiles * size * size / (TILE_SHARES[variant] * busy)
+
+
+def parts_of(m: int, n: int, k: int, variant: str) -> int:
+    """Among how many workgroups each sum is shared out."""
+    if variant not in TILES:
+        return 1
+    size = TILES[variant]
+    wanted = ENOUGH_GROUPS // max(1, ceil_div(m, size) * ceil_div(n, size))
+    return max(1, min(wanted, k // LEAST_PART, MOST_SCRATCH // max(4 * m * n, 1)))
 
 
 def _register_cost(m: int, n: int, size: int) -> float:
@@ -85,17 +120,16 @@ def _register_tile(m: int, n: int, size: int) -> tuple[int, int]:
 
 
 def product_launch(
-    variant: str, product: Product, views: Views, numbers: dict[str, float], software: bool = False
+    variant: str, product: Product, views: Views, numbers: dict[str, float], software: bool = False, parts: int = 1
 ) -> Launch:
-    """The one dispatch of a product by a given variant."""
-    a, b, c, addend, bias = views
+    """The one dispatch of a product by a given variant; with `parts`, their sums one behind the other in c."""
     p = product
     lanes_across = 0
     if variant == "rows":
         rows, columns = FEW_ROWS, ROWS_COLUMNS
         # One vector of a CPU: fewer lanes leave fewer sums to add up at the end.
         lanes = CPU_LANES if software else 64
-        shader, constants = "matmul_rows", {"lanes": float(lanes), "slots": float(lanes * ROWS_COLUMNS)}
+        shader, constants = "matmul_rows", {"lanes": float(lanes), "slots": float(lanes * (ROWS_COLUMNS + 1))}
     elif variant in REGISTER_BLOCKS:
         size = REGISTER_BLOCKS[variant]
         rows, columns = _register_tile(p.m, p.n, size)
@@ -103,31 +137,61 @@ def product_launch(
         shader, constants = f"matmul_{variant}", {}
     else:
         rows = columns = TILES[variant]
-        shader = f"matmul_{variant}_{'vec4' if _on_grid(a) and _on_grid(b) else 'scalar'}"
+        shader = f"matmul_{variant}_{'vec4' if all(map(_on_grid, views)) else 'scalar'}"
         constants = {"a_along_k": float(p.layout != "tn"), "b_along_k": float(p.layout == "nt")}
     tiles_across = ceil_div(p.n, columns)
+    tiles = ceil_div(p.m, rows) * tiles_across
+    parameters = _parameters(p, views, numbers, tiles_across, lanes_across, tiles, _part_terms(p.k, parts))
+    return Launch(shader, views, parameters, flat_grid(tiles * parts), constants)
+
+
+def _parameters(product: Product, views: Views, numbers: dict[str, float], *tiling: int) -> bytes:
+    """The struct of lib/matmul_params.wgsl; `tiling` are its last members but one."""
+    p = product
+    a, b, c, addend, bias = views
     flags = (
         HAS_ADDEND * (addend is not None)
         | HAS_BIAS * (bias is not None)
         | ACCUMULATE * bool(numbers.get("accumulate", 0))
     )
-    parameters = pack(
+    return pack(
         *(p.m, p.n, p.k, flags),
         *(a.offset, p.a_row, p.a_step),
-        *(b.offset, p.b_row, p.b_step),
+        *(start(b), p.b_row, p.b_step),
         *(c.offset, c.stride),
         *((addend.offset, addend.stride) if addend else (0, 0)),
         start(bias),
         float(numbers.get("alpha", 1.0)),
-        tiles_across,
-        lanes_across,
+        *tiling,
+        p.m * p.n,
     )
-    return Launch(shader, views, parameters, flat_grid(ceil_div(p.m, rows) * tiles_across), constants)
 
 
-def _on_grid(view: View) -> bool:
+def _part_terms(k: int, parts: int) -> int:
+    """Terms of a sum that a workgroup takes, of which the last may take fewer: whole steps of either tile."""
+    return k if parts == 1 else 16 * ceil_div(k, 16 * parts)
+
+
+def shared_product(
+    variant: str, product: Product, views: Views, numbers: dict[str, float], scratch: View, parts: int
+) -> list[Launch]:
+    """A product whose k is shared out: the sums of the parts, then their sum."""
+    a, b, c, addend, bias = views
+    p = product
+    parts = ceil_div(p.k, _part_terms(p.k, parts))
+    sums = View(scratch.tensor, scratch.offset, (p.m, p.n), p.n)
+    first = product_launch(variant, product, (a, b, sums, None, None), {}, parts=parts)
+    views = (scratch, None, c, addend, bias)
+    parameters = _parameters(replace(p, k=parts, a_row=p.m * p.n), views, numbers, 0, 0, 0, 0)
+    return [first, Launch("matmul_add_parts", views, parameters, flat_grid(ceil_div(p.m * p.n, 64)))]
+
+
+def _on_grid(view: View | None) -> bool:
     """Whether the operand can be bound as vec4: the tensor's end counts because a shader sees only whole vec4 of it."""
-    return view.offset % 4 == 0 and view.stride % 4 == 0 and view.tensor.size % 4 == 0
+    if view is None:
+        return True
+    distances = (view.offset, view.tensor.size, *((view.stride,) if len(view.shape) > 1 else ()))
+    return all(distance % 4 == 0 for distance in distances)
 
 
 def choose_variant(product: Product, traits: AdapterTraits) -> str:
@@ -135,7 +199,7 @@ def choose_variant(product: Product, traits: AdapterTraits) -> str:
     if product.layout == "nt" and product.m <= FEW_ROWS:
         return "rows"
     chosen = traits.matmul_variants.get(shape_class(product.layout, product.m, product.n, product.k))
-    return chosen or default_variant(product.m, product.n, traits.software)
+    return chosen or default_variant(product.m, product.n, product.k, traits.software)
 
 
 def _pieces(layout: str, views: Views, k: int) -> Iterator[tuple[Views, dict[str, float]]]:
@@ -161,10 +225,15 @@ def _columns(view: View, first: int, last: int) -> View:
 
 def _launcher(layout: str) -> LaunchFunction:
     def launch(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-        product = Product.of(layout, *views[:3])
+        *views, scratch = views if len(views) > OPERANDS else (*views, None)
+        views, product = tuple(views), Product.of(layout, *views[:3])
         if product.m == 0 or product.n == 0:
             return []
         variant = choose_variant(product, traits)
+        if scratch is not None:
+            return shared_product(
+                variant, product, views, numbers, scratch, parts_of(product.m, product.n, product.k, variant)
+            )
         if not traits.software or product.k <= LONGEST_SUM:
             return [product_launch(variant, product, views, numbers, traits.software)]
         return [
@@ -176,6 +245,16 @@ def _launcher(layout: str) -> LaunchFunction:
     return launch
 
 
+def _scratch(layout: str) -> ScratchFunction:
+    def elements(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> int:
+        product = Product.of(layout, *views[:3])
+        parts = parts_of(product.m, product.n, product.k, choose_variant(product, traits))
+        return 0 if traits.software or parts == 1 else parts * product.m * product.n
+
+    return elements
+
+
+SCRATCH: dict[str, ScratchFunction] = {f"matmul_{layout}": _scratch(layout) for layout in LAYOUTS}
 LAUNCHES: dict[str, LaunchFunction] = {f"matmul_{layout}": _launcher(layout) for layout in LAYOUTS}
 
 

@@ -37,7 +37,11 @@ def clip_factor(views: Views, numbers: dict[str, float], traits: AdapterTraits) 
         *(partials.size, whole(partials), start(scalars) + Scalars.MAX_NORM),
         *(start(statistics) + slot for slot in slots),
     )
-    return [Launch("clip_factor", views, parameters, (1, 1, 1))]
+    norm = pack(partials.size, whole(partials), start(statistics) + Statistics.GRADIENT_NORM)
+    return [
+        Launch("gradient_norm", (partials, statistics), norm, (1, 1, 1)),
+        Launch("clip_factor", views, parameters, (1, 1, 1)),
+    ]
 
 
 def adamw(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:

@@ -7,7 +7,8 @@ Variants of the scan; milliseconds on llvmpipe (two cores) at b 4, l 256, d 512,
     chunked      140   three phases, for few channels and long sequences on GPUs
     kogge_stone  860   a prefix scan over time, never chosen automatically
 
-The backward has `wide` (160) and `lanes` (330).
+The backward has `wide` (160) for software adapters, `chunked` in four phases for GPUs, and `lanes` (330) for more
+states than that takes.
 """
 
 from __future__ import annotations
@@ -23,14 +24,19 @@ MOST_TURNS = 60_000  # of the loops of a lane in one dispatch, on a software ada
 WIDE_STATES = 128  # more would not fit the workgroup memory of the wide backward
 STRIP_BYTES = 64 << 20  # of workspace for the backward: more would not run at once anyway
 
+CHUNKED_STATES = 16  # most that the chunked backward takes: four a lane, 256 lanes
+
 VARIANTS = ("lanes", "wide", "chunked", "kogge_stone")
+BACKWARD_VARIANTS = ("lanes", "wide", "chunked")
 
 
-def workspace_elements(kernel: str, b: int, l: int, d: int, n: int) -> int:
+def workspace_elements(kernel: str, b: int, l: int, d: int, n: int, software: bool) -> int:
     """float32 elements of the workspace operand; 0 where the kernel needs none."""
     if kernel == "selective_scan":
         return b * ceil_div(l, STATE_INTERVAL) * d if _prefers_chunks(b, l, d) else 0
     if kernel == "selective_scan_backward":
+        if backward_variant(n, software) == "chunked":
+            return b * ceil_div(l, STATE_INTERVAL) * (n + 2) * d
         strip = _strip_elements(n)
         return strip * min(b * ceil_div(d, CHANNEL_BLOCK), max(1, STRIP_BYTES // 4 // strip))
     raise InputError(f"The kernel {kernel} has no workspace.")
@@ -43,6 +49,13 @@ def scan_variant(views: Views, numbers: dict[str, float], traits: AdapterTraits)
     u, workspace = views[0], views[6]
     length = int(numbers["length"])
     return "chunked" if workspace is not None and _prefers_chunks(u.shape[0] // length, length, u.shape[1]) else "lanes"
+
+
+def backward_variant(n: int, software: bool) -> str:
+    """The best variant of the backward for so many states and this adapter."""
+    if software:
+        return "wide" if n <= WIDE_STATES else "lanes"
+    return "chunked" if n <= CHUNKED_STATES else "lanes"
 
 
 def selective_scan(
@@ -82,26 +95,42 @@ def selective_scan(
 def selective_scan_backward(
     views: Views, numbers: dict[str, float], traits: AdapterTraits, variant: str | None = None
 ) -> list[Launch]:
-    """The backward by `variant`, or by the best one; as many workgroups as the workspace has strips."""
+    """The backward by `variant`, or by the best one.
+
+    `lanes` and `wide` have as many workgroups as the workspace has strips.
+    """
     u, delta, x_dbl, coefficients, states, d_y, partials, workspace = views
     length = int(numbers["length"])
     (tokens, width), n = u.shape, coefficients.shape[0] - 2
-    variant = variant or ("wide" if traits.software and n <= WIDE_STATES else "lanes")
-    if variant not in ("lanes", "wide"):
-        raise InputError(f"There is no variant {variant} of the scan's backward.", "Take lanes or wide.")
+    variant = variant or backward_variant(n, traits.software)
+    if variant not in BACKWARD_VARIANTS:
+        raise InputError(
+            f"There is no variant {variant} of the scan's backward.", f"Take one of {', '.join(BACKWARD_VARIANTS)}."
+        )
     sequences, blocks, chunks = tokens // length, ceil_div(width, CHANNEL_BLOCK), ceil_div(length, STATE_INTERVAL)
+    parameters = (
+        *(sequences, length, width, blocks, chunks, int(numbers["rank"]), x_dbl.stride),
+        *(bool(numbers["want_inputs"]), bool(numbers["want_coefficients"])),
+        *(whole(u), whole(delta), start(x_dbl), whole(coefficients), whole(states), whole(d_y), whole(partials)),
+        partials.offset + blocks * tokens * 2 * n,
+    )
+    if variant == "chunked":
+        if workspace is None or workspace.size < sequences * chunks * (n + 2) * width:
+            raise InputError("The chunked backward of the scan needs a workspace of chunks * (n + 2) * channels.")
+        packed = pack(*parameters, workspace.offset)
+        phases = [("chunk", sequences * chunks), ("carry", sequences * n), ("walk", sequences * chunks)]
+        if numbers["want_coefficients"]:
+            phases.append(("sum", sequences * (n + 2)))
+        return [
+            Launch(f"selective_scan_backward_{phase}", views, packed, flat_grid(lines * blocks), header={"N": n})
+            for phase, lines in phases
+        ]
     strips = 0 if workspace is None else workspace.size // _strip_elements(n)
     if strips == 0 or workspace.offset % 4:
         raise InputError(
             f"The scan's backward needs a workspace of {_strip_elements(n)} elements a strip, aligned to 16 bytes.",
             "Ask workspace_elements for its size.",
         )
-    parameters = (
-        *(sequences, length, width, blocks, chunks, int(numbers["rank"]), x_dbl.stride),
-        *(bool(numbers["want_inputs"]), bool(numbers["want_coefficients"])),
-        *(whole(u), whole(delta), start(x_dbl), whole(coefficients), whole(states), whole(d_y), whole(partials)),
-        *(partials.offset + blocks * tokens * 2 * n, workspace.offset // 4),
-    )
     groups = min(sequences * blocks, strips, 65_535)
     if variant == "lanes":
         shader, ranges = "selective_scan_backward", [(0, chunks)]
@@ -109,7 +138,8 @@ def selective_scan_backward(
         shader = "selective_scan_backward_wide"
         ranges = reversed(_chunk_ranges(chunks, turns=(3 * n + 8) * ceil_div(sequences * blocks, groups)))
     return [
-        Launch(shader, views, pack(*parameters, first, last), (groups, 1, 1), header={"N": n}) for first, last in ranges
+        Launch(shader, views, pack(*parameters, workspace.offset // 4, first, last), (groups, 1, 1), header={"N": n})
+        for first, last in ranges
     ]
 
 
