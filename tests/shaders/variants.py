@@ -42,6 +42,8 @@ def all_variants() -> list[ShaderVariant]:
 
 def _sample_launches() -> Iterator[Launch]:
     yield from _products()
+    x, y = (Tensor(name, (4,)).view() for name in ("x", "y"))
+    yield from (Launch("peak_copy", (x, y), b"", (1, 1, 1)), Launch("peak_fma", (y,), b"", (1, 1, 1)))
     for n in STATE_SIZES:
         for k in TAPS:
             for name, kernel in KERNELS.items():

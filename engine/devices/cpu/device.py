@@ -12,7 +12,7 @@ import numpy as np
 from engine.devices.cpu import attention, layers, scan, updates
 from engine.devices.cpu.products import Products
 from engine.devices.cpu.replay import Crew, Replay, is_replayed
-from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Executable, Limits
+from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Executable, Limits, Peaks
 from engine.devices.ledger import Ledger
 from engine.errors import InputError, MemoryCeilingError
 from engine.graph.kernels import FEW_TOKENS, KERNELS
@@ -103,6 +103,11 @@ class CpuDevice(Device):
 
     def synchronize(self) -> None:
         """Nothing is ever pending."""
+
+    def peaks(self, look: Callable[[], None] = lambda: None) -> Peaks:
+        from engine.devices.cpu.peaks import measure_peaks
+
+        return measure_peaks(self, look)
 
     def close(self) -> None:
         super().close()
