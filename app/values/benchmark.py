@@ -107,6 +107,14 @@ def speed_rows(result: Benchmark) -> list[tuple[str, str, str]]:
     return [(f"{each.model}, {each.task}", words(each.device), words(each.cpu)) for each in result.speeds]
 
 
+def left_out_lines(result: Benchmark) -> list[str]:
+    """What was not measured, a line for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for each in result.omitted:
+        by_reason.setdefault(each.why, []).append(each.what)
+    return [f"Not measured ({why}): {'; '.join(names)}" for why, names in by_reason.items()]
+
+
 # ---- the text
 
 
@@ -143,7 +151,7 @@ def _lines(result: Benchmark) -> Iterator[str]:
         yield from _aligned([HEADINGS, *(cells(row, result.peaks) for row in rows)], 0)
     if result.omitted:
         yield ""
-        yield from (f"not measured: {each.what} ({each.why})" for each in result.omitted)
+        yield from left_out_lines(result)
     if any(result.peaks is not None and row.of_limit(result.peaks) > 1 for row in result.kernels):
         yield from ("", CACHES)
 

@@ -191,13 +191,16 @@ class _Run:
 
     def _speed_parts(self, workloads: Sequence[Workload]) -> list[_Part]:
         """Tokens per second of a model in training and decoding, on the device and the CPU."""
+        first_of_task: dict[str, Workload] = {}
+        for each in workloads:
+            first_of_task.setdefault(task_of(each), each)
         parts = []
-        for workload in {isinstance(each, Training): each for each in reversed(workloads)}.values():
+        for workload in first_of_task.values():
             for device in filter(None, (self._device, self._cpu)):
                 parts.append(
                     _Part(
                         f"{workload.model}, tokens per second of {task_of(workload)} on the "
-                        + ("CPU" if device.name == "cpu" else "graphics card"),
+                        + ("CPU" if device.name == "cpu" else "device"),
                         lambda workload=workload, device=device: self._speed(workload, device),
                     )
                 )

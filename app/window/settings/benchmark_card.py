@@ -7,7 +7,14 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGridLayout
 
 from app.state.application import Application
-from app.values.benchmark import BenchmarkEnded, BenchmarkProgress, benchmark_text, limit_words, speed_rows
+from app.values.benchmark import (
+    BenchmarkEnded,
+    BenchmarkProgress,
+    benchmark_text,
+    left_out_lines,
+    limit_words,
+    speed_rows,
+)
 from app.values.events import Failure
 from app.values.words import counted, duration
 from app.window.parts import Card, PlainButton, ProgressLine, label, set_tone
@@ -43,6 +50,8 @@ class BenchmarkCard(Card):
         self.column.addWidget(self.words)
         self.column.addLayout(self._grid)
         self.column.addWidget(self.table)
+        self.left_out = label("", "label", wrap=True)
+        self.column.addWidget(self.left_out)
         self._engine.state_changed.connect(self.on_state_changed)
         self._engine.benchmark_progressed.connect(self.on_progressed)
         self._engine.benchmark_ended.connect(self.on_ended)
@@ -110,10 +119,10 @@ class BenchmarkCard(Card):
         measured = f"{counted(len(last.result.kernels), 'kernel size')} on {last.device} in " + duration(
             last.result.seconds
         )
-        left_out = "; ".join(f"{each.what}: {each.why}" for each in last.result.omitted)
-        words = f"Cancelled after {measured}." if last.cancelled else f"✓ Measured {measured}."
-        tone = "warn" if last.cancelled else "good"
-        self._say(f"{words} Left out: {left_out}." if left_out else words, tone)
+        if last.cancelled:
+            self._say(f"Cancelled after {measured}.", "warn")
+        else:
+            self._say(f"✓ Measured {measured}.", "good")
 
     def _show_result(self, result) -> None:
         while self._grid.count():
@@ -122,6 +131,9 @@ class BenchmarkCard(Card):
             old.deleteLater()
         self.table.setVisible(result is not None and bool(result.kernels))
         self.table.show_result(result)
+        left_out = left_out_lines(result) if result is not None else []
+        self.left_out.setText("\n".join(left_out))
+        self.left_out.setVisible(bool(left_out))
         if result is None:
             return
         rows = [("At most", limit_words(result.peaks), limit_words(result.cpu_peaks))]
