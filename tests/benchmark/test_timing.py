@@ -7,7 +7,6 @@ import contextlib
 import numpy as np
 import pytest
 
-from engine.benchmark.cost import named_views
 from engine.benchmark.timing import Timer, call_key, walk
 from engine.graph.tensor import Program
 from engine.model.model import create_model
@@ -51,15 +50,25 @@ def test_a_walk_leaves_what_a_run_leaves(config, device, timer):
     model.close()
 
 
-def test_repetitions_do_not_drive_values_out_of_range(device, timer):
-    """The kernels that work in place would end at zero: here each repetition starts from the same values."""
-    with WORKLOADS[0].opened(device) as (executable, inputs):
-        for _ in walk(device, timer, executable, inputs):
+def test_every_run_that_counts_begins_with_what_the_call_changes_put_back(cpu, monkeypatch):
+    """The kernels that work in place would end at zero, which some processors compute slowly."""
+    monkeypatch.setattr("engine.benchmark.timing.MOST_REPEATS", 2)
+    monkeypatch.setattr("engine.benchmark.timing.SUBMIT_SHARE", 1e-9)
+    timer, done = Timer(cpu, lambda: None), []
+
+    class Noted:
+        def __init__(self, repeats):
+            done.append("bound")
+
+        def run(self, inputs):
+            done.append("run")
+
+        def close(self):
             pass
-        (clip,) = (call for call in executable.plan.program.calls if call.kernel == "clip_factor")
-        statistics = named_views(clip)["statistics"].tensor
-        with contextlib.closing(device.compile_part(executable, Program("look", outputs={"": statistics}))) as part:
-            assert np.isfinite(part.read("")).all()
+
+    timer.seconds(Noted, lambda: done.append("restored"))
+    words = " ".join(done).replace("bound run", "bound")  # the first run of each compiles
+    assert words.count("restored") > 3 and words.replace("restored run", "").split() == ["bound", "bound"]
 
 
 def test_a_call_is_repeated_until_its_submit_hardly_counts(cpu, monkeypatch):
