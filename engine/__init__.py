@@ -17,6 +17,7 @@
     memory/       every token of the repository, asked while a completion is written
     generate/     completion: from a cursor to a stream of text
     scorecard/    did adaptation help, with an interval
+    benchmark/    how fast every kernel of a device is, and what it makes of training and completing
     selftest      every kernel of a device against the CPU device
     shipped       where the built-in model and the fitted numbers are
     atomic_file   the one way a file is replaced

@@ -5,6 +5,7 @@ once, and a command that needs no window never loads Qt.  Exit codes: 0 success,
 be met (message and remedy on standard error), 3 a run failed and can be resumed, 130 interrupted.
 
     devices, selftest   where the engine can compute, and whether its numbers are right
+    benchmark           how fast every kernel is there, as a text for an issue
     scan                which files of a folder would be learned
     train               adapt a model, with train_options and train_report (text, or JSON lines)
     complete            complete a text                    score         did training help?
@@ -46,9 +47,10 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     # They need this module: imported when it is ready.
-    from app.command_line import base, checkpoints, complete, lsp, memory, score, serve, train_options
+    from app.command_line import base, benchmark, checkpoints, complete, lsp, memory, score, serve, train_options
 
     base.add_parser(commands)
+    benchmark.add_parser(commands)
     checkpoints.add_parser(commands)
     complete.add_parser(commands)
     lsp.add_parser(commands)

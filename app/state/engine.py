@@ -1,4 +1,4 @@
-"""The state of the engine as the window sees it: devices, the one in use and why, checks, the race, memory."""
+"""The state of the engine as the window sees it: devices, the one in use and why, checks and benchmarks, memory."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.data.settings_file import AUTOMATIC
 from app.state.settings import Settings
+from app.values.benchmark import BenchmarkEnded, BenchmarkProgress
 from app.values.engine import MemoryState, RaceEnded, RaceLine
 from app.values.events import CheckEnded, EngineFound, Failure, KernelChecked
 from app.workers.engine import EngineWorker
 from app.workers.jobs import Job, Jobs
+from app.workers.measuring import MeasuringWorker
 
 
 class EngineController(QObject):
@@ -26,17 +28,20 @@ class EngineController(QObject):
     race_started = Signal()
     race_progressed = Signal(object)  # RaceLine
     race_ended = Signal(object)  # RaceEnded
+    benchmark_progressed = Signal(object)  # BenchmarkProgress
+    benchmark_ended = Signal(object)  # BenchmarkEnded
     failed = Signal(object)  # Failure
 
     def __init__(self, settings: Settings, jobs: Jobs, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._settings, self._jobs = settings, jobs
-        self._job: Job | None = None  # the check or race under way
-        self.phase = "starting"  # starting, ready, checking, cancelling, racing, failed
+        self._job: Job | None = None  # the check, race or benchmark under way
+        self.phase = "starting"  # starting, ready, checking, cancelling, racing, benchmarking, failed
         self.found: EngineFound | None = None
         self.checking = ""  # the device that a check runs on
         self.checks: dict[str, CheckEnded] = {}  # the last check of each device
         self.failure: Failure | None = None  # why there is no engine, for panes that are made later
+        self.benchmark: BenchmarkEnded | None = None  # the last one
         self.race_lines: tuple[RaceLine, ...] = ()  # of the last race, the fastest first
         self.activity = "Starting"  # "Idle", "Training step 120 of 400", "Completing", ...
         self.memory = MemoryState(ceiling=settings.memory_ceiling)
@@ -101,9 +106,22 @@ class EngineController(QObject):
             reported=self.on_race_line,
         )
 
+    def measure(self) -> None:
+        """Benchmark the device in use."""
+        if self.busy or self.found is None:
+            return
+        self._enter("benchmarking")
+        self._job = self._jobs.ask(
+            *(MeasuringWorker.benchmark, self.in_use.name, self._settings.memory_ceiling),
+            then=self.on_benchmark_ended,
+            failed=self.on_engine_failed,
+            cancelled=self.on_benchmark_cancelled,
+            reported=self.on_benchmark_progress,
+        )
+
     def cancel(self) -> None:
-        """End the running check or race after the present kernel or device."""
-        if self.phase in ("checking", "racing"):
+        """End the running check, race or benchmark after the present kernel or device."""
+        if self.phase in ("checking", "racing", "benchmarking"):
             self._enter("cancelling")
             self._jobs.cancel(self._job)
 
@@ -111,7 +129,7 @@ class EngineController(QObject):
 
     @property
     def busy(self) -> bool:
-        return self.phase in ("starting", "checking", "cancelling", "racing")
+        return self.phase in ("starting", "checking", "cancelling", "racing", "benchmarking")
 
     @property
     def in_use(self):
@@ -188,6 +206,18 @@ class EngineController(QObject):
     def on_race_cancelled(self) -> None:
         """It was cancelled before it began."""
         self.on_race_ended(RaceEnded((), True))
+
+    def on_benchmark_progress(self, event: BenchmarkProgress) -> None:
+        self.benchmark_progressed.emit(event)
+
+    def on_benchmark_ended(self, event: BenchmarkEnded) -> None:
+        self.benchmark = event
+        self._enter("ready")
+        self.benchmark_ended.emit(event)
+
+    def on_benchmark_cancelled(self) -> None:
+        """It was cancelled before it began."""
+        self._enter("ready")
 
     @Slot(object)
     def on_engine_failed(self, failure: Failure) -> None:

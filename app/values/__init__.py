@@ -5,6 +5,7 @@
     training      the plan of a run, its result, interrupted runs
     completion    which models can be asked, and the answers
     memory        what the repository's memory holds
+    benchmark     how far a benchmark is, and what it measured: as rows, as text for an issue, as JSON
     checkpoints   rows, details, comparisons, merges
 
     events        what a device check reports, and `Failure`       failures   exceptions as the window shows them

@@ -15,6 +15,7 @@ PHASES = {
     "checking": ("checking", "good"),
     "cancelling": ("cancelling", "warn"),
     "racing": ("racing the devices", "good"),
+    "benchmarking": ("running the benchmark", "good"),
     "failed": ("not available", "bad"),
 }
 WATCHER = {

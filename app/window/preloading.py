@@ -72,7 +72,7 @@ class Preloading(QObject):
             return "A folder is being read."
         if application.training.active:
             return "A run is in progress."
-        if application.engine.phase == "checking":
+        if application.engine.phase in ("checking", "benchmarking"):
             return "A device is being checked."
         return ""
 

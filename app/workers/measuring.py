@@ -1,7 +1,8 @@
-"""The measuring worker: scorecards, held-out losses and the speed of base models, in the engine's thread.
+"""The measuring worker, in the engine's thread: scorecards, held-out losses, the speed of base models, the benchmark.
 
-Such a job may take half a minute; between two batches it answers waiting completions, and checks whether it was
-cancelled.  Nothing is measured during a run: the device belongs to the run, which cancels what is being measured.
+Such a job may take half a minute, and the benchmark five; between two batches it answers waiting completions, and
+checks whether it was cancelled.  Nothing is measured during a run: the device belongs to the run, which cancels what is
+being measured.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.values.benchmark import BenchmarkEnded, BenchmarkProgress
 from app.values.checkpoints import MergeView, PrecisionLine
 from app.values.completion import losses_key
 from app.values.engine import SpeedLine
@@ -157,6 +159,25 @@ class MeasuringWorker(JobWorker):
                     if fresh[key].speed is not None:
                         kept.keep(device, key, fresh[key].speed)
                 self.report(replace(fresh[key], name=name))
+
+    def benchmark(self, device: str, ceiling: int) -> BenchmarkEnded:
+        """How fast every kernel of `device` is; reports a BenchmarkProgress before each."""
+        from engine.benchmark.run import measure
+
+        last, cancelled = None, False
+
+        def report(result, done: int, total: int, what: str) -> None:
+            nonlocal last
+            last = result
+            self.report(BenchmarkProgress(done, total, what, result.seconds))
+
+        with self._measuring():
+            self._open_device.release_models()  # for the models that are measured
+            try:
+                measure(device, ceiling=ceiling, report=report, look=self._look)
+            except Cancelled:
+                cancelled = True
+        return BenchmarkEnded(device, last, cancelled)
 
     # ---- inside
 

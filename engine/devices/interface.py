@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +35,16 @@ class Limits:
 
     max_binding_bytes: int
     max_buffer_bytes: int
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """What a device does at most, measured without any kernel of the engine: of operations a multiplication is one, and
+    so is an addition; of bytes what is read and what is written.
+    """
+
+    flops_per_second: float
+    bytes_per_second: float
 
 
 class Device(ABC):
@@ -137,6 +147,10 @@ class Device(ABC):
         (plan,) = (plan for plan in executable.arena.plans if plan.program is program)
         return self._bind(plan, executable.arena)
 
+    def compile_part(self, executable: Executable, program: Program) -> Executable:
+        """Bind calls on tensors of another program, which has them where `executable` does; for the benchmark."""
+        return self._bind(replace(executable.plan, program=program), executable.arena)
+
     @abstractmethod
     def _bind(self, plan: Plan, arena: Arena) -> Executable: ...
 
@@ -155,6 +169,10 @@ class Device(ABC):
     @abstractmethod
     def synchronize(self) -> None:
         """Wait until everything enqueued is done."""
+
+    @abstractmethod
+    def peaks(self, look: Callable[[], None] = lambda: None) -> Peaks:
+        """Measured now, in about a second; `look` is called before each run and may raise."""
 
     def close(self) -> None:
         """Free all memory."""

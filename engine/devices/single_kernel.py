@@ -29,6 +29,18 @@ def run_sample(device: Device, sample: Sample) -> dict[str, np.ndarray]:
     Partial sums over blocks of channels are added up, as `d_BC` (t, 2n): devices differ in how wide a block is.  Packed
     results are unpacked.
     """
+    program, inputs = sample_program(device, sample)
+    executable = device.compile(program)
+    try:
+        executable.run(inputs)
+        results = {name: executable.read(name) for name in program.outputs}
+    finally:
+        executable.close()
+    return comparable_results(device, sample, results)
+
+
+def sample_program(device: Device, sample: Sample) -> tuple[Program, dict[str, np.ndarray]]:
+    """A program that runs the kernel once, and its inputs: every operand; those that it writes are outputs."""
     signature = KERNELS[sample.kernel]
     program = Program(sample.kernel)
     views: list[View | None] = []
@@ -47,13 +59,7 @@ def run_sample(device: Device, sample: Sample) -> dict[str, np.ndarray]:
             program.outputs[spec.name] = tensor
         views.append(tensor.columns(left, left + array.shape[1]) if left or right else tensor.view())
     program.calls.append(KernelCall(sample.kernel, tuple(views), sample.numbers))
-    executable = device.compile(program)
-    try:
-        executable.run(inputs)
-        results = {name: executable.read(name) for name in program.outputs}
-    finally:
-        executable.close()
-    return comparable_results(device, sample, results)
+    return program, inputs
 
 
 def sized_operand(device: Device, sample: Sample, name: str) -> np.ndarray | None:

@@ -268,6 +268,11 @@ class Decoder:
         executable.run({"ids": ids} | self._places(executable, len(ids)))
         self._note(ids.tolist())
 
+    def top_pass(self, ids: Sequence[int] | np.ndarray) -> tuple[Executable, dict[str, np.ndarray]]:
+        """What `read_top` would run next for `ids`, at most a chunk of them, with its inputs; nothing is read yet."""
+        executable = self._executable("read", len(ids), "top")
+        return executable, {"ids": self._checked(ids)} | self._places(executable, len(ids))
+
     def _places(self, executable: Executable, tokens: int) -> dict[str, np.ndarray]:
         """Which keys the next `tokens` tokens see, and their rotations."""
         if "reach" not in executable.plan.program.inputs:

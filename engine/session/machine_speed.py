@@ -49,10 +49,16 @@ def model_key(config: Architecture) -> str:
 
 def measure_speed(config: Architecture, device: Device, check: Callable[[], None] = lambda: None) -> MachineSpeed:
     """Takes some seconds; `check` is called before each step and may raise."""
+    decode = decoding_speed(config, device, check)
+    adapt = layered_speed(config, device, MODE, seconds=SECONDS, check=check)
+    return MachineSpeed(decode, adapt, cuts_of(config, device.ledger.ceiling).layers, config.num_hidden_layers)
+
+
+def decoding_speed(config: Architecture, device: Device, check: Callable[[], None] = lambda: None) -> float:
+    """Tokens written per second, in the precision that a model of this size is read in."""
     cuts, precision = cuts_of(config, device.ledger.ceiling), automatic_precision(config.parameter_count)
     token = cuts.whole_seconds(lambda cut: _token_seconds(cut, device, precision, check))
-    adapt = layered_speed(config, device, MODE, seconds=SECONDS, check=check)
-    return MachineSpeed(1.0 / max(token, 1e-9), adapt, cuts.layers, config.num_hidden_layers)
+    return 1.0 / max(token, 1e-9)
 
 
 def _token_seconds(config: Architecture, device: Device, precision: str, check: Callable[[], None]) -> float:

@@ -13,8 +13,6 @@ from measure import (
     CONFIG_S,
     LENGTH,
     in_turns,
-    moved_bytes,
-    product_flops,
     report,
     seconds,
     step_flops,
@@ -22,6 +20,7 @@ from measure import (
 )
 
 import engine
+from engine.benchmark.cost import moved_bytes, product_operations
 from engine.model.step import AdamW, TrainingStep
 
 ROUNDS = 9
@@ -101,7 +100,7 @@ def kernels() -> None:
     spent, flops, moved = Counter(), Counter(), Counter()
     for call, time in zip(calls, times, strict=True):
         spent[call.kernel] += float(time)
-        flops[call.kernel] += product_flops(call)
+        flops[call.kernel] += product_operations(call)
         moved[call.kernel] += moved_bytes(call)
     for kernel, time in spent.most_common():
         speed = (

@@ -11,9 +11,10 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from measure import BATCH, CONFIG_S, LENGTH, moved_bytes, product_flops, report, token_ids
+from measure import BATCH, CONFIG_S, LENGTH, report, token_ids
 
 import engine
+from engine.benchmark.cost import moved_bytes, product_operations
 from engine.devices.webgpu.device import WebGpuDevice
 from engine.devices.webgpu.executable import race, time_launches
 from engine.devices.webgpu.launch import Launch, ceil_div, pack
@@ -140,7 +141,7 @@ def step(device: WebGpuDevice) -> None:
     plan = executable.plan
     for call, launches in zip(plan.program.calls, launches_of(plan, device.traits), strict=True):
         spent[call.kernel] += time_launches(device, launches, executable.locate)
-        flops[call.kernel] += product_flops(call)
+        flops[call.kernel] += product_operations(call)
         moved[call.kernel] += moved_bytes(call)
     for kernel, taken in spent.most_common():
         speed = f"{flops[kernel] / taken / 1e9:.2f} GFLOP/s " if flops[kernel] else ""

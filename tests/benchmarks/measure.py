@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.graph.tensor import KernelCall, Program
+from engine.benchmark.cost import product_operations
+from engine.graph.tensor import Program
 
 CONFIG_S = {"hidden_size": 256, "num_hidden_layers": 6, "state_size": 16, "vocab_size": 8192}
 CONFIG_M = {"hidden_size": 768, "num_hidden_layers": 24, "vocab_size": 50280}  # the shape of mamba-130m
@@ -51,22 +52,8 @@ def in_turns(runs: dict[str, Callable[[], object]], rounds: int) -> dict[str, fl
     return best
 
 
-def product_flops(call: KernelCall) -> int:
-    """Multiplications and additions of a matrix product; 0 for another kernel."""
-    if not call.kernel.startswith("matmul"):
-        return 0
-    a, _, c = call.operands[:3]
-    k = a.shape[0] if call.kernel == "matmul_tn" else a.shape[1]
-    return 2 * c.size * k
-
-
-def moved_bytes(call: KernelCall) -> int:
-    """Bytes that a kernel must touch at least: every operand once."""
-    return sum(4 * view.size for view in call.operands if view is not None)
-
-
 def step_flops(program: Program) -> int:
-    return sum(map(product_flops, program.calls))
+    return sum(map(product_operations, program.calls))
 
 
 def token_ids(batch: int, length: int, vocabulary: int) -> np.ndarray:

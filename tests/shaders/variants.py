@@ -50,6 +50,8 @@ def sample_launches(software: bool = True) -> Iterator[Launch]:
     """Launches of every kernel, some of them equal; `software`: with those for software adapters."""
     adapters = (False, True) if software else (False,)
     yield from _products(adapters)
+    x, y = (Tensor(name, (4,)).view() for name in ("x", "y"))
+    yield from (Launch("peak_copy", (x, y), b"", (1, 1, 1)), Launch("peak_fma", (y,), b"", (1, 1, 1)))
     for n in STATE_SIZES:
         for k in TAPS:
             for name, kernel in KERNELS.items():

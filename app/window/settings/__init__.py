@@ -8,7 +8,7 @@ editors_pane     the server for other editors, what to paste into each of them, 
 work_pane        memory and training load, the watcher, secrets, automatic adaptation
 storage_pane     the data folder with its disk use (moved by move_part), the log; kept_part deletes what is kept about
                  the open repository
-device_pane      the devices (device_card), the race between them (race_card), the check of their numbers
-                 (check_card, with every kernel in kernel_table)
+device_pane      the devices (device_card), the race between them (race_card), the benchmark (benchmark_card, with every
+                 kernel in benchmark_table), the check of their numbers (check_card, kernel_table)
 about_pane       versions
 """

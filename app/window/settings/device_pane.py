@@ -1,4 +1,4 @@
-"""Where Codecoil can compute, which device it uses and why, the race between devices, and a check of their numbers."""
+"""Where Codecoil can compute, which device it uses and why, the race between devices, the benchmark, and a check."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from app.state.application import Application
 from app.values.events import CheckEnded, Failure, KernelChecked
 from app.values.words import small_number
 from app.window.parts import Card, ErrorCard, PageColumn, PlainButton, Switch, label, tip
+from app.window.settings.benchmark_card import BenchmarkCard
 from app.window.settings.check_card import CheckCard
 from app.window.settings.device_card import DeviceCards
 from app.window.settings.kernel_table import KernelView
@@ -37,13 +38,14 @@ class DevicePane(PageColumn):
         self.column.addLayout(row)
         self.devices = DeviceCards(controller)
         self.race_card = RaceCard(application)
+        self.benchmark_card = BenchmarkCard(application)
         self.check_card = CheckCard(controller)
         self.error_card = ErrorCard()
         self.kernels = KernelView()
         self._table = Card(margins=(4, 4, 4, 6), spacing=0)  # there is one once kernels were checked
         self._table.setMinimumHeight(TABLE_HEIGHT)
         self._table.column.addWidget(self.kernels)
-        for widget in (self.devices, self.error_card, self.race_card, self.check_card):
+        for widget in (self.devices, self.error_card, self.race_card, self.benchmark_card, self.check_card):
             self.column.addWidget(widget)
         self.column.addWidget(self._table, 100)
         self._table.hide()

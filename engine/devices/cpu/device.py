@@ -13,7 +13,7 @@ from engine.devices.cpu import attention, layers, mixture, scan, ssd, updates
 from engine.devices.cpu.grouped_products import GroupedProducts
 from engine.devices.cpu.products import Products
 from engine.devices.cpu.replay import Crew, Replay, is_replayed
-from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Executable, Limits
+from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Executable, Limits, Peaks
 from engine.devices.interludes import calls_before_weights
 from engine.devices.ledger import Ledger
 from engine.errors import InputError, MemoryCeilingError
@@ -117,6 +117,11 @@ class CpuDevice(Device):
 
     def synchronize(self) -> None:
         """Nothing is ever pending."""
+
+    def peaks(self, look: Callable[[], None] = lambda: None) -> Peaks:
+        from engine.devices.cpu.peaks import measure_peaks
+
+        return measure_peaks(self, look)
 
     def close(self) -> None:
         super().close()

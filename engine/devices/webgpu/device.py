@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import wgpu
 
-from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Limits
+from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Limits, Peaks
 from engine.devices.ledger import Ledger
 from engine.devices.webgpu.adapters import PORTABLE_LIMITS, Adapter
 from engine.devices.webgpu.autotune import tuned_variants
@@ -157,6 +158,11 @@ class WebGpuDevice(Device):
                 self.gpu.queue.read_buffer(self.nothing, 0, 4)
             except (wgpu.GPUError, RuntimeError) as error:
                 raise self.failure("waiting", error) from error
+
+    def peaks(self, look: Callable[[], None] = lambda: None) -> Peaks:
+        from engine.devices.webgpu.peaks import measure_peaks
+
+        return measure_peaks(self, look)
 
     def tune(self, folder: Path) -> None:
         """Choose among the variants of the matrix product, from the cache in `folder` or by a short race."""

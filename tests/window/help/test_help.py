@@ -47,6 +47,7 @@ def test_commands_and_exit_codes_are_those_of_the_program():
         assert f"\n| {code} |" in text
     for command in (
         "base",
+        "benchmark",
         "checkpoints",
         "complete",
         "devices",
