@@ -41,6 +41,9 @@ class Kernel:
     meaning: str
 
 
+DTYPES = {"i": "int32", "h": "float16", "b": "bfloat16"}
+
+
 def _kernel(name: str, operands: str, numbers: str, meaning: str) -> Kernel:
     """`operands` reads "ids:r1i table:r2 y:w2 bias:r1?":
 
@@ -49,15 +52,7 @@ def _kernel(name: str, operands: str, numbers: str, meaning: str) -> Kernel:
     parsed = []
     for word in operands.split():
         label, spec = word.split(":")
-        dtype = (
-            "int32"
-            if "i" in spec[2:]
-            else "float16"
-            if "h" in spec[2:]
-            else "bfloat16"
-            if "b" in spec[2:]
-            else "float32"
-        )
+        dtype = next((DTYPES[letter] for letter in spec[2:] if letter in DTYPES), "float32")
         parsed.append(Operand(label, spec[0], int(spec[1]), spec.endswith("?"), dtype, "s" in spec[2:]))
     return Kernel(name, tuple(parsed), tuple(numbers.split()), meaning)
 

@@ -18,7 +18,7 @@ from engine.benchmark.cost import moved_bytes, product_operations
 from engine.devices.webgpu.device import WebGpuDevice
 from engine.devices.webgpu.executable import race, time_launches
 from engine.devices.webgpu.launch import Launch, ceil_div, pack
-from engine.devices.webgpu.launches import launches_of, scan
+from engine.devices.webgpu.launches import LAUNCHES, launches_of, scan
 from engine.devices.webgpu.launches.matmul import Product, choose_variant, sample_product
 from engine.graph.kernels import STATE_INTERVAL
 from engine.graph.ssd import SsdShape
