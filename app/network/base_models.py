@@ -72,6 +72,18 @@ def _dense(kind: str, width: int, layers: int, heads: tuple[int, int], inner: in
         "shared_intermediate_size" if kind == "granitemoehybrid" else "intermediate_size": inner,
         "vocab_size": tokens,
         "tie_word_embeddings": True,
+        **({"layer_types": ["attention"] * layers} if kind == "granitemoehybrid" else {}),
+    }
+
+
+def _granite_hybrid(width: int, layers: int, attention: tuple[int, ...], inner: int, channels: int) -> dict[str, Any]:
+    """`attention`: the layers that attend; the others are Mamba-2 with heads of so many channels."""
+    return _dense("granitemoehybrid", width, layers, (12, 4), inner, 100_352) | {
+        "layer_types": ["attention" if layer in attention else "mamba" for layer in range(layers)],
+        "position_embedding_type": "nope",
+        "mamba_n_heads": 48,
+        "mamba_d_head": channels,
+        "mamba_d_state": 128,
     }
 
 
@@ -105,6 +117,24 @@ BASE_MODELS = (
         licence="Apache-2.0",
         words="Trained on text and code, and to fill in the middle.",
         sizes=_dense("granitemoehybrid", 1024, 28, (16, 4), 2048, 100_352),
+        has_fim=True,
+    ),
+    BaseModel(
+        name="granite-4.0-h-350m",
+        repository="ibm-granite/granite-4.0-h-350m-base",
+        parameters=340_332_224,
+        licence="Apache-2.0",
+        words="The same training with Mamba-2 layers and four of attention: a long file takes little more memory.",
+        sizes=_granite_hybrid(768, 32, (10, 13, 17, 27), 2048, 32),
+        has_fim=True,
+    ),
+    BaseModel(
+        name="granite-4.0-h-1b",
+        repository="ibm-granite/granite-4.0-h-1b-base",
+        parameters=1_461_538_368,
+        licence="Apache-2.0",
+        words="The same, four times the size; slow on a processor.",
+        sizes=_granite_hybrid(1536, 40, (5, 15, 25, 35), 4096, 64),
         has_fim=True,
     ),
     BaseModel(

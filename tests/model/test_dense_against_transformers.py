@@ -222,6 +222,22 @@ def test_what_would_change_the_result_is_refused_by_name(key, value, match):
         config_from({**keys, key: value})
 
 
+def test_what_granite_leaves_unsaid_is_as_in_transformers():
+    """Its scores are then not scaled at all; and a bias that its multiplier would have to scale is refused."""
+    from engine.errors import ConfigError
+    from engine.model.architectures.reading import config_from
+
+    keys = {
+        "model_type": "granite", "vocab_size": 10, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+        "intermediate_size": 8,
+    }  # fmt: skip
+    (attention, _) = config_from(keys).blocks(0)
+    assert attention.scale == 1.0
+    assert config_from({**keys, "attention_bias": True}).output_bias
+    with pytest.raises(ConfigError, match="bias of an output projection"):
+        config_from({**keys, "attention_bias": True, "residual_multiplier": 0.5})
+
+
 def test_the_keys_of_a_configuration_come_back():
     from engine.model.architectures.reading import config_from
     from engine.model.files import read_config

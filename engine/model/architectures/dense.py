@@ -101,6 +101,8 @@ class DenseConfig(Architecture):
             raise ConfigError(f"head_dim is {self.head_dim}; rotary positions need an even number.")
         if not 0 < self.rms_norm_eps < 1:
             raise ConfigError(f"rms_norm_eps is {self.rms_norm_eps!r}; it must lie between 0 and 1.")
+        if self.output_bias and self.residual_multiplier != 1.0:
+            raise ConfigError("This engine does not multiply the bias of an output projection.")
         if self.num_local_experts:
             for name in ("num_local_experts", "num_experts_per_tok", "expert_size"):
                 need_whole(name, getattr(self, name), 1)
@@ -198,6 +200,8 @@ class DenseConfig(Architecture):
             "head_norm": kind == "qwen3",
             **mixture,
         }
+        if kind in GRANITE:
+            own["attention_multiplier"] = 1.0  # where the file says nothing
         for name in (*MULTIPLIERS, "rms_norm_eps", "max_position_embeddings", "tie_word_embeddings"):
             if name in keys:
                 own[name] = keys.pop(name)
