@@ -9,6 +9,7 @@ work_pane        memory and training load, the watcher, secrets, automatic adapt
 storage_pane     the data folder with its disk use (moved by move_part), the log; kept_part deletes what is kept about
                  the open repository
 device_pane      the devices (device_card), the race between them (race_card), the benchmark (benchmark_card, with every
-                 kernel in benchmark_table), the check of their numbers (check_card, kernel_table)
+                 kernel in benchmark_table), the check of their numbers (check_card, kernel_table); figures_view is what
+                 the two tables have in common
 about_pane       versions
 """

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt, Slot
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from app.theme import Theme
 from app.theme.fonts import BODY, LABEL, code_font, interface_font
 from app.values.benchmark import HEADINGS, LEFT, cells, group_words, groups
-from app.window.parts import steady_scroll_bar
+from app.window.settings.figures_view import FiguresView
 
 WORDS = {"share": "Share", "kernel": "Kernel", "size": "Size", "calls": "Calls", "time": "Time", "of limit": "Of limit"}
 WIDTHS = {"share": 72, "size": 170, "calls": 72, "time": 96, "GFLOP/s": 92, "GB/s": 84, "of limit": 92}
@@ -109,28 +109,10 @@ class BenchmarkDelegate(QStyledItemDelegate):
         painter.restore()
 
 
-class BenchmarkView(QTableView):
+class BenchmarkView(FiguresView):
     def __init__(self) -> None:
-        super().__init__()
-        self.table = BenchmarkTable()
-        self.table.setParent(self)
-        self.setModel(self.table)
+        super().__init__(BenchmarkTable(), ROW_HEIGHT, "Kernels and their speed")
         self.setItemDelegate(BenchmarkDelegate(self))
-        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
-        steady_scroll_bar(self)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName("Kernels and their speed")
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionsClickable(False)
-        header.setMinimumSectionSize(60)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        Theme.current().restyled.connect(self.on_restyled)
 
     def show_result(self, result) -> None:
         self.clearSpans()
@@ -139,10 +121,6 @@ class BenchmarkView(QTableView):
             if self.table.is_heading(row):
                 self.setSpan(row, 0, 1, len(HEADINGS))
         self.scrollToTop()
-
-    @Slot(object)
-    def on_restyled(self, _tokens: object) -> None:
-        self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -5,15 +5,15 @@ Filled while a check runs.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Slot
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
+from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem
 
 from app.theme import Theme, Tokens
 from app.theme.fonts import BODY, LABEL, code_font, interface_font
 from app.values.events import KernelLine
 from app.values.words import milliseconds, percent, share, small_number
-from app.window.parts import steady_scroll_bar
+from app.window.settings.figures_view import FiguresView
 
 KERNEL, MEANING, ERROR, LIMIT, SHARE, TIME, VERDICT = range(7)
 HEADINGS = ("Kernel", "What it computes", "Largest error", "Limit", "Share of limit", "Time", "Verdict")
@@ -171,32 +171,10 @@ class KernelDelegate(QStyledItemDelegate):
         return QRect(cell.right() - words, cell.top(), words, cell.height())
 
 
-class KernelView(QTableView):
+class KernelView(FiguresView):
     def __init__(self) -> None:
-        super().__init__()
-        self.table = KernelTable()
-        self.table.setParent(self)
-        self.setModel(self.table)
+        super().__init__(KernelTable(), ROW_HEIGHT, "Kernels and their errors")
         self.setItemDelegate(KernelDelegate(self))
-        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
-        steady_scroll_bar(self)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName("Kernels and their errors")
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionsClickable(False)
-        header.setMinimumSectionSize(60)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        Theme.current().restyled.connect(self.on_restyled)
-
-    @Slot(object)
-    def on_restyled(self, _tokens: Tokens) -> None:
-        self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
