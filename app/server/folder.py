@@ -63,6 +63,8 @@ class ServedFolder:
         self._ended = self._is_ready = False
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
         self._repository = self._memory = None
+        self._watch = FolderWatch(root, self._noticed.set) if root is not None else None
+        self._watch_problem = ""
 
     # ---- the life of it
 
@@ -82,6 +84,7 @@ class ServedFolder:
         from engine.corpus.repository import Repository
         from engine.memory import RepositoryMemory
 
+        self._watch_problem = self._watch.start()  # before the folder is read: what changes meanwhile is seen, too
         self._repository = Repository(self.root, self._data_folder, self.chosen.tokenizer)
         self._memory = RepositoryMemory(self._repository.folder, self.chosen.tokenizer)
         corpus = self._repository.scan(progress)
@@ -94,30 +97,25 @@ class ServedFolder:
             self._noticed.wait(AT_MOST)
         if self.root is None:
             return
-        watch = FolderWatch(self.root, self._noticed.set)
-        problem = watch.start()
-        if problem:
-            report(f"The folder is checked every {LOOK_EVERY:.0f} seconds: {problem}.")
+        if self._watch_problem:
+            report(f"The folder is checked every {LOOK_EVERY:.0f} seconds: {self._watch_problem}.")
         quiet_since = looked = time.monotonic()
-        try:
-            while not self._ended:
-                wait = watch.gathering.due_in()
-                if wait is None:
-                    self._noticed.wait(AT_MOST)
-                    self._noticed.clear()
-                    if problem and time.monotonic() - looked > LOOK_EVERY:
-                        self._update(None, report)
-                        looked = time.monotonic()
-                    elif self._memory.needs_merge and time.monotonic() - quiet_since > MERGE_AFTER:
-                        self._merge(report)
-                elif wait > 0:
-                    self._noticed.wait(min(wait, AT_MOST))
-                else:
-                    changes = watch.gathering.take()
-                    self._update(None if changes.many else changes.paths, report)
-                    quiet_since = time.monotonic()
-        finally:
-            watch.stop()
+        while not self._ended:
+            wait = self._watch.gathering.due_in()
+            if wait is None:
+                self._noticed.wait(AT_MOST)
+                self._noticed.clear()
+                if self._watch_problem and time.monotonic() - looked > LOOK_EVERY:
+                    self._update(None, report)
+                    looked = time.monotonic()
+                elif self._memory.needs_merge and time.monotonic() - quiet_since > MERGE_AFTER:
+                    self._merge(report)
+            elif wait > 0:
+                self._noticed.wait(min(wait, AT_MOST))
+            else:
+                changes = self._watch.gathering.take()
+                self._update(None if changes.many else changes.paths, report)
+                quiet_since = time.monotonic()
 
     def status(self) -> Status:
         """From any thread: of what is answered with now."""
@@ -141,6 +139,8 @@ class ServedFolder:
     def stop(self) -> None:
         """Answer nothing more, and release everything."""
         self.end()
+        if self._watch is not None:
+            self._watch.stop()
         self.service.close()
         if self._thread.ident is not None:
             self._thread.join()

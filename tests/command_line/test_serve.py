@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from pathlib import Path
@@ -15,7 +16,9 @@ from pathlib import Path
 import pytest
 
 from app.command_line import REFUSED, main
+from app.command_line.serve import open_model
 from app.server.access import read_access
+from app.server.folder import ServedFolder
 from engine.corpus.tokens.tokenizer import Tokenizer
 from tests.session.small_repository import save_base
 
@@ -90,6 +93,31 @@ def test_it_answers_from_the_folder_follows_edits_and_ends_with_ctrl_c(base, rep
         process.send_signal(signal.SIGINT)
         assert process.wait(600) == 0
     assert read_access(data_folder).port == 0
+
+
+def test_a_file_that_comes_while_the_folder_is_read_is_seen(base, repository, data_folder):
+    """Written behind the scan, and before anything follows changes."""
+
+    def progress(_done: int, _whole: int, words: str) -> None:
+        if words == "Reading the memory":
+            (repository / "second.py").write_text(NEW)
+
+    served = ServedFolder(repository, data_folder, lambda: open_model("tiny", repository, "cpu"))
+    following = threading.Thread(target=served.follow, args=(print,))
+    try:
+        served.start(progress)
+        files = served.memory_files
+        following.start()
+        for _ in range(600):
+            if served.memory_files > files:
+                break
+            time.sleep(0.1)
+        assert served.memory_files == files + 1
+    finally:
+        served.end()
+        if following.ident is not None:
+            following.join()
+        served.stop()
 
 
 @pytest.mark.parametrize("port", ["80", "0", "70000"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from safetensors.numpy import load_file
 
 import engine
 from engine.generate.decoder import Decoder
-from tests.model.stored import LIMITS, with_prefix
+from tests.model.stored import LIMITS, assert_close, assert_every_gradient, assert_ten_steps
 
 ROOT = Path(__file__).parents[1] / "fixtures" / "dense"
 CONFIGURATIONS = sorted(folder.name for folder in ROOT.iterdir())
@@ -20,11 +21,6 @@ CACHE_LIMIT = 2e-3  # keys and values are kept in float16
 
 def expected(folder: str) -> dict[str, np.ndarray]:
     return load_file(ROOT / folder / "expected.safetensors")
-
-
-def assert_close(found: np.ndarray, wanted: np.ndarray, limit: float, name: str = "") -> None:
-    largest = max(float(np.abs(wanted).max()), 1e-6)
-    assert np.abs(found.reshape(wanted.shape) - wanted).max() <= limit * largest, name
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
@@ -44,33 +40,14 @@ def test_logits_and_losses(device, name):
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_every_gradient_by_name(device, name, case):
     stored = expected(name)
-    wanted = with_prefix(stored, f"gradient.{case}.")
-    model = engine.load_model(ROOT / name, device)
-    try:
-        loss, gradients = model.loss_and_gradients(stored[f"ids.{case}"])
-    finally:
-        model.close()
-    assert abs(loss - stored[f"loss.{case}"]) <= LIMITS[device.name]
-    assert gradients.keys() == wanted.keys()
-    for parameter, gradient in wanted.items():
-        assert_close(gradients[parameter], gradient, LIMITS[device.name], parameter)
+    with closing(engine.load_model(ROOT / name, device)) as model:
+        assert_every_gradient(model, device, stored, case)
 
 
 @pytest.mark.parametrize("name", ["llama", "qwen3"])
 def test_ten_steps(device, name):
-    stored = expected(name)
-    model = engine.load_model(ROOT / name, device)
-    try:
-        step = model.training_step("full", batch=3, length=32)
-        optimiser = engine.AdamW(learning_rate=1e-2, weight_decay=0.1, max_norm=1.0)
-        losses = [step.run(ids, optimiser, number)().loss for number, ids in enumerate(stored["adamw.ids"], start=1)]
-        step.close()
-        found = dict(model.parameters)
-    finally:
-        model.close()
-    assert np.abs(np.array(losses) - stored["adamw.losses"]).max() <= LIMITS[device.name]
-    for parameter, array in with_prefix(stored, "adamw.final.").items():
-        assert_close(found[parameter], array, 20 * LIMITS[device.name], parameter)
+    with closing(engine.load_model(ROOT / name, device)) as model:
+        assert_ten_steps(model, device, expected(name))
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)

@@ -12,7 +12,7 @@ import engine
 from engine.generate.decoder import Decoder
 from engine.model.architectures.reading import config_from
 from engine.model.step import AdamW
-from tests.model.stored import LIMITS, with_prefix
+from tests.model.stored import LIMITS, assert_close, assert_every_gradient, assert_ten_steps
 
 ROOT = Path(__file__).parents[1] / "fixtures" / "mamba2"
 CONFIGURATIONS = sorted(folder.name for folder in ROOT.iterdir())
@@ -63,11 +63,6 @@ def expected(folder: str) -> dict[str, np.ndarray]:
     return load_file(ROOT / folder / "expected.safetensors")
 
 
-def assert_close(found: np.ndarray, wanted: np.ndarray, limit: float, name: str = "") -> None:
-    largest = max(float(np.abs(wanted).max()), 1e-6)
-    assert np.abs(found.reshape(wanted.shape) - wanted).max() <= limit * largest, name
-
-
 @pytest.fixture
 def load(device):
     """A function that loads a fixture's model; all are closed after the test."""
@@ -102,25 +97,12 @@ def test_logits_and_losses(load, device, name):
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
 def test_every_gradient_by_name(load, device, name):
-    stored, model = expected(name), load(name)
-    wanted = with_prefix(stored, "gradient.b1.l129.")
-    loss, gradients = model.loss_and_gradients(stored["ids.b1.l129"])
-    assert abs(loss - stored["loss.b1.l129"]) <= LIMITS[device.name]
-    assert gradients.keys() == wanted.keys()
-    for parameter, gradient in wanted.items():
-        assert_close(gradients[parameter], gradient, LIMITS[device.name], parameter)
+    assert_every_gradient(load(name), device, expected(name), "b1.l129")
 
 
 @pytest.mark.parametrize("name", ["mamba2", "granite", "falcon"])
 def test_ten_steps(load, device, name):
-    stored, model = expected(name), load(name)
-    step = model.training_step("full", batch=3, length=32)
-    optimiser = AdamW(learning_rate=1e-2, weight_decay=0.1, max_norm=1.0)
-    losses = [step.run(ids, optimiser, number)().loss for number, ids in enumerate(stored["adamw.ids"], start=1)]
-    step.close()
-    assert np.abs(np.array(losses) - stored["adamw.losses"]).max() <= LIMITS[device.name]
-    for parameter, array in with_prefix(stored, "adamw.final.").items():
-        assert_close(model.parameters[parameter], array, 20 * LIMITS[device.name], parameter)
+    assert_ten_steps(load(name), device, expected(name))
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
