@@ -22,7 +22,7 @@ from app.window.settings.benchmark_table import BenchmarkView
 
 TABLE_HEIGHT = 300
 OFFER = (
-    "Measures for at most five minutes how fast every kernel is on {}, and how fast models learn and write there. "
+    "Measures for about five minutes how fast every kernel is on {}, and how fast models learn and write there. "
     "Nothing is sent: afterwards, “Copy as text” gives you a text for a report, with no private data in it."
 )
 
@@ -33,7 +33,7 @@ class BenchmarkCard(Card):
         self._engine, self._training = application.engine, application.training
         self.copy_button = PlainButton("Copy as text", "Device, versions and figures, to paste into an issue")
         self.copy_button.clicked.connect(self.on_copy_clicked)
-        self.button = PlainButton("Run the benchmark", "Takes five minutes at most, less on a fast device")
+        self.button = PlainButton("Run the benchmark", "Takes about five minutes, less on a fast device")
         self.button.clicked.connect(self.on_clicked)
         self.heading.row.addWidget(self.copy_button)
         self.heading.row.addWidget(self.button)
