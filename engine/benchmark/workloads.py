@@ -8,6 +8,7 @@ no memory.
 from __future__ import annotations
 
 import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -46,30 +47,30 @@ Runnable = tuple[Executable, dict[str, np.ndarray]]  # a bound program with its 
 
 
 @dataclass(frozen=True)
-class Workload:
+class Workload(ABC):
     """`keys`: how many each query of an attention sees on average."""
 
     model: str
     config: Architecture
 
     @property
-    def name(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def name(self) -> str: ...
 
     @property
-    def keys(self) -> float:
-        raise NotImplementedError
+    @abstractmethod
+    def keys(self) -> float: ...
 
+    @abstractmethod
     def program(self, device: Device) -> Program:
         """All calls; nothing is allocated."""
-        raise NotImplementedError
 
-    def opened(self, device: Device) -> contextlib.AbstractContextManager[Runnable]:
-        raise NotImplementedError
+    @abstractmethod
+    def opened(self, device: Device) -> contextlib.AbstractContextManager[Runnable]: ...
 
+    @abstractmethod
     def smaller(self) -> Workload | None:
         """The next one that takes less time; None where there is none."""
-        raise NotImplementedError
 
     def to_run(self) -> Workload:
         """What is run to time the calls of the whole program."""
