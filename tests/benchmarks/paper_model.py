@@ -11,8 +11,7 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from measure import product_flops
-
+from engine.benchmark.cost import product_operations
 from engine.devices.webgpu.launch import AdapterTraits, Launch
 from engine.devices.webgpu.launches import launches_of
 from engine.graph.kernels import KERNELS, STATE_INTERVAL
@@ -86,7 +85,7 @@ def busiest_grid(launches: list[Launch]) -> int:
 
 def flops_of(call: KernelCall) -> int:
     """Roughly, for the kernels that compute; 0 for those that only move."""
-    if flops := product_flops(call):
+    if flops := product_operations(call):
         return flops
     per_element = {"selective_scan": (8, 3), "selective_scan_backward": (20, 3), "selective_scan_tokens": (8, 3)}
     if call.kernel in per_element:
@@ -127,7 +126,7 @@ def _bytes_between(call: KernelCall, scratch: Tensor | None) -> int:
 def ideal_seconds(plan: Plan, gpu: Gpu) -> float:
     """Every product at the peak and every operand once at the whole bandwidth."""
     return sum(
-        max(product_flops(call) / (gpu.peak * 1e12), bytes_of(call) / (gpu.bandwidth * 1e9))
+        max(product_operations(call) / (gpu.peak * 1e12), bytes_of(call) / (gpu.bandwidth * 1e9))
         for call in plan.program.calls
     )
 
