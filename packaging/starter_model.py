@@ -12,12 +12,14 @@ All take --work FOLDER (default: in the platform's cache folder), which holds ev
 
 The shipped model was trained for a fixed length of 20.5 million tokens, because the cosine schedule needs to know its
 end; its last interval still gained 0.010 nats. `train --least-gain 0.01` ends a run once its last evaluations
-(`--over`, default 4) together gain less than that.
+(`--over`, default 4) together gain less than that. `train --config FILE` trains the model that a config.json
+describes instead, of any architecture and order of layers, with the vocabulary of the prepared corpus.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import time
@@ -77,7 +79,8 @@ def train(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
     from starter.training import train as train_model
 
     rule = StopRule(arguments.over, arguments.least_gain) if arguments.least_gain is not None else None
-    train_model(arguments.work, PreparedCorpus(arguments.work / "corpus"), say, Recipe(stop_rule=rule))
+    keys = json.loads(arguments.config.read_text("utf-8")) if arguments.config else None
+    train_model(arguments.work, PreparedCorpus(arguments.work / "corpus"), say, Recipe(keys, stop_rule=rule))
 
 
 def status(arguments: argparse.Namespace, say: Callable[[str], None]) -> None:
@@ -119,6 +122,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument(
         "--least-gain", type=float, metavar="NATS", help="train: end when the last evaluations gain less"
     )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="train: a config.json of any architecture to train")
     parser.add_argument("--over", type=int, default=4, metavar="N", help="train: how many evaluations these are")
     parser.add_argument("--to", type=Path, default=ROOT / "resources" / "starter", help="export: the folder to fill")
     arguments = parser.parse_args(words)

@@ -167,10 +167,9 @@ def model_card(
     lines = [
         "# The starter model",
         "",
-        f"A Mamba-1 language model for source code with {config.parameter_count / 1e6:.1f} million parameters "
-        f"({config.num_hidden_layers} layers, width {config.hidden_size}, state {config.state_size}, vocabulary "
-        f"{config.vocab_size:,}), stored in float16. It ships with Codecoil so that completions work before the first "
-        "adaptation.",
+        f"A language model for source code with {config.parameter_count / 1e6:.1f} million parameters: {config.label}, "
+        f"{config.num_hidden_layers} layers, width {config.hidden_size}, vocabulary {config.vocab_size:,}, stored "
+        "in float16. It ships with Codecoil so that completions work before the first adaptation.",
         "",
         "It is small. It is good at the shape of code (indentation, brackets, common calls, short idioms) and, once "
         "adapted to a repository, at its names and conventions. It does not know libraries the way a large model "

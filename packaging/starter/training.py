@@ -25,7 +25,9 @@ from safetensors.numpy import save_file
 
 from engine.corpus.batches.windows import HeldOutWindows, Windows
 from engine.corpus.reading.disk import locked
-from engine.model.config import ModelConfig, preset
+from engine.model.architectures.architecture import Architecture
+from engine.model.architectures.reading import config_from
+from engine.model.config import preset
 from engine.model.model import Model, create_model
 from engine.train.events import EvaluationEvent, Event, FinishedEvent, StepEvent
 from engine.train.options import TrainingOptions
@@ -85,14 +87,14 @@ class Recipe:
     Without `stop_rule` all planned steps are done.
     """
 
-    size: dict[str, int] | None = None  # of the model; default: the starter's
+    keys: dict[str, Any] | None = None  # of the model's `config.json`, without vocab_size; default: the starter's
     options: TrainingOptions = field(default_factory=planned_options)
     save_seconds: float = SAVE_SECONDS
     snapshot_seconds: float = SNAPSHOT_SECONDS
     stop_rule: StopRule | None = None
 
-    def config(self, vocabulary: int) -> ModelConfig:
-        return ModelConfig(vocab_size=vocabulary, **self.size) if self.size else preset(SIZE, vocabulary)
+    def config(self, vocabulary: int) -> Architecture:
+        return config_from({**self.keys, "vocab_size": vocabulary}) if self.keys else preset(SIZE, vocabulary)
 
 
 @dataclass

@@ -339,6 +339,29 @@ def test_an_export_can_be_loaded_and_says_what_it_is(corpus, work, monkeypatch):
     assert not list(target.glob("*.part"))
 
 
+def test_a_configuration_of_any_order_of_layers_is_trained_and_exported(corpus, work):
+    """A snapshot of it is a model, and its card does not call it the starter's kind."""
+    import engine
+
+    keys = {"model_type": "codecoil_hybrid", "hidden_size": 16, "num_hidden_layers": 3, "mamba2_head_dim": 8}
+    keys |= {"layer_types": ["mamba2", "attention", "mamba"], "head_dim": 4, "window": 9, "vocab_size": 5}
+    file = work / "hybrid.json"
+    file.write_text(json.dumps(keys))
+    script, training, usual = importlib.import_module("starter_model"), module("training"), recipe()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training, "Recipe", lambda keys, stop_rule: dataclasses.replace(usual, keys=keys))
+        assert script.main(["train", "--work", str(work), "--config", str(file)]) == 0
+    module("exporting").export(work, work / "shipped", [])
+    model = engine.load_model(work / "shipped", device="cpu")
+    assert (
+        model.config.layer_types == ("mamba2", "attention", "mamba")
+        and model.config.vocab_size == corpus.tokenizer.vocab_size
+    )
+    assert "backbone.layers.1.self_attn.q_proj.weight" in model.parameters
+    model.close()
+    assert model.config.label in (work / "shipped" / "README.md").read_text()
+
+
 def test_an_export_without_a_snapshot_says_what_to_do(tmp_path):
     with pytest.raises(CodecoilError, match="Train first"):
         module("exporting").export(tmp_path, tmp_path / "shipped", [])
