@@ -42,8 +42,8 @@ class MachineSpeed:
 
 def model_key(config: Architecture) -> str:
     """The same for models of the same shapes, whatever their weights are."""
-    heads = [getattr(config, name, 0) for name in ("num_attention_heads", "num_key_value_heads", "state_size")]
-    content = repr((config.model_type, heads, sorted(config.parameter_shapes().items())))
+    layers = [config.blocks(layer) for layer in range(config.num_hidden_layers)]
+    content = repr((config.model_type, layers, sorted(config.parameter_shapes().items())))
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

@@ -26,19 +26,17 @@ sys.path[:0] = [str(ROOT), str(ROOT / "packaging")]  # before this folder, which
 
 from five_gram import FiveGram  # noqa: E402
 from measure import report, seconds  # noqa: E402
+from package_material import SEED, read_material  # noqa: E402
 from starter.prepared_corpus import PreparedCorpus  # noqa: E402
 
 from engine.corpus.batches.framing import Framing  # noqa: E402
-from engine.corpus.repository import Repository  # noqa: E402
 from engine.corpus.tokens.tokenizer import Tokenizer  # noqa: E402
 from engine.devices import open_device  # noqa: E402
 from engine.model.model import create_model, load_model  # noqa: E402
 from engine.model.starter import starter_place  # noqa: E402
-from engine.scorecard import HeldOutText, Material, ScoreOptions, Subject, score  # noqa: E402
-from engine.scorecard.material import choose_cursors  # noqa: E402
+from engine.scorecard import Material, ScoreOptions, Subject, score  # noqa: E402
 
 FIVE_GRAM_TOKENS = 20_500_000  # of the training data: as many as the model is planned to see
-SEED = 0
 COLUMNS = {
     "bits_per_byte": "bits per byte",
     "five_gram_bits_per_byte": "5-gram",
@@ -107,24 +105,6 @@ def measured_load_times(folder: Path) -> dict[str, float]:
     report("starter_load", times["load_ms"], "ms")
     device.close()
     return times
-
-
-def read_material(folder: Path, work: Path, tokenizer: Tokenizer, characters: int, cursors: int) -> Material:
-    """The Python files that our corpus would learn, in a fixed shuffle, until there are enough characters."""
-    corpus = Repository(folder, work / "scan", tokenizer).scan()
-    documents = [
-        document
-        for document in (*corpus.learned_documents, *corpus.held_out_documents)
-        if corpus.by_path[document.path].language == "python"
-    ]
-    documents.sort(key=lambda document: document.path)
-    texts: list[HeldOutText] = []
-    for index in np.random.default_rng(SEED).permutation(len(documents)):
-        text = tokenizer.decode(corpus.document_tokens(documents[index]))
-        if sum(len(each.text) for each in texts) + len(text) <= characters:
-            texts.append(HeldOutText(documents[index].path, text))
-    texts.sort(key=lambda text: text.path)
-    return Material(tuple(texts), choose_cursors(texts, cursors, SEED), SEED)
 
 
 def xz_bits(package: Package) -> float:

@@ -7,9 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from engine.model.architectures.own import OwnConfig
 from engine.model.architectures.reading import config_from
+from engine.model.blocks.attention import Attention
+from engine.model.blocks.gated_mlp import GatedMlp
+from engine.model.blocks.mamba1 import Mamba1
+from engine.model.blocks.mamba2 import Mamba2
+from engine.model.blocks.mixture import Mixture
 from engine.model.config import ModelConfig
 from engine.model.shallow import LAYERS, MORE_TOKENS, TOKENS, cuts_of, stand_in_model
+from engine.model.step import AdamW
 
 GIB = 2**30
 DENSE = config_from(
@@ -25,25 +32,70 @@ DENSE = config_from(
     }
 )
 MAMBA = ModelConfig(hidden_size=32, num_hidden_layers=24, vocab_size=50_000)
+GRANITE_KEYS = {
+    "model_type": "granitemoehybrid", "hidden_size": 32, "num_hidden_layers": 32, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "shared_intermediate_size": 48, "vocab_size": 50_000, "tie_word_embeddings": True,
+    "mamba_n_heads": 4, "mamba_d_head": 16, "mamba_d_state": 8, "mamba_expand": 2, "num_local_experts": 0,
+    "layer_types": ["attention" if layer in (10, 13, 17, 27) else "mamba" for layer in range(32)],
+}  # fmt: skip
+GRANITE = config_from(GRANITE_KEYS)
+MIXTURE = config_from(
+    GRANITE_KEYS | {"num_local_experts": 12, "num_experts_per_tok": 2, "intermediate_size": 16, "vocab_size": 5000}
+)
+OWN = OwnConfig(num_hidden_layers=9, layer_types=("mamba2", "attention", "mamba", "mamba2"), hidden_size=32, head_dim=8)
+CONFIGS = {"dense": DENSE, "mamba": MAMBA, "granite-h": GRANITE, "mixture": MIXTURE, "own": OWN}
+LAYER_SECONDS = {Attention: 3.0, Mamba2: 0.25, Mamba1: 1.0, GatedMlp: 0.125, Mixture: 0.5}
 
 
 def linear(config) -> float:
     """Seconds as they would be on a machine without noise."""
-    return 0.5 + 0.25 * config.num_hidden_layers + 1e-4 * config.vocab_size
+    layers = sum(LAYER_SECONDS[type(block)] for _, _, block in config.layers())
+    return 0.5 + layers + 1e-4 * config.vocab_size
 
 
-@pytest.mark.parametrize("config", [DENSE, MAMBA], ids=["dense", "mamba"])
-def test_what_layers_and_tokens_add_is_told_apart(config):
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_what_layers_of_each_kind_and_tokens_add_is_told_apart(config):
     assert cuts_of(config, GIB).whole_seconds(linear) == pytest.approx(linear(config))
+
+
+def test_a_hybrid_is_measured_on_layers_of_either_kind():
+    cuts = cuts_of(GRANITE, GIB)
+    assert [each.config.layer_types for each in cuts.deeper] == [("mamba",) * 5, ("mamba",) + ("attention",) * 4]
+    assert cuts.small.layer_types == ("mamba",) and cuts.layers == 9
+    whole = GRANITE.parameter_shapes()
+    wanted = {name.replace("layers.10.", "layers.1."): shape for name, shape in whole.items() if "layers.10." in name}
+    attending = cuts.deeper[1].config.parameter_shapes()
+    assert wanted and {name: attending[name] for name in wanted} == wanted
+
+
+def test_a_kind_that_occurs_once_is_measured_once():
+    config = config_from(GRANITE_KEYS | {"layer_types": ["attention"] + ["mamba"] * 31})
+    assert [(each.more, each.left) for each in cuts_of(config, GIB).deeper] == [(4, 30), (1, 1)]
+
+
+def test_tokens_of_a_stand_in_mixture_spread_over_its_experts(device):
+    """If all went to the same two, a step would read two experts' weights instead of twelve."""
+    model = stand_in_model(cuts_of(MIXTURE, GIB).deeper[0].config, device)
+    try:
+        step = model.training_step("full", 1, 128)
+        ids = np.random.default_rng(0).integers(0, TOKENS, (1, 129))
+        layers = step.run(ids, AdamW(learning_rate=0.0), 1, insight=True)().layers
+        step.close()
+    finally:
+        model.close()
+    assert len(layers) == LAYERS
+    for layer in layers:
+        assert np.count_nonzero(layer.expert_load) >= 10 and max(layer.expert_load) < 0.5
 
 
 def test_every_cut_is_of_the_same_kind_and_width():
     cuts = cuts_of(DENSE, GIB)
-    sizes = [(each.num_hidden_layers, each.vocab_size) for each in (cuts.small, cuts.deeper, cuts.wider)]
+    (deeper,) = (each.config for each in cuts.deeper)
+    sizes = [(each.num_hidden_layers, each.vocab_size) for each in (cuts.small, deeper, cuts.wider)]
     assert sizes == [(1, TOKENS), (LAYERS, TOKENS), (1, MORE_TOKENS)] and cuts.layers == LAYERS
-    names = {name for name in cuts.deeper.parameter_shapes() if "layers.0." in name}
+    names = {name for name in deeper.parameter_shapes() if "layers.0." in name}
     whole = DENSE.parameter_shapes()
-    assert names and all(cuts.deeper.parameter_shapes()[name] == whole[name] for name in names)
+    assert names and all(deeper.parameter_shapes()[name] == whole[name] for name in names)
 
 
 def test_a_model_smaller_than_the_cuts_is_measured_as_it_is():
@@ -53,9 +105,14 @@ def test_a_model_smaller_than_the_cuts_is_measured_as_it_is():
     assert asked == [tiny]
 
 
+def deepest(config):
+    return cuts_of(config, GIB).deeper[0].config
+
+
 def test_little_memory_means_fewer_layers_and_never_less_than_two():
-    layer = 6 * (cuts_of(DENSE, GIB).deeper.parameter_count - cuts_of(DENSE, GIB).small.parameter_count) // (LAYERS - 1)
-    assert cuts_of(DENSE, 3 * 6 * cuts_of(DENSE, GIB).deeper.parameter_count - layer).layers == LAYERS - 1
+    small, deeper = (6 * each.parameter_count for each in (cuts_of(DENSE, GIB).small, deepest(DENSE)))
+    assert cuts_of(DENSE, 3 * deeper - (deeper - small) // (LAYERS - 1)).layers == LAYERS - 1
+    assert [each.more for each in cuts_of(GRANITE, 1).deeper] == [1, 1]
     assert cuts_of(DENSE, 1).layers == 2
 
 
@@ -93,7 +150,7 @@ def test_what_cannot_be_is_measured_again_but_not_for_ever():
 
 def test_stand_in_weights_are_written_and_given_back(device):
     before = device.ledger.total
-    for config in (cuts_of(DENSE, GIB).small, cuts_of(MAMBA, GIB).small):
+    for config in (cuts_of(DENSE, GIB).small, cuts_of(MAMBA, GIB).small, deepest(MIXTURE)):
         model = stand_in_model(config, device)
         for name, shape in config.parameter_shapes().items():
             assert model.parameters[name].shape == shape and np.all(model.parameters[name] != 0.0)

@@ -100,3 +100,17 @@ def test_models_are_the_same_by_their_shapes():
     assert model_key(config_from(keys)) == model_key(DENSE)
     others = [replace(DENSE, num_hidden_layers=8), replace(DENSE, num_attention_heads=4), MAMBA]
     assert len({model_key(each) for each in (DENSE, *others)}) == 4
+
+
+def test_what_shapes_do_not_tell_is_told_apart():
+    """Experts of a token, and groups of a state space: they change the time, and no shape."""
+    keys = {
+        "model_type": "granitemoehybrid", "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "shared_intermediate_size": 48, "vocab_size": 50, "mamba_n_heads": 4,
+        "mamba_d_head": 16, "mamba_d_state": 16, "num_local_experts": 8, "num_experts_per_tok": 2,
+        "intermediate_size": 16, "layer_types": ["mamba", "attention"],
+    }  # fmt: skip
+    changed = ({}, {"num_experts_per_tok": 4}, {"mamba_n_groups": 2, "mamba_d_state": 8})
+    configs = [config_from(keys | each) for each in changed]
+    assert len({repr(config.parameter_shapes()) for config in configs}) == 1
+    assert len({model_key(config) for config in configs}) == 3

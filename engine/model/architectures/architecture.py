@@ -7,7 +7,8 @@ is asked of a parameter by name follow from the blocks.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -76,6 +77,7 @@ class Architecture:
     head_name = "lm_head.weight"
     embedding_factor: float = 1.0
     logits_factor: float = 1.0
+    layer_types: tuple[str, ...] = ()  # the kind of each layer, in turns; none where all are alike
     attention_window: int = 0  # tokens that attention sees, itself included; 0 for all of the document
     gguf_folds_factors = False  # whether a GGUF file holds tables that are multiplied by these two
     experts: int = 0  # of a mixture
@@ -143,6 +145,12 @@ class Architecture:
         """The names of nearly all weights: the matrices that get low-rank pairs, experts, embedding and head."""
         adapted = {name for name, spec in self.specs.items() if spec.adapted or spec.is_stack}
         return frozenset(adapted | {self.embedding_name, self.head_name} & self.specs.keys())
+
+    def with_layers(self, layers: Sequence[int]) -> Architecture:
+        """The same widths with only these of the layers, in this order."""
+        types = self.layer_types
+        kinds = {"layer_types": tuple(types[layer % len(types)] for layer in layers)} if types else {}
+        return replace(self, num_hidden_layers=len(layers), **kinds)
 
     @property
     def attends(self) -> bool:
