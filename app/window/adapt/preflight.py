@@ -16,7 +16,7 @@ from app.window.parts import NOTHING, Card, FigureLabel, PlainButton, PrimaryBut
 TIME_HELP = {
     SpeedBasis.MEASURED: "A training step was measured just now. Other programs make a run slower.",
     SpeedBasis.EARLIER_RUNS: "From earlier runs on this machine. Other programs make a run slower.",
-    SpeedBasis.FEW_LAYERS: "A step of a few of its layers was measured just now; the others take as long.",
+    SpeedBasis.FEW_LAYERS: "A step of a few of its layers was measured just now; others like them take as long.",
     SpeedBasis.UNKNOWN: "Known after the first steps",
 }
 TIME_WORDS = {

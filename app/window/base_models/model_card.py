@@ -18,8 +18,8 @@ NOT_MEASURED = "Measured without fetching the model, in some seconds"
 def measured_words(line: SpeedLine) -> str:
     speed = line.speed
     return (
-        f"Measured on {speed.layers} of its {speed.of_layers} layers, without its weights; others of a kind take as long. "
-        "Programs that were running meanwhile make it slower."
+        f"Measured on {speed.layers} of its {speed.of_layers} layers, without its weights; others like "
+        "them take as long. Programs that were running meanwhile make it slower."
     )
 
 
