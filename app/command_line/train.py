@@ -41,8 +41,16 @@ def run(arguments: argparse.Namespace) -> int:
     progress = ProgressBar()
     device = open_chosen_device(arguments.device)
     session = None
+
+    def reopen():
+        """In place of a device that was lost."""
+        nonlocal device
+        device.close()
+        device = open_chosen_device(arguments.device)
+        return device
+
     try:
-        session = prepare(arguments, device, progress)
+        session = prepare(arguments, device, progress, reopen)
         if session is None:
             return INTERRUPTED
         return train(session, JsonLines() if arguments.json else Report())
@@ -53,13 +61,13 @@ def run(arguments: argparse.Namespace) -> int:
         device.close()
 
 
-def prepare(arguments: argparse.Namespace, device, progress: ProgressBar):
+def prepare(arguments: argparse.Namespace, device, progress: ProgressBar, reopen):
     """The session, ready to run; None after Ctrl-C."""
     from engine.devices.single_kernel import warm_up
 
     try:
         warm_up(device, lambda kernel, done, total: progress(done, total, "Preparing kernels (slow the first time)"))
-        session = open_session(arguments, device, progress)
+        session = open_session(arguments, device, progress, reopen)
     except KeyboardInterrupt:
         progress.clear()
         print(how_to_resume(arguments.resume) if arguments.resume else NOTHING_KEPT, file=sys.stderr)
@@ -68,7 +76,7 @@ def prepare(arguments: argparse.Namespace, device, progress: ProgressBar):
     return session
 
 
-def open_session(arguments: argparse.Namespace, device, progress: ProgressBar):
+def open_session(arguments: argparse.Namespace, device, progress: ProgressBar, reopen):
     """A new run, or the one to resume."""
     from engine.checkpoints.store.store import CheckpointStore
     from engine.corpus.reading.walk import source_folder
@@ -76,7 +84,7 @@ def open_session(arguments: argparse.Namespace, device, progress: ProgressBar):
     from engine.train.options import preset
 
     if arguments.resume is not None:
-        return resume_session(arguments.resume, data_folder(), lambda: device, progress)
+        return resume_session(arguments.resume, data_folder(), lambda: device, progress, reopen)
     given = given_options(arguments)
     options = preset(arguments.preset or DEFAULT_PRESET).changed(**given)
     if arguments.changed_since:
@@ -89,7 +97,7 @@ def open_session(arguments: argparse.Namespace, device, progress: ProgressBar):
         changed_since=arguments.changed_since or "",
         timeline=arguments.timeline or 0,
     )
-    return Session(plan, device, progress)
+    return Session(plan, device, progress, reopen=reopen)
 
 
 def train(session, show) -> int:

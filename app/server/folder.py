@@ -161,6 +161,9 @@ class ServedFolder:
             self.chosen.close()
 
     def _opened(self, _asking: Asking) -> Opened:
+        if self.chosen.device.lost:
+            gone, self.chosen = self.chosen, self._choose()
+            gone.close()
         self.chosen.completer.memory = self._snapshot
         return Opened(self.chosen.completer, self.chosen.name)
 

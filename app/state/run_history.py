@@ -21,7 +21,7 @@ class Column:
     def append(self, value: float) -> None:
         room = self._made_room()
         if self._count == len(room):
-            grown = type(room)(2 * len(room), room.dtype)
+            grown = type(room)(max(2 * len(room), FIRST_ROOM), room.dtype)
             grown[: len(room)] = room
             self._room = room = grown
         room[self._count] = value
@@ -33,6 +33,11 @@ class Column:
 
             self._room = numpy.empty(FIRST_ROOM)
         return self._room
+
+    def cut(self, count: int) -> None:
+        """Keep only so many; a view that was taken before is not changed by it."""
+        if count < self._count:
+            self._room, self._count = self._room[:count].copy(), count
 
     @property
     def values(self) -> np.ndarray:
@@ -114,6 +119,8 @@ class RunHistory:
             add(event)
 
     def _add_step(self, event) -> None:
+        self._take_back(self._steps, event.step, *self._memory.values())
+        self.skipped_steps = [step for step in self.skipped_steps if step < event.step]
         values = (event.step, event.loss, event.learning_rate, event.gradient_norm, event.tokens_per_second)
         for column, value in zip(self._steps.values(), values, strict=True):
             column.append(value)
@@ -128,7 +135,17 @@ class RunHistory:
         if not event.applied:
             self.skipped_steps.append(event.step)
 
+    @staticmethod
+    def _take_back(columns: dict[str, Column], step: int, *others: Column) -> None:
+        """A step that is taken again, after the device was lost, replaces what was there from it on."""
+        steps = columns["step"].values
+        if len(steps) and steps[-1] >= step:
+            count = int(steps.searchsorted(step))
+            for column in (*columns.values(), *others):
+                column.cut(count)
+
     def _add_evaluation(self, event) -> None:
+        self._take_back(self._evaluations, event.step)
         self._evaluations["step"].append(event.step)
         self._evaluations["loss"].append(event.held_out_loss)
         if event.best:

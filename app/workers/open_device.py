@@ -63,15 +63,33 @@ class OpenDevice:
 
     @property
     def device(self):
-        """The device, opened when it is first needed."""
-        if self._device is not None and self._opened != self._wanted and self.session is None:
-            self.close()
+        """The device, opened when it is first needed, and anew after it was lost: by a run itself, if there is one."""
+        self._leave_former_device()
         if self._device is None:
-            from engine.devices import open_device
-
-            self._device = open_device(self._wanted, ceiling=self._ceiling)
-            self._opened = self._wanted
+            self._open(self._wanted)
         return self._device
+
+    def reopen(self):
+        """For a run whose device was lost: the same one, opened anew.  What was loaded on it is loaded when needed."""
+        if self._training_model is not None:
+            self._training_model.completer_gone()
+            self._training_model = None
+        self.close()
+        self._open(self._opened)
+        return self._device
+
+    def _leave_former_device(self) -> None:
+        """Close a device that was lost or is no longer wanted, unless a run or a model in use still needs it."""
+        device = self._device
+        if device is None or self.session is not None or self._held:
+            return
+        if device.lost or self._opened != self._wanted:
+            self.close()
+
+    def _open(self, name: str) -> None:
+        from engine.devices import open_device
+
+        self._device, self._opened = open_device(name, ceiling=self._ceiling), name
 
     @property
     def is_open(self) -> bool:
@@ -106,6 +124,7 @@ class OpenDevice:
         """
         if id == IN_TRAINING:
             return self._in_training()
+        self._leave_former_device()
         blended = bool(second) and blend > 0 and second != id and second != IN_TRAINING
         key = ((id, second) if blended else (id,), self._kept_precision(id, precision))
         loaded = self._models.get(key)

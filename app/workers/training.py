@@ -101,7 +101,8 @@ class TrainingWorker(JobWorker):
         self.job.look()
         data_folder = self._open_device.data_folder
         if request.resume:
-            return resume_session(request.resume, data_folder, lambda: device, self.progress)
+            reopen = self._open_device.reopen
+            return resume_session(request.resume, data_folder, lambda: device, self.progress, reopen)
         plan = SessionPlan(
             Path(request.root), data_folder, TrainingOptions(**request.options), request.base, timeline=TIMELINE
         )
@@ -110,7 +111,8 @@ class TrainingWorker(JobWorker):
         corpus = self._open_device.corpus
         if corpus is not None and str(corpus.root) != request.root:
             corpus = None
-        return Session(plan, device, self.progress, corpus=corpus, cancelled=self.job.is_cancelled)
+        cancelled, reopen = self.job.is_cancelled, self._open_device.reopen
+        return Session(plan, device, self.progress, corpus=corpus, cancelled=cancelled, reopen=reopen)
 
     def _for_changes(self, plan, changes: ChangesSince):
         """A short run that continues from the checkpoint, in its own mode."""

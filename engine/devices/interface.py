@@ -174,6 +174,11 @@ class Device(ABC):
     def peaks(self, look: Callable[[], None] = lambda: None) -> Peaks:
         """Measured now, in about a second; `look` is called before each run and may raise."""
 
+    @property
+    def lost(self) -> bool:
+        """Whether the device is gone for good, with all that was on it: close it, and open one anew."""
+        return False
+
     def close(self) -> None:
         """Free all memory."""
         for arena in list(self.arenas):

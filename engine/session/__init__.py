@@ -6,6 +6,7 @@
     batches     windows of code, older code mixed in     held_out_loss           of weights that are no checkpoint
     saving      what is written during a run             results    what a run leaves in the store
     fim_teaching  fill-in-the-middle for a base without  fim_trial  whether completions are better with it
+    lost_device what a run does when its device fails       resuming   an interrupted run by its name
     trained_parts single embedding rows, and the precision of what is not trained
     inspection  what a model on disk is, and the memory that training it takes
     machine_speed   how fast this machine would write and learn with a model, by its shapes
@@ -17,7 +18,8 @@ minute, so that a kill costs no more than that; `resume_session` resumes exactly
 from engine.session.bases import starter_is_there
 from engine.session.changes import changed_since
 from engine.session.plan import SessionPlan
-from engine.session.session import Session, resume_session
+from engine.session.resuming import resume_session
+from engine.session.session import Session
 from engine.train.saved_run import RunInfo, interrupted_runs
 
 __all__ = [

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from engine.checkpoints.formats.importing import import_checkpoint
 from engine.checkpoints.store.store import CheckpointStore, Facts, Manifest
+from engine.corpus.corpus import Corpus
+from engine.corpus.repository import Repository
+from engine.corpus.tokens.own_tokenizer import own_tokenizer
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CheckpointError, InputError
 from engine.model.config import preset as size_preset
 from engine.model.files import CONFIG_FILE
 from engine.model.initialise import initial_parameters
 from engine.model.starter import starter_folder
+from engine.session.plan import SessionPlan, repository_name
+
+Progress = Callable[[int, int, str], None]
 
 STARTER = "starter"
 NEW_MODEL_SIZE = "nano"  # of the model that is created if there is nothing to start from
@@ -21,6 +28,33 @@ NEW_MODEL_SIZE = "nano"  # of the model that is created if there is nothing to s
 def starter_is_there() -> bool:
     """Whether this program came with a model."""
     return starter_folder() is not None
+
+
+def base_of(
+    store: CheckpointStore, plan: SessionPlan, progress: Progress | None, cancelled: Callable[[], bool] | None
+) -> Manifest:
+    """The base of a run; where there is none, a new model with a tokenizer made from the repository."""
+    base = find_base(store, plan.base or plan.changed_since)
+    if base is not None:
+        return base
+    repository = Repository(plan.root, plan.data_folder)
+    repository.list_files(progress, cancelled)
+    return new_base(store, own_tokenizer(repository), plan.options.seed, repository_name(plan.root))
+
+
+def corpus_for(
+    store: CheckpointStore,
+    base: Manifest,
+    plan: SessionPlan,
+    corpus: Corpus | None,
+    progress: Progress | None,
+    cancelled: Callable[[], bool] | None,
+) -> Corpus:
+    """The repository, tokenised for a base: `corpus` if it was read with the tokenizer of that base."""
+    tokenizer = tokenizer_of(store, base)
+    if corpus is not None and corpus.has_tokens and corpus.tokenizer.digest == tokenizer.digest:
+        return corpus.with_tokenizer(tokenizer)
+    return Repository(plan.root, plan.data_folder, tokenizer).scan(progress, cancelled)
 
 
 def find_base(store: CheckpointStore, name: str) -> Manifest | None:

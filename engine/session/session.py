@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from engine.checkpoints.store.store import CheckpointStore
 from engine.corpus.corpus import Corpus
-from engine.corpus.repository import Repository
-from engine.corpus.tokens.own_tokenizer import own_tokenizer
 from engine.devices import Device
 from engine.errors import CheckpointError, CodecoilError, CorpusError, DeviceError, DeviceLostError
-from engine.session.bases import find_base, new_base, tokenizer_of
+from engine.session.bases import base_of, corpus_for
 from engine.session.batches import (
     large_file_note,
     measured_windows,
@@ -27,8 +25,9 @@ from engine.session.batches import (
 from engine.session.changed_file_selection import Selection, select_changed
 from engine.session.changes import changed_since
 from engine.session.fim_teaching import FimTeaching
+from engine.session.lost_device import Recovery, interruption, resumed_words
 from engine.session.origin import Origin
-from engine.session.plan import SessionPlan, repository_name
+from engine.session.plan import SessionPlan
 from engine.session.results import History, Results
 from engine.session.saving import BackgroundWriter
 from engine.session.trained_parts import TOKEN_IDS, tokens_to_train, with_base_precision
@@ -59,25 +58,41 @@ class Session:
         *,
         corpus: Corpus | None = None,
         cancelled: Callable[[], bool] | None = None,
+        reopen: Callable[[], Device] | None = None,
     ) -> None:
         """Reads the repository and loads the model; `saved` is a run to resume.
 
         `corpus`: the repository as it was read before, used if the base has the tokenizer that it was read with.
-        `cancelled` is asked while files are read.
+        `cancelled` is asked while files are read. `reopen` closes a device that was lost and returns one to continue
+        on; without it a loss ends the run.
         """
-        self.plan, self.device = plan, device
+        self.plan, self.device, self._recovery = plan, device, Recovery(reopen)
         self.run_id = saved.run if saved else uuid.uuid4().hex[:12]
         self.finished = False  # True once nothing is left to do
+        self._switching = threading.RLock()  # held while another trainer takes over
         self._store = CheckpointStore(plan.data_folder / "checkpoints")
         self._runs = plan.data_folder / "runs"
         self._writer = BackgroundWriter()
+        self._set_up(saved, corpus, progress, cancelled)
+
+    def _set_up(
+        self,
+        saved: SavedRun | None,
+        corpus: Corpus | None,
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> None:
+        """All that belongs to the device, and to where the run is."""
+        plan, device = self.plan, self.device
         self._history = History(saved.history if saved else ())
         self._snapshots = saved.more["snapshots"] if saved else 0
         self._ended: FinishedEvent | None = None
         self._reported = False  # whether the end was: not before what was taught has been tried out
         options = saved.options if saved else plan.options
         with ExitStack() as opened:  # closed again if something fails
-            self.base, self.corpus = self._read(opened, corpus, progress, cancelled)
+            self.base = base_of(self._store, plan, progress, cancelled)
+            opened.enter_context(self._store.in_use(self.base.id, self.run_id))  # not deleted until `opened` is closed
+            self.corpus = corpus_for(self._store, self.base, plan, corpus, progress, cancelled)
             if not self.corpus.learned_documents:
                 remedy = "`codecoil scan` lists why each file is left out."
                 raise CorpusError(f"There is nothing to learn in {plan.root}.", remedy)
@@ -146,21 +161,27 @@ class Session:
                 self._save_when_due()
             elif self._reported:
                 events += self._finish(self._ended)
+        except DeviceLostError as error:
+            self._recover(error)
+            return []
         except DeviceError as error:
             raise self._interrupted(error) from error
         return events
 
     def pause(self) -> None:
         """Take no more steps until `resume`.  From any thread."""
-        self.trainer.pause()
+        with self._switching:
+            self.trainer.pause()
 
     def resume(self) -> None:
         """After `pause`.  From any thread."""
-        self.trainer.resume()
+        with self._switching:
+            self.trainer.resume()
 
     def stop(self) -> None:
         """End soon, with the best weights so far.  From any thread."""
-        self.trainer.stop()
+        with self._switching:
+            self.trainer.stop()
 
     def set_duty_cycle(self, share: float) -> None:
         """Change the duty cycle from the next step on; it is saved with the run."""
@@ -235,16 +256,32 @@ class Session:
         outcome = self._fim.outcome() if ended.improved else None
         return [] if outcome is None else [NoteEvent(ended.step, outcome.note)]
 
+    # ---- when the device fails
+
     def _interrupted(self, error: DeviceError) -> DeviceError:
         """The device failed: the error for people, once the last save is on disk."""
         self._writer.wait()
-        kind = DeviceLostError if isinstance(error, DeviceLostError) else DeviceError
-        if self._saved_step < 0:
-            return kind(error.message, error.remedy)
-        return kind(
-            f"{error.message} The run stopped at step {self.trainer.step} and is saved as of step {self._saved_step}.",
-            f"Resume run {self.run_id}, on another device if this one does not come back (train --resume, --device).",
-        )
+        return interruption(error, self.run_id, self.trainer.step, self._saved_step)
+
+    def _recover(self, error: DeviceLostError) -> None:
+        """Continue from the last save on the device opened anew; raises where that is not possible."""
+        interrupted, lost, step = self._interrupted(error), self.device.description, self.trainer.step
+        if not self._recovery.is_worthwhile(step):
+            raise interrupted from error
+        self._opened.close()
+        saved = load_run(self._runs, self.run_id) if self.can_resume else None
+        share = self.options.duty_cycle  # may have changed since the save
+        self.plan = replace(self.plan, base=self.base.id)
+        with self._switching:
+            asked = self.trainer
+            try:
+                self.device = self._recovery.reopened(step)
+                self._set_up(saved, self.corpus)
+            except CodecoilError as again:
+                raise interrupted from again
+            self.trainer.do_as(asked)
+        self.set_duty_cycle(share)
+        self._notes.append(resumed_words(lost, self.device.description, self._saved_step))
 
     # ---- saving during the run
 
@@ -294,29 +331,6 @@ class Session:
         self._writer.submit(event.step, write)
 
     # ---- preparing
-
-    def _read(
-        self,
-        opened: ExitStack,
-        corpus: Corpus | None,
-        progress: Progress | None,
-        cancelled: Callable[[], bool] | None,
-    ):
-        """The base, which cannot be deleted until `opened` is closed, and the repository, tokenised for it."""
-        plan = self.plan
-        base = find_base(self._store, plan.base or plan.changed_since)
-        repository = Repository(plan.root, plan.data_folder)
-        if base is None:
-            repository.list_files(progress, cancelled)
-            tokenizer = own_tokenizer(repository)
-            base = new_base(self._store, tokenizer, plan.options.seed, repository_name(plan.root))
-        else:
-            tokenizer = tokenizer_of(self._store, base)
-        opened.enter_context(self._store.in_use(base.id, self.run_id))
-        if corpus is not None and corpus.has_tokens and corpus.tokenizer.digest == tokenizer.digest:
-            return base, corpus.with_tokenizer(tokenizer)
-        repository.use_tokenizer(tokenizer)
-        return base, repository.scan(progress, cancelled)
 
     def _select(self, saved: SavedRun | None, options: TrainingOptions, progress: Progress | None) -> Selection:
         """Which changed files are learned; empty for a run over everything."""
@@ -376,15 +390,3 @@ class Session:
     def _with_counts(self, event: FinishedEvent) -> FinishedEvent:
         selection = self._selection
         return replace(event, changed_files=len(selection.learned), skipped_files=len(selection.skipped))
-
-
-def resume_session(
-    run: str, data_folder: Path, open_device: Callable[[], Device], progress: Progress | None = None
-) -> Session:
-    """The interrupted run of that name, on any device."""
-    saved = load_run(data_folder / "runs", run)
-    root = Path(saved.root)
-    if not root.is_dir():
-        raise CodecoilError(f"The repository of run {run} is missing: {root}.", "Bring it back, or start a new run.")
-    plan = SessionPlan(root, data_folder, saved.options, saved.base, timeline=saved.more["timeline"])
-    return Session(plan, open_device(), progress, saved)

@@ -94,6 +94,13 @@ class Trainer:
         self._stop.set()
         self._wake.set()
 
+    def do_as(self, other: Trainer) -> None:
+        """Pause or stop if another trainer, whose place this one takes, was asked to."""
+        if other.stopping:
+            self.stop()
+        elif other.paused:
+            self.pause()
+
     def end(self, reason: str) -> None:
         """Take no more steps; measure what has not been measured, and finish for this reason."""
         self._reason = reason

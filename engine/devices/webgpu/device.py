@@ -19,7 +19,7 @@ import wgpu
 
 from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Limits, Peaks
 from engine.devices.ledger import Ledger
-from engine.devices.webgpu.adapters import PORTABLE_LIMITS, Adapter
+from engine.devices.webgpu.adapters import PORTABLE_LIMITS, Adapter, list_adapters
 from engine.devices.webgpu.autotune import tuned_variants
 from engine.devices.webgpu.executable import WebGpuExecutable, race
 from engine.devices.webgpu.launch import AdapterTraits
@@ -113,7 +113,10 @@ class WebGpuDevice(Device):
         if raw.size % 4:
             raw = np.concatenate([raw, np.zeros(-raw.size % 4, np.uint8)])
         if raw.size:
-            self.gpu.queue.write_buffer(buffer, offset, raw)
+            try:
+                self.gpu.queue.write_buffer(buffer, offset, raw)
+            except (wgpu.GPUError, RuntimeError) as error:
+                raise self.failure("writing", error) from error
 
     def read(self, tensor: Tensor) -> np.ndarray:
         return self.read_at(self.buffer_of(tensor.slab), tensor.offset, tensor)
@@ -130,7 +133,10 @@ class WebGpuDevice(Device):
     # ---- programs
 
     def _bind(self, plan: Plan, arena: Arena) -> WebGpuExecutable:
-        return WebGpuExecutable(self, plan, arena)
+        try:
+            return WebGpuExecutable(self, plan, arena)
+        except (wgpu.GPUError, RuntimeError) as error:
+            raise self.failure("preparing a program", error) from error
 
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
         return scan.workspace_elements(kernel, b, l, d, n, self.traits.software)
@@ -174,6 +180,10 @@ class WebGpuDevice(Device):
 
     # ---- faults
 
+    @property
+    def lost(self) -> bool:
+        return self._watch.lost
+
     def check(self) -> None:
         """Raise if the adapter was lost."""
         if self._watch.lost:
@@ -196,6 +206,8 @@ class WebGpuDevice(Device):
 
     def close(self) -> None:
         super().close()
+        if self._watch.lost:
+            list_adapters.cache_clear()  # the adapter may be gone, or have come back as another
         self.nothing.destroy()
         logging.getLogger("wgpu").removeHandler(self._watch)
         self.gpu.destroy()

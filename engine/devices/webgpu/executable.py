@@ -138,8 +138,14 @@ class WebGpuExecutable(Executable):
     # ---- running
 
     def _run(self, inputs: dict[str, np.ndarray]) -> None:
+        self.device.check()
+        try:
+            self._write_and_submit(inputs)
+        except (wgpu.GPUError, RuntimeError) as error:
+            raise self.device.failure("running", error) from error
+
+    def _write_and_submit(self, inputs: dict[str, np.ndarray]) -> None:
         device = self.device
-        device.check()
         for name, array in inputs.items():
             device.write_at(*self.locate(self.plan.program.inputs[name]), array.reshape(-1))
         interrupted = device.interludes.wanted

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from engine.errors import DeviceLostError
 from engine.generate.service.asking import LATE, SUPERSEDED, Answer, Asking, Urgency
 from engine.generate.service.waiting import Asked, Heard, WaitingLine
 
@@ -48,7 +49,8 @@ class CompletionService:
     """Answers with whatever model `open_model` returns for a request."""
 
     def __init__(self, open_model: Callable[[Asking], Opened], wake: Callable[[], None] | None = None) -> None:
-        """`open_model` is called in the answering thread; `wake`, from any thread, when there is something to do."""
+        """`open_model` is called in the answering thread, and opens a device anew that was lost; `wake`, from any
+        thread, when there is something to do."""
         self._open_model, self._wake = open_model, wake
         self._line = WaitingLine()
         self._places: OrderedDict[str, Placing] = OrderedDict()  # by client
@@ -91,12 +93,21 @@ class CompletionService:
         while (asked := self._line.take()) is not None:
             count += 1
             try:
-                self._answer(asked)
+                self._answer_once_more_if_lost(asked)
             except Exception as error:  # handed to whoever asked: they report it
                 asked.close(self._failed(asked, error))
             finally:
                 self._line.finished()
         return count
+
+    def _answer_once_more_if_lost(self, asked: Asked) -> None:
+        """A device that was lost on the way is opened anew by `open_model`; nobody has to ask again."""
+        try:
+            self._answer(asked)
+        except DeviceLostError:
+            if asked.has_spoken:
+                raise
+            self._answer(asked)
 
     def _answer(self, asked: Asked) -> None:
         from engine.generate.service.closing import met
