@@ -4,7 +4,6 @@ A device is first asked what it can do at most (`Device.peaks`). Then programs o
 call is run often enough to be timed, with the operands that it has there, so that shapes, contents and the share of
 the whole are those of training and completing. Kernels that no such program has run on samples.
 
-    cost       operations and bytes of a call, from its shapes
     workloads  the programs that are taken apart
     timing     seconds of a call, whatever a submit costs
     machine    what may be said about a machine: nothing private

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from engine.benchmark.cost import moved_bytes, operations, shape_words
 from engine.benchmark.machine import describe, without_private
 from engine.benchmark.results import Benchmark, KernelTime, Omission, Speed
 from engine.benchmark.timing import Timer, call_key, walk
@@ -22,6 +21,7 @@ from engine.devices.sample_parts import Sizes
 from engine.devices.samples import make_sample
 from engine.devices.single_kernel import sample_program
 from engine.errors import CodecoilError, DeviceLostError
+from engine.graph.cost import moved_bytes, operations, shape_words
 from engine.graph.kernels import KERNELS
 from engine.graph.tensor import KernelCall
 from engine.session.machine_speed import decoding_speed

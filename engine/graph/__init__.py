@@ -15,4 +15,5 @@ take.
     ssd          the same for Mamba-2's scan                gating       what closes a mixer
     mixture      the same for experts                       mixture_kernels  their part of the contract
     tape         reverse-mode differentiation               plan         where every tensor lives
+    cost         operations and bytes of a call, from its shapes
 """

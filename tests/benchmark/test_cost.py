@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.benchmark.cost import CACHED, OPERATIONS, TOUCHED, moved_bytes, named_views, operations, shape_words
 from engine.devices.samples import make_sample
 from engine.devices.single_kernel import sample_program
+from engine.graph.cost import CACHED, OPERATIONS, TOUCHED, moved_bytes, named_views, operations, shape_words
 from engine.graph.kernels import KERNELS
 from engine.graph.tensor import KernelCall, Tensor
 from tests.benchmark.conftest import SIZES

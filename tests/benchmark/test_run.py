@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine.benchmark import run
-from engine.benchmark.cost import operations
 from engine.benchmark.results import KernelTime
 from engine.benchmark.workloads import WORKLOADS as REAL
 from engine.devices.cpu.device import CpuDevice
 from engine.devices.interface import Peaks
 from engine.errors import DeviceError, DeviceLostError
+from engine.graph.cost import operations
 from engine.graph.kernels import KERNELS
 from engine.graph.tensor import KernelCall, Tensor
 from tests.benchmark.conftest import SIZES, TINY, WORKLOADS

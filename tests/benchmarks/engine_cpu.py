@@ -20,7 +20,7 @@ from measure import (
 )
 
 import engine
-from engine.benchmark.cost import moved_bytes, product_operations
+from engine.graph.cost import moved_bytes, product_operations
 from engine.model.step import AdamW, TrainingStep
 
 ROUNDS = 9

@@ -14,12 +14,12 @@ import numpy as np
 from measure import BATCH, CONFIG_S, LENGTH, report, token_ids
 
 import engine
-from engine.benchmark.cost import moved_bytes, product_operations
 from engine.devices.webgpu.device import WebGpuDevice
 from engine.devices.webgpu.executable import race, time_launches
 from engine.devices.webgpu.launch import Launch, ceil_div, pack
 from engine.devices.webgpu.launches import LAUNCHES, launches_of, scan
 from engine.devices.webgpu.launches.matmul import Product, choose_variant, sample_product
+from engine.graph.cost import moved_bytes, product_operations
 from engine.graph.kernels import STATE_INTERVAL
 from engine.graph.ssd import SsdShape
 from engine.graph.tensor import Tensor

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.benchmark.cost import product_operations
+from engine.graph.cost import product_operations
 from engine.graph.tensor import Program
 
 CONFIG_S = {"hidden_size": 256, "num_hidden_layers": 6, "state_size": 16, "vocab_size": 8192}

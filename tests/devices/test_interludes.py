@@ -9,7 +9,7 @@ import pytest
 
 from engine.devices import interludes
 from engine.devices.interludes import Interludes, calls_before_weights
-from engine.devices.webgpu import executable as webgpu_executable
+from engine.devices.webgpu import submits
 from engine.generate.decoder import Decoder
 from engine.model.step import AdamW
 from tests.model.tiny import batch, open_model
@@ -21,7 +21,7 @@ STEPS = 3
 def as_often_as_possible(monkeypatch):
     """Whatever the machine's speed is: at every place where it is allowed, on both devices."""
     monkeypatch.setattr(interludes, "EVERY", 0.0)
-    monkeypatch.setattr(webgpu_executable, "LONGEST_SUBMIT", 1e-9)
+    monkeypatch.setattr(submits, "LONGEST_SUBMIT", 1e-9)
 
 
 def run_steps(device, mode, work=None, micro_batches=2):

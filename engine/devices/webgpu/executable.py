@@ -9,7 +9,6 @@ submit of its own and may come a step late.
 from __future__ import annotations
 
 import contextlib
-import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from engine.devices.interface import NUMPY_DTYPES, Arena, Executable
 from engine.devices.interludes import calls_before_weights
 from engine.devices.webgpu.launch import PARAMETER_BYTES, Launch
 from engine.devices.webgpu.launches import launches_of
+from engine.devices.webgpu.submits import Submits, estimated_seconds
 from engine.errors import DeviceLostError
 from engine.graph.plan import Plan
 from engine.graph.tensor import READ_BACK, Tensor, View
@@ -29,7 +29,6 @@ from engine.graph.tensor import READ_BACK, Tensor, View
 if TYPE_CHECKING:
     from engine.devices.webgpu.device import WebGpuDevice
 
-LONGEST_SUBMIT = 0.1  # seconds that one submit may occupy a GPU that also draws the desktop
 RING = 4  # statistics in flight at a time
 Locate = Callable[[Tensor], tuple[wgpu.GPUBuffer, int]]  # where a tensor is: buffer and byte offset
 
@@ -121,13 +120,16 @@ class WebGpuExecutable(Executable):
         self.launches: list[Launch] = []
         self._last_interlude = 0  # the number of a launch
         calls_before = calls_before_weights(plan.program.calls)
-        for number, launches in enumerate(launches_of(plan, device.traits)):
+        estimates: list[float] = []
+        for number, (call, launches) in enumerate(
+            zip(plan.program.calls, launches_of(plan, device.traits), strict=True)
+        ):
             self.launches += launches
+            estimates += estimated_seconds(call, launches)
             if number < calls_before:
                 self._last_interlude = len(self.launches)
         self._dispatches = Dispatches(device, self.launches, self.locate)
-        self._parts = 1
-        self._timed = device.adapter.software
+        self._submits = Submits(estimates, device.traits.software)
         small = plan.program.outputs.get(READ_BACK)
         usage = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
         self._ring = [
@@ -148,32 +150,30 @@ class WebGpuExecutable(Executable):
         device = self.device
         for name, array in inputs.items():
             device.write_at(*self.locate(self.plan.program.inputs[name]), array.reshape(-1))
-        interrupted = device.interludes.wanted
-        began = time.perf_counter()
-        elsewhere = self._submit_all(interrupted)
-        if interrupted or not self._timed:  # a run shows how long the work occupies the GPU
-            device.synchronize()
-            seconds = time.perf_counter() - began - elsewhere
-            self._parts = max(1, math.ceil(seconds / LONGEST_SUBMIT))
-            self._timed = True
+        self._submit_all(device.interludes.wanted)
 
-    def _submit_all(self, interrupted: bool) -> float:
-        """`interrupted`: for other work between two parts, which does not wait for all of them; its seconds."""
-        size = math.ceil(len(self.launches) / self._parts) or 1
-        starts = range(0, len(self.launches), size) or [0]
-        elsewhere = 0.0
-        for start in starts:
-            if interrupted and start <= self._last_interlude:
-                self.device.synchronize()
-                began = time.perf_counter()
-                self.device.interludes.take()
-                elsewhere += time.perf_counter() - began
-            encoder = self.device.gpu.create_command_encoder(label=self.plan.program.name)
-            self._dispatches.encode(encoder, start, start + size)
-            if self._ring and start == starts[-1]:
+    def _submit_all(self, interrupted: bool) -> None:
+        """`interrupted`: for other work between two parts, which does not wait for all of them."""
+        device, submits = self.device, self._submits
+        timed = submits.wants_timing
+        first, began = 0, time.perf_counter()
+        for start, stop in submits.parts:
+            interlude = interrupted and start <= self._last_interlude
+            if interlude or timed:
+                device.synchronize()
+                submits.measured(first, start, time.perf_counter() - began)
+                if interlude:
+                    device.interludes.take()
+                first, began = start, time.perf_counter()
+            encoder = device.gpu.create_command_encoder(label=self.plan.program.name)
+            self._dispatches.encode(encoder, start, stop)
+            if self._ring and stop == len(self.launches):
                 self._copy_statistics(encoder)
-            self.device.submit(encoder.finish())
-        return elsewhere
+            device.submit(encoder.finish())
+        if interrupted or timed:
+            device.synchronize()
+            submits.measured(first, len(self.launches), time.perf_counter() - began)
+        submits.ran(measured=interrupted or timed)
 
     def _copy_statistics(self, encoder: wgpu.GPUCommandEncoder) -> None:
         if len(self._readings) == RING:
