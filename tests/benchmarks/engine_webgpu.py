@@ -17,12 +17,12 @@ import engine
 from engine.devices.webgpu.device import WebGpuDevice
 from engine.devices.webgpu.executable import race, time_launches
 from engine.devices.webgpu.launch import Launch, ceil_div, pack
-from engine.devices.webgpu.launches import LAUNCHES, launches_of, scan
+from engine.devices.webgpu.launches import LAUNCHES, launches_of, scan, scratch_elements
 from engine.devices.webgpu.launches.matmul import Product, choose_variant, sample_product
 from engine.graph.cost import moved_bytes, product_operations
 from engine.graph.kernels import STATE_INTERVAL
 from engine.graph.ssd import SsdShape
-from engine.graph.tensor import Tensor
+from engine.graph.tensor import KernelCall, Tensor
 from engine.model.step import AdamW, TrainingStep
 
 BASELINE = Path(__file__).with_name("shaders") / "plain_tile_matmul.wgsl"
@@ -103,12 +103,12 @@ def dual_scans(device: WebGpuDevice) -> None:
     numbers = {"length": LENGTH, "rank": 0, "carry": 0, "want_inputs": 1, "want_coefficients": 1}
     launches = {}
     for kernel, own in shapes.items():
-        if kernel.startswith("ssd"):
-            scratch = device.ssd_workspace_elements(kernel, dual)
-        else:
-            scratch = device.workspace_elements(kernel, BATCH, LENGTH, d, n)
-        views = [Tensor(str(i), shape).view() for i, shape in enumerate([*own, (scratch,)])]
-        launches[kernel] = LAUNCHES[kernel](tuple(views if scratch else [*views[:-1], None]), numbers, device.traits)
+        workspace = 0 if kernel.startswith("ssd") else device.workspace_elements(kernel, BATCH, LENGTH, d, n)
+        views = tuple(Tensor(str(i), shape).view() for i, shape in enumerate([*own, (workspace,)]))
+        views = views if workspace else (*views[:-1], None)
+        scratch = scratch_elements(KernelCall(kernel, views, numbers), device.traits)
+        extra = (Tensor("scratch", (scratch,)).view(),) if scratch else ()
+        launches[kernel] = LAUNCHES[kernel]((*views, *extra), numbers, device.traits)
     best = shortest(device, launches)
     for kernel, time_taken in best.items():
         report(f"webgpu_{kernel}_ms", time_taken * 1e3)

@@ -61,13 +61,10 @@ def sample_launches(software: bool = True) -> Iterator[Launch]:
                 numbers = dict.fromkeys(kernel.numbers, 1) | ({"length": 256} if "length" in kernel.numbers else {})
                 # Absent optional operands may choose another shader, and so may the adapter.
                 required = tuple(None if o.optional else v for o, v in zip(kernel.operands, views, strict=True))
-                needs_workspace = name in ("selective_scan_backward", "ssd", "ssd_backward")
+                needs_workspace = name == "selective_scan_backward"
                 for operands in (views,) if needs_workspace else (views, required):
                     for each in adapters:
-                        traits = AdapterTraits(software=each)
-                        scratch = scratch_elements(KernelCall(name, operands, numbers), traits)
-                        extra = (Tensor("scratch", (scratch,)).view(),) if scratch else ()
-                        yield from LAUNCHES[name]((*operands, *extra), numbers, traits)
+                        yield from launches_with_scratch(name, operands, numbers, AdapterTraits(software=each))
         numbers = {"length": 256, "rank": 3, "carry": 0, "want_inputs": 1, "want_coefficients": 1}
         for variant in VARIANTS:
             if variant == "wide" and not software:
@@ -79,10 +76,19 @@ def sample_launches(software: bool = True) -> Iterator[Launch]:
     for d in (96, 90):  # heads of 16 channels, and of 15, which are not read by fours
         for name in ("ssd", "ssd_backward"):
             views = _sample_operands(name, 16, 4, d=d)
-            yield from LAUNCHES[name](views, {"length": 256, "carry": 1}, AdapterTraits())
+            yield from launches_with_scratch(name, views, {"length": 256, "carry": 1}, AdapterTraits())
     for few in (1, 8):
         views = _sample_operands("ssd_tokens", 16, 4, few=few)
         yield from LAUNCHES["ssd_tokens"](views, {"lowest": 0, "highest": 1}, AdapterTraits())
+
+
+def launches_with_scratch(
+    kernel: str, operands: tuple, numbers: dict[str, float], traits: AdapterTraits
+) -> list[Launch]:
+    """The launches of a call, with the scratch memory that they ask for."""
+    elements = scratch_elements(KernelCall(kernel, operands, numbers), traits)
+    scratch = (Tensor("scratch", (elements,)).view(),) if elements else ()
+    return LAUNCHES[kernel]((*operands, *scratch), numbers, traits)
 
 
 def _products(adapters: tuple[bool, ...]) -> Iterator[Launch]:

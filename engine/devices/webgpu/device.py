@@ -23,7 +23,7 @@ from engine.devices.webgpu.adapters import PORTABLE_LIMITS, Adapter, list_adapte
 from engine.devices.webgpu.autotune import tuned_variants
 from engine.devices.webgpu.executable import WebGpuExecutable, race
 from engine.devices.webgpu.launch import AdapterTraits
-from engine.devices.webgpu.launches import scan, scratch_elements, ssd
+from engine.devices.webgpu.launches import scan, scratch_elements
 from engine.devices.webgpu.pipelines import Pipelines
 from engine.errors import DeviceError, DeviceLostError, MemoryCeilingError
 from engine.graph.plan import Plan
@@ -145,7 +145,7 @@ class WebGpuDevice(Device):
         return scratch_elements(call, self.traits)
 
     def ssd_workspace_elements(self, kernel: str, shape: SsdShape) -> int:
-        return ssd.workspace_elements(kernel, shape)
+        return 0  # the launches ask for scratch memory
 
     def submit(self, commands: wgpu.GPUCommandBuffer) -> None:
         """Hand one command buffer to the queue."""

@@ -42,7 +42,7 @@ LAUNCHES: dict[str, LaunchFunction] = {
     **ssd.LAUNCHES,
     **mixture.LAUNCHES,
 }
-SCRATCH: dict[str, ScratchFunction] = {**matmul.SCRATCH, **convolution.SCRATCH, **decoding.SCRATCH}
+SCRATCH: dict[str, ScratchFunction] = {**matmul.SCRATCH, **convolution.SCRATCH, **decoding.SCRATCH, **ssd.SCRATCH}
 
 
 def scratch_elements(call: KernelCall, traits: AdapterTraits) -> int:

@@ -1,6 +1,6 @@
 """Launches of Mamba-2's scan (SSD): of many tokens and backward as matrix products, and of a few tokens.
 
-The scan goes through several shaders, which share parameters, bindings and a workspace (`_Call`).  Forward:
+The scan goes through several shaders, which share parameters, bindings and scratch memory (`_Call`).  Forward:
 
     ssd_decays         what has decayed up to each token of a chunk of 64
     ssd_scores         C_i B_j of a chunk, once for all heads of a group
@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, start, whole
 from engine.devices.webgpu.launches.decoding import few
-from engine.errors import InputError
 from engine.graph.kernels import FEW_TOKENS, STATE_INTERVAL
 from engine.graph.ssd import SsdShape
 from engine.graph.tensor import View
@@ -34,7 +33,7 @@ ENOUGH_GROUPS = 512  # workgroups from which on a sum over all heads of a group 
 
 
 @dataclass(frozen=True)
-class _Workspace:
+class _Scratch:
     """Where each part begins, in words: of ssd as far as `d_scores`, of ssd_backward as far as `end`."""
 
     scores: int
@@ -45,7 +44,7 @@ class _Workspace:
     end: int
 
     @classmethod
-    def of(cls, s: SsdShape) -> _Workspace:
+    def of(cls, s: SsdShape) -> _Scratch:
         tokens, chunks = s.sequences * s.length, s.sequences * ceil_div(s.length, STATE_INTERVAL)
         scores = 2 * tokens * s.heads
         d_scores = scores + chunks * s.groups * STATE_INTERVAL**2
@@ -82,30 +81,33 @@ def _parts(s: SsdShape, tiles: int) -> int:
     return min(s.heads // s.groups, max(1, ENOUGH_GROUPS // groups))
 
 
-def workspace_elements(kernel: str, shape: SsdShape) -> int:
-    """float32 elements of the workspace operand."""
-    places = _Workspace.of(shape)
-    return places.d_scores if kernel == "ssd" else places.end
+def forward_scratch(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> int:
+    return _Scratch.of(_shape(views, numbers)).d_scores
+
+
+def backward_scratch(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> int:
+    return _Scratch.of(_shape(views, numbers)).end
+
+
+def _shape(views: Views, numbers: dict[str, float]) -> SsdShape:
+    x, steps, _coefficients, states = views[:4]
+    length, heads = int(numbers["length"]), steps.shape[1] // 2
+    state, head_dim = states.shape[2] // heads, states.shape[3]
+    groups = (x.shape[1] - heads * head_dim) // (2 * state)
+    return SsdShape(x.shape[0] // length, length, heads, head_dim, groups, state)
 
 
 class _Call:
     """One call of ssd or ssd_backward: makes its launches, with the parameters and bindings that all of them share."""
 
-    def __init__(self, kernel: str, views: Views, numbers: dict[str, float]) -> None:
-        x, steps, coefficients, states, d_y, result, d_steps, workspace = views
-        length, heads = int(numbers["length"]), steps.shape[1] // 2
-        state, head_dim = states.shape[2] // heads, states.shape[3]
-        groups = (x.shape[1] - heads * head_dim) // (2 * state)
-        self.shape = shape = SsdShape(x.shape[0] // length, length, heads, head_dim, groups, state)
-        self.chunks = ceil_div(length, STATE_INTERVAL)
-        needed, places = workspace_elements(kernel, shape), _Workspace.of(shape)
-        if workspace is None or workspace.size < needed:
-            raise InputError(
-                f"{kernel} needs a workspace of {needed} elements.", "Ask ssd_workspace_elements for its size."
-            )
-        at = whole(workspace)
+    def __init__(self, views: Views, numbers: dict[str, float]) -> None:
+        x, steps, coefficients, states, d_y, result, d_steps, scratch = views
+        self.shape = shape = _shape(views, numbers)
+        self.chunks = ceil_div(shape.length, STATE_INTERVAL)
+        places, at = _Scratch.of(shape), whole(scratch)
         self.parameters = pack(
-            *(shape.sequences, length, self.chunks, heads, head_dim, groups, state, x.shape[1]),
+            *(shape.sequences, shape.length, self.chunks, shape.heads, shape.head_dim, shape.groups, shape.state),
+            x.shape[1],
             *(_score_parts(shape), _projection_parts(shape)),
             bool(numbers.get("carry", 0)),
             *(whole(view) for view in (x, steps, coefficients, states, d_y, result, d_steps)),
@@ -113,7 +115,7 @@ class _Call:
             at + places.projections,
         )
         self.bindings, self._partial = views, at + places.projections
-        by_fours = state % 4 == 0 and all(_on_grid(view) for view in (x, states, d_y, result))
+        by_fours = shape.state % 4 == 0 and all(_on_grid(view) for view in (x, states, d_y, result))
         self.read = "vec4" if by_fours else "scalar"
 
     def lanes(self, shader: str) -> Launch:
@@ -143,12 +145,12 @@ class _Call:
         products = self.product("ssd_d_projections", self.chunks * s.groups * tiles * parts, of_B=of_B)
         if parts == 1:
             return [products]
-        d_x, workspace = self.bindings[5], self.bindings[7]
+        d_x, scratch = self.bindings[5], self.bindings[7]
         width, rows = s.groups * s.state, s.sequences * s.length
         first = d_x.offset + s.inner + (0 if of_B else width)
         parameters = pack(parts, rows * width, width, False, rows * width, d_x.stride, self._partial, first)
         grid = flat_grid(ceil_div(rows * width, 64))
-        return [products, Launch("sum_rows", (workspace, d_x), parameters, grid)]
+        return [products, Launch("sum_rows", (scratch, d_x), parameters, grid)]
 
 
 def _on_grid(view: View | None) -> bool:
@@ -157,13 +159,14 @@ def _on_grid(view: View | None) -> bool:
 
 
 def ssd(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-    x, steps, coefficients, states, y, workspace = views
-    call = _Call("ssd", (x, steps, coefficients, states, None, y, None, workspace), numbers)
+    x, steps, coefficients, states, y, _, scratch = views
+    call = _Call((x, steps, coefficients, states, None, y, None, scratch), numbers)
     return [call.lanes("ssd_decays"), call.scores("ssd_scores"), call.states(backward=0), call.mix(0)]
 
 
 def ssd_backward(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-    call = _Call("ssd_backward", views, numbers)
+    *operands, _, scratch = views
+    call = _Call((*operands, scratch), numbers)
     return [
         *(call.lanes("ssd_decays"), call.scores("ssd_scores")),
         *(call.mix(1), call.scores("ssd_d_scores", _score_parts(call.shape)), *call.projections(of_B=0)),
@@ -208,6 +211,7 @@ def _limits(numbers: dict[str, float]) -> tuple[float, float]:
     return float(numbers["lowest"]), float(numbers["highest"])
 
 
+SCRATCH = {"ssd": forward_scratch, "ssd_backward": backward_scratch}
 LAUNCHES = {
     "ssd_steps": ssd_steps,
     "ssd_steps_backward": ssd_steps_backward,
