@@ -6,13 +6,14 @@ import pytest
 
 from app.command_line.serve import open_model
 from app.server.folder import ServedFolder
-from app.values.completion import IN_TRAINING
 from app.workers.open_device import OpenDevice
-from app.workers.training import TrainingWorker
 from engine.devices import list_devices
+from engine.generate.service.service import CompletionService, Opened
 from engine.session import session as session_module
 from engine.session.session import Session
 from tests.generate.service.played import Client
+
+GRAPHICS = next(info.name for info in list_devices() if info.name != "cpu")
 
 
 @pytest.fixture
@@ -20,23 +21,13 @@ def on_webgpu(program, monkeypatch):
     """A program on a WebGPU device, whose kernels are checked by other tests."""
     monkeypatch.setattr(OpenDevice, "require_right_numbers", lambda self, look: None)
     one = program(start=False)
-    one.state.settings.device = next(info.name for info in list_devices() if info.name != "cpu")
+    one.state.settings.device = GRAPHICS
     one.state.start()
     one.until(lambda: one.state.engine.found is not None and one.state.checkpoints.listed)
     return one
 
 
-def destroy(worker) -> None:
-    worker._open_device.device.gpu.destroy()
-
-
-def completed(one, model: str) -> str:
-    with one.qtbot.waitSignal(one.state.completion.completed) as answered:
-        one.state.completion.request("def step_", "", "shelf_1.py", model=model)
-    return answered.args[1].reason
-
-
-def test_a_run_and_completions_go_on(on_webgpu, repository, tiny, monkeypatch):
+def test_a_run_goes_on(on_webgpu, repository, tiny, monkeypatch):
     one, training, left = on_webgpu, on_webgpu.state.training, []
     monkeypatch.setattr(session_module, "SAVE_SECONDS", 0.0)
     plain = Session.advance
@@ -55,37 +46,49 @@ def test_a_run_and_completions_go_on(on_webgpu, repository, tiny, monkeypatch):
     assert training.phase == "finished" and one.failures == [] and left[0].ledger.total == 0
     assert list(training.history.step) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert any("stopped working" in note.words and "continues" in note.words for note in training.history.notes)
-    result = training.finished.checkpoint
-    one.until(lambda: one.state.completion.choice(result))
-    assert completed(one, result)
-    one.ask_worker(TrainingWorker, destroy)
-    assert completed(one, result) and one.failures == []
 
 
-def test_a_completion_of_the_model_in_training_comes_again_after_the_loss(
-    on_webgpu, repository, tiny, monkeypatch, held_run
-):
-    one = on_webgpu
-    one.open(repository)
-    one.small_options(tiny)
-    one.state.training.start()
-    one.until(lambda: one.state.training.step >= 5)
-    assert completed(one, IN_TRAINING)
-    one.ask_worker(TrainingWorker, destroy)
-    held_run.set()
-    one.until(lambda: not one.state.training.active)
-    assert one.state.training.phase == "finished" and one.failures == []
-    assert completed(one, one.state.training.finished.checkpoint)
+def test_a_model_is_loaded_again_and_answers(folder, tiny):
+    bench = OpenDevice(folder)
+    bench.choose(GRAPHICS, 1 << 30)
+    try:
+        client = Client(CompletionService(lambda asking: Opened(bench.model(tiny).completer)))
+        client.ask("def step_")
+        client.service.answer_waiting()
+        before = bench.device
+        before.gpu.destroy()
+        client.ask("def step_1")
+        client.service.answer_waiting()
+        assert [answer.error for answer in client.answers] == [None, None]
+        assert bench.device is not before and before.ledger.total == 0
+        assert bench.device.ledger.total > 0
+    finally:
+        bench.close()
+
+
+def test_a_model_that_is_held_is_not_closed_beneath_its_user(folder, tiny):
+    bench = OpenDevice(folder)
+    bench.choose(GRAPHICS, 1 << 30)
+    try:
+        with bench.held(tiny) as loaded:
+            device = bench.device
+            device.gpu.destroy()
+            with pytest.raises(Exception, match="was lost"):
+                loaded.model.logits([[1, 2, 3]])
+            assert bench.device is device
+        assert bench.device is not device
+    finally:
+        bench.close()
 
 
 def test_a_served_folder_answers_from_the_device_opened_anew(repository, tiny, folder, qtbot):
-    served = ServedFolder(repository, folder, lambda: open_model("tiny", repository, "webgpu"))
+    served = ServedFolder(repository, folder, lambda: open_model("tiny", repository, GRAPHICS))
     try:
         served.start(lambda done, total, words: None)
         client, first = Client(served.service), served.chosen
         first.device.gpu.destroy()
         client.ask("def step_")
-        qtbot.waitUntil(lambda: client.answers)
+        qtbot.waitUntil(lambda: bool(client.answers))
         assert client.answers[0].error is None
         assert served.chosen is not first and first.device.ledger.total == 0
     finally:
