@@ -21,6 +21,7 @@ from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Limits, Peaks
 from engine.devices.ledger import Ledger
 from engine.devices.webgpu.adapters import PORTABLE_LIMITS, Adapter, list_adapters
 from engine.devices.webgpu.autotune import tuned_variants
+from engine.devices.webgpu.calls import Recording, Submission, calls_of
 from engine.devices.webgpu.executable import WebGpuExecutable, race
 from engine.devices.webgpu.launch import AdapterTraits
 from engine.devices.webgpu.launches import scan, scratch_elements
@@ -75,6 +76,7 @@ class WebGpuDevice(Device):
             raise DeviceError(
                 f"{adapter.description} could not be opened: {error}.", "Choose another device."
             ) from error
+        self.calls = calls_of(self.gpu)
         self.pipelines = Pipelines(self.gpu)
         self.nothing = self._raw_buffer(aligned(1), "nothing")  # bound where an optional operand is absent
         self.submits = 0
@@ -114,7 +116,7 @@ class WebGpuDevice(Device):
             raw = np.concatenate([raw, np.zeros(-raw.size % 4, np.uint8)])
         if raw.size:
             try:
-                self.gpu.queue.write_buffer(buffer, offset, raw)
+                self.calls.write(buffer, offset, raw)
             except (wgpu.GPUError, RuntimeError) as error:
                 raise self.failure("writing", error) from error
 
@@ -125,7 +127,7 @@ class WebGpuDevice(Device):
         """Copy a tensor out of a buffer, after everything enqueued before."""
         self.check()
         try:
-            raw = self.gpu.queue.read_buffer(buffer, offset, -(-tensor.nbytes // 4) * 4)
+            raw = self.calls.read(buffer, offset, -(-tensor.nbytes // 4) * 4)
         except (wgpu.GPUError, RuntimeError) as error:
             raise self.failure("reading", error) from error
         return np.frombuffer(raw, NUMPY_DTYPES[tensor.dtype], tensor.size).reshape(tensor.shape).copy()
@@ -147,21 +149,20 @@ class WebGpuDevice(Device):
     def ssd_workspace_elements(self, kernel: str, shape: SsdShape) -> int:
         return 0  # the launches ask for scratch memory
 
-    def submit(self, commands: wgpu.GPUCommandBuffer) -> None:
-        """Hand one command buffer to the queue."""
+    def submit(self, recording: Recording) -> Submission:
+        """Hand one recording to the queue."""
         self.check()
         try:
-            self.gpu.queue.submit([commands])
+            submission = self.calls.submit(recording)
         except (wgpu.GPUError, RuntimeError) as error:
             raise self.failure("running", error) from error
         self.submits += 1
+        return submission
 
     def synchronize(self) -> None:
         if not self._watch.lost:
-            # The queue works in order, so a read waits for all before it (wgpu 0.32's own call for this
-            # raises a TypeError).
             try:
-                self.gpu.queue.read_buffer(self.nothing, 0, 4)
+                self.calls.wait()
             except (wgpu.GPUError, RuntimeError) as error:
                 raise self.failure("waiting", error) from error
 

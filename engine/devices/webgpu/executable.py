@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,7 @@ import wgpu
 
 from engine.devices.interface import NUMPY_DTYPES, Arena, Executable
 from engine.devices.interludes import calls_before_weights
+from engine.devices.webgpu.calls import Copy, Dispatch, Recording, Submission
 from engine.devices.webgpu.launch import PARAMETER_BYTES, Launch
 from engine.devices.webgpu.launches import launches_of
 from engine.devices.webgpu.submits import Submits, estimated_seconds
@@ -40,10 +41,15 @@ class Dispatches:
         self._device, self._locate = device, locate
         self._parameters = self._upload_parameters(launches)
         groups: dict[tuple, wgpu.GPUBindGroup] = {}
-        self._items = [
-            (device.pipelines.get(launch), self._bind_group(launch, groups), [slot * PARAMETER_BYTES], launch.groups)
-            for slot, launch in enumerate(launches)
-        ]
+        self._prepared = device.calls.prepare(
+            [
+                Dispatch(
+                    *(device.pipelines.get(launch), self._bind_group(launch, groups)),
+                    *(slot * PARAMETER_BYTES, launch.groups),
+                )
+                for slot, launch in enumerate(launches)
+            ]
+        )
 
     def _upload_parameters(self, launches: list[Launch]) -> wgpu.GPUBuffer:
         arena = bytearray(max(len(launches), 1) * PARAMETER_BYTES)
@@ -51,7 +57,7 @@ class Dispatches:
             arena[slot * PARAMETER_BYTES : slot * PARAMETER_BYTES + len(launch.parameters)] = launch.parameters
         usage = wgpu.BufferUsage.UNIFORM | wgpu.BufferUsage.COPY_DST
         buffer = self._device.gpu.create_buffer(label="parameters", size=len(arena), usage=usage)
-        self._device.gpu.queue.write_buffer(buffer, 0, arena)
+        self._device.calls.write(buffer, 0, arena)
         return buffer
 
     def _bind_group(self, launch: Launch, groups: dict[tuple, wgpu.GPUBindGroup]) -> wgpu.GPUBindGroup:
@@ -72,37 +78,31 @@ class Dispatches:
             return self._device.nothing, 0, 16  # a shader may have declared it as vec4
         return *self._locate(view.tensor), max(4, -(-view.tensor.nbytes // 4) * 4)
 
-    def encode(self, encoder: wgpu.GPUCommandEncoder, start: int, stop: int) -> None:
-        """One compute pass with the dispatches from `start` up to `stop`."""
-        compute = encoder.begin_compute_pass()
-        for pipeline, group, offset, grid in self._items[start:stop]:
-            compute.set_pipeline(pipeline)
-            compute.set_bind_group(0, group, offset)
-            compute.dispatch_workgroups(*grid)
-        compute.end()
+    def record(self, start: int, stop: int, copies: Sequence[Copy] = ()) -> Recording:
+        """The dispatches from `start` up to `stop`, then the copies."""
+        return self._device.calls.record(self._prepared[start:stop], copies)
 
     def close(self) -> None:
         self._parameters.destroy()
-        self._items = []
+        self._prepared = ()
 
 
 class _Reading:
     """Statistics of one run: in flight in a mappable buffer, or collected."""
 
-    def __init__(self, device: WebGpuDevice, buffer: wgpu.GPUBuffer, tensor: Tensor) -> None:
-        self._device, self._buffer, self._tensor = device, buffer, tensor
+    def __init__(self, device: WebGpuDevice, buffer: wgpu.GPUBuffer, tensor: Tensor, submission: Submission) -> None:
+        self._device, self.buffer, self._tensor, self._submission = device, buffer, tensor, submission
         self._value: np.ndarray | None = None
 
     def collect(self) -> np.ndarray:
         """Wait for the copy and take it; the buffer is then free for another run."""
         if self._value is None:
             try:
-                self._buffer.map_sync("READ")
-                raw = np.frombuffer(self._buffer.read_mapped(), NUMPY_DTYPES[self._tensor.dtype])
-                self._value = raw.reshape(self._tensor.shape).copy()
-                self._buffer.unmap()
+                content = self._device.calls.read_mapped(self.buffer, self._submission)
             except (wgpu.GPUError, RuntimeError) as error:
                 raise self._device.failure("reading back", error) from error
+            raw = np.frombuffer(content, NUMPY_DTYPES[self._tensor.dtype])
+            self._value = raw.reshape(self._tensor.shape).copy()
         return self._value
 
 
@@ -116,7 +116,6 @@ class WebGpuExecutable(Executable):
         self._ring: list[wgpu.GPUBuffer] = []
         self._readings: deque[_Reading] = deque()
         self._dispatches: Dispatches | None = None
-        self._runs = 0
         self.launches: list[Launch] = []
         self._last_interlude = 0  # the number of a launch
         calls_before = calls_before_weights(plan.program.calls)
@@ -130,11 +129,11 @@ class WebGpuExecutable(Executable):
                 self._last_interlude = len(self.launches)
         self._dispatches = Dispatches(device, self.launches, self.locate)
         self._submits = Submits(estimates, device.traits.software)
-        small = plan.program.outputs.get(READ_BACK)
+        self._statistics = plan.program.outputs.get(READ_BACK)
         usage = wgpu.BufferUsage.MAP_READ | wgpu.BufferUsage.COPY_DST
         self._ring = [
-            device.gpu.create_buffer(label=f"read back {i}", size=small.nbytes, usage=usage)
-            for i in range(RING if small else 0)
+            device.gpu.create_buffer(label=f"read back {i}", size=self._statistics.nbytes, usage=usage)
+            for i in range(RING if self._statistics else 0)
         ]
 
     # ---- running
@@ -165,25 +164,23 @@ class WebGpuExecutable(Executable):
                 if interlude:
                     device.interludes.take()
                 first, began = start, time.perf_counter()
-            encoder = device.gpu.create_command_encoder(label=self.plan.program.name)
-            self._dispatches.encode(encoder, start, stop)
-            if self._ring and stop == len(self.launches):
-                self._copy_statistics(encoder)
-            device.submit(encoder.finish())
+            copies = self._copies() if stop == len(self.launches) else ()
+            submission = device.submit(self._dispatches.record(start, stop, copies))
+            self._readings += [_Reading(device, copy.target, self._statistics, submission) for copy in copies]
         if interrupted or timed:
             device.synchronize()
             submits.measured(first, len(self.launches), time.perf_counter() - began)
         submits.ran(measured=interrupted or timed)
 
-    def _copy_statistics(self, encoder: wgpu.GPUCommandEncoder) -> None:
+    def _copies(self) -> tuple[Copy, ...]:
+        """Of the statistics, to the next buffer of the ring."""
+        if not self._ring:
+            return ()
         if len(self._readings) == RING:
             self._readings.popleft().collect()  # frees its buffer; a caller that waits for it still gets the value
-        target = self._ring[self._runs % RING]
-        self._runs += 1
-        tensor = self.plan.program.outputs[READ_BACK]
-        buffer, offset = self.locate(tensor)
-        encoder.copy_buffer_to_buffer(buffer, offset, target, 0, tensor.nbytes)
-        self._readings.append(_Reading(self.device, target, tensor))
+        taken = [reading.buffer for reading in self._readings]
+        target = next(buffer for buffer in self._ring if buffer not in taken)
+        return (Copy(*self.locate(self._statistics), target, self._statistics.nbytes),)
 
     # ---- reading
 
@@ -224,12 +221,10 @@ def race(device: WebGpuDevice, launches: list[Launch]) -> float:
 def time_launches(device: WebGpuDevice, launches: list[Launch], locate: Locate) -> float:
     """Seconds from submit to the end of the work."""
     dispatches = Dispatches(device, launches, locate)
-    encoder = device.gpu.create_command_encoder(label="timed")
-    dispatches.encode(encoder, 0, len(launches))
-    commands = encoder.finish()
+    recording = dispatches.record(0, len(launches))
     device.synchronize()
     began = time.perf_counter()
-    device.submit(commands)
+    device.submit(recording)
     device.synchronize()
     seconds = time.perf_counter() - began
     dispatches.close()
