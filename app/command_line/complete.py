@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     offer = Offer(0.0, ALTERNATIVES) if is_offer(arguments) else None
     progress = ProgressBar()
-    device = open_chosen_device(arguments.device)
+    device = open_chosen_device(arguments.device, progress)
     chosen = completer = None
     try:
         progress(0, 0, "Loading the model")

@@ -39,14 +39,14 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"codecoil train: {wrong}", file=sys.stderr)
         return REFUSED
     progress = ProgressBar()
-    device = open_chosen_device(arguments.device)
+    device = open_chosen_device(arguments.device, progress)
     session = None
 
     def reopen():
         """In place of a device that was lost."""
         nonlocal device
         device.close()
-        device = open_chosen_device(arguments.device)
+        device = open_chosen_device(arguments.device, progress)
         return device
 
     try:

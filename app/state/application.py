@@ -107,6 +107,7 @@ class Application(QObject):
         self.server.stop()
         self._warm_timer.stop()
         self.jobs.close()
+        self._bench.leaving.set()
         self._scan_flag.close()
         for worker in self._closing if self._running else ():
             QMetaObject.invokeMethod(worker, "close", Qt.ConnectionType.BlockingQueuedConnection)
@@ -143,7 +144,7 @@ class Application(QObject):
 
     def _make_workers(self) -> None:
         self._scan_flag, self._line = Flag(self), QueryLine(self)
-        bench = OpenDevice(self.data_folder)
+        self._bench = bench = OpenDevice(self.data_folder)
         self._engine_worker = EngineWorker(bench)
         self._completion_worker = CompletionWorker(bench, self._line)
         self._training_worker = TrainingWorker(bench, self._completion_worker)

@@ -7,12 +7,14 @@ a model in training never.
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from app.values.completion import IN_TRAINING, STARTER
 from app.values.engine import MemoryState
+from app.values.failures import Cancelled
 from app.workers.loaded_model import LoadedModel, load_blend, load_one
 from engine.errors import CodecoilError, MemoryCeilingError
 
@@ -28,6 +30,7 @@ class OpenDevice:
         self.show_activity: Callable[[str, float], None] = lambda words, tokens_per_second: (
             None
         )  # activity, tokens per second
+        self.leaving = threading.Event()  # set, from any thread, when the program is about to end
         self.session = None  # of the present run
         self.corpus = None  # of the open repository, as last read
         self.remembered = None  # the engine's MemorySnapshot of that repository
@@ -64,9 +67,13 @@ class OpenDevice:
     @property
     def device(self):
         """The device, opened when it is first needed, and anew after it was lost: by a run itself, if there is one."""
+        return self.opened()
+
+    def opened(self, progress: Callable[[int, int, str], None] | None = None):
+        """The same.  `progress` hears of the measurements when a graphics card is used for the first time."""
         self._leave_former_device()
         if self._device is None:
-            self._open(self._wanted)
+            self._open(self._wanted, progress)
         return self._device
 
     def reopen(self):
@@ -86,10 +93,16 @@ class OpenDevice:
         if device.lost or self._opened != self._wanted:
             self.close()
 
-    def _open(self, name: str) -> None:
+    def _open(self, name: str, progress: Callable[[int, int, str], None] | None = None) -> None:
         from engine.devices import open_device
 
-        self._device, self._opened = open_device(name, ceiling=self._ceiling), name
+        progress = progress or self._show_measuring
+        self._device, self._opened = open_device(name, ceiling=self._ceiling, progress=progress), name
+
+    def _show_measuring(self, done: int, total: int, what: str) -> None:
+        self.show_activity("Idle" if done == total else f"{what}, {done} of {total}", 0.0)
+        if self.leaving.is_set():
+            raise Cancelled
 
     @property
     def is_open(self) -> bool:

@@ -94,7 +94,7 @@ class TrainingWorker(JobWorker):
         from engine.session import Session, SessionPlan, resume_session
         from engine.train.options import TrainingOptions
 
-        device = self._open_device.device
+        device = self._open_device.opened(self.progress)
         warm_up(device, lambda kernel, done, total: self.progress(done, total, "Preparing kernels"))
         self.progress(0, 0, "Checking the device")
         self._open_device.require_right_numbers(self.job.look)

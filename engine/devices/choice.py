@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,11 +81,18 @@ def choose_device(name: str = "auto", devices: list[DeviceInfo] | None = None) -
     raise DeviceError(f"There is no device {name!r}.", f"Choose one of: {names}.")
 
 
-def open_device(name: str = "auto", *, ceiling: int | None = None, portable: bool = False) -> Device:
+def open_device(
+    name: str = "auto",
+    *,
+    ceiling: int | None = None,
+    portable: bool = False,
+    progress: Callable[[int, int, str], None] = lambda *_: None,
+) -> Device:
     """Open a device by name.
 
     `ceiling`: bytes that the engine may use on it (default 3 GiB). `portable`: only the limits that every WebGPU
-    implementation guarantees.
+    implementation guarantees. `progress`: how far the measurements of a graphics card are that is used for the first
+    time, which take seconds; it may raise, and then nothing is open.
     """
     info = choose_device(name).info
     ledger = Ledger(ceiling) if ceiling is not None else Ledger()
@@ -95,7 +103,11 @@ def open_device(name: str = "auto", *, ceiling: int | None = None, portable: boo
     from engine.devices.webgpu.device import WebGpuDevice
 
     device = WebGpuDevice(_adapters()[int(info.name.split(":")[1])], ledger, portable)
-    device.tune(tuning_folder())
+    try:
+        device.tune(tuning_folder(), progress)
+    except BaseException:
+        device.close()
+        raise
     return device
 
 

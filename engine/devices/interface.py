@@ -7,6 +7,7 @@ enqueued before.
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -248,6 +249,14 @@ class Executable(ABC):
 
     @abstractmethod
     def _run(self, inputs: dict[str, np.ndarray]) -> None: ...
+
+    def timed_run(self) -> float:
+        """Run a program without inputs, wait for it, and return the seconds that it kept the device busy."""
+        self.device.synchronize()
+        began = time.perf_counter()
+        self.run({})
+        self.device.synchronize()
+        return time.perf_counter() - began
 
     @abstractmethod
     def read(self, name: str) -> np.ndarray:

@@ -1,64 +1,167 @@
-"""Which variant of the matrix product is taken: measured once, kept, and measured again when the file is no good."""
+"""What is fastest on an adapter: measured once, kept, and measured again when the file is no good."""
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
+from dataclasses import asdict
 
 import pytest
 
-from engine.devices.webgpu.autotune import CANDIDATES, cache_name, measured_variants, tuned_variants
-from engine.devices.webgpu.launches.matmul import VARIANTS
+from engine.devices.webgpu import autotune
+from engine.devices.webgpu.autotune import (
+    CANDIDATES,
+    ENOUGH,
+    LOGITS_BYTES,
+    SAMPLES,
+    SCAN_LANES,
+    Tuning,
+    cache_name,
+    measure,
+    tuned,
+)
+from engine.devices.webgpu.launches.matmul import LAYOUTS, VARIANTS, shape_class
 
-ADAPTER = ("adapter", "driver", "1.0", True)
-
-
-def measure_for(fastest: str, calls: list):
-    """A device on which every product takes a second, and those of one variant half of it."""
-
-    def measure(launches) -> float:
-        calls.append(launches)
-        return 0.5 if fastest in launches[0].shader else 1.0
-
-    return measure
-
-
-@pytest.mark.parametrize("fastest", CANDIDATES[True])
-def test_the_fastest_is_taken_and_kept(tmp_path, fastest):
-    calls: list = []
-    found = tuned_variants(tmp_path / "new", *ADAPTER, measure_for(fastest, calls), budget=1e9)
-    assert set(found.values()) == {fastest}
-    (kept,) = (tmp_path / "new").iterdir()
-    assert json.loads(kept.read_text()) == found
-    count = len(calls)
-    assert tuned_variants(tmp_path / "new", *ADAPTER, measure_for(fastest, calls)) == found
-    assert len(calls) == count
+ADAPTER = ("adapter", "driver", "1.0")
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"nt_square": "no such variant"}'])
+class PlayedBench:
+    """A device on which a launch takes as long as the test says; it keeps what was run."""
+
+    def __init__(self, seconds_of=lambda launch: 0.001, works: bool = True) -> None:
+        self._seconds_of, self._works = seconds_of, works
+        self.runs: list = []
+        self.cleared = 0
+
+    def computes(self) -> bool:
+        return self._works
+
+    def seconds(self, launches) -> float:
+        self.runs.append(launches)
+        return sum(map(self._seconds_of, launches))
+
+    def clear(self) -> None:
+        self.cleared += 1
+
+
+def fastest(name: str) -> PlayedBench:
+    def seconds_of(launch) -> float:
+        return 1e-6 if "add_parts" in launch.shader else 5e-4 if name in launch.shader else 1e-3
+
+    return PlayedBench(seconds_of)
+
+
+@pytest.mark.parametrize("software", [True, False])
+def test_the_fastest_is_taken_and_kept(tmp_path, software):
+    for name in CANDIDATES[software]:
+        folder, bench = tmp_path / name, fastest(name)
+        found = tuned(folder, ADAPTER, software, bench)
+        assert set(found.matmul_variants.values()) == {name}
+        classes = {shape_class(layout, *shape) for layout in LAYOUTS for shape in SAMPLES[software][layout]}
+        assert set(found.matmul_variants) == classes and len(classes) == (12 if software else 15)
+        (kept,) = folder.iterdir()
+        assert json.loads(kept.read_text()) == asdict(found)
+        count = len(bench.runs)
+        assert tuned(folder, ADAPTER, software, bench) == found and len(bench.runs) == count
+        assert bench.cleared >= len(classes)
+
+
+def test_a_run_is_long_enough_to_mean_something_and_candidates_take_turns():
+    bench = PlayedBench(lambda launch: 3e-4 if launch.shader.startswith("selective_scan_") else 1e-3)
+    measure(False, bench)
+    timed = bench.runs[-2 * autotune.RUNS :]
+    assert all(sum(map(bench._seconds_of, runs)) >= ENOUGH[False] for runs in timed)
+    chunked, lanes = "selective_scan_chunk", "selective_scan"
+    assert [runs[0].shader for runs in timed] == [chunked, lanes, lanes, chunked, chunked, lanes]
+
+
+def test_a_gpu_that_has_saved_power_gets_up_to_speed_first():
+    bench = PlayedBench()
+    measure(False, bench)
+    behind = itertools.takewhile(lambda runs: runs == bench.runs[2], bench.runs[2:])  # the first two compile
+    assert sum(sum(map(bench._seconds_of, runs)) for runs in behind) >= autotune.WARM[False]
+
+
+def test_sums_that_are_shared_out_are_measured_with_what_adds_them_up():
+    bench = PlayedBench()
+    measure(False, bench)
+    assert any([launch.shader for launch in runs][-1] == "matmul_add_parts" for runs in bench.runs)
+
+
+@pytest.mark.parametrize("few", [0, *SCAN_LANES])
+def test_chunks_of_the_scan_are_taken_up_to_where_they_stop_helping(few):
+    def seconds_of(launch) -> float:
+        if not launch.shader.startswith("selective_scan_"):
+            return 1.0
+        tokens, width = launch.bindings[0].shape
+        return 0.1 if tokens // autotune.SCAN_LENGTH * width <= few else 0.5
+
+    assert measure(False, PlayedBench(seconds_of)).few_lanes == max(2 * few, SCAN_LANES[0])
+
+
+@pytest.mark.parametrize("best", LOGITS_BYTES)
+def test_no_more_logits_are_held_than_make_it_faster(best):
+    """A row costs the same from `best` bytes on, and less than with fewer."""
+
+    def seconds_of(launch) -> float:
+        rows = {nbytes // 4 // autotune.VOCABULARY: nbytes for nbytes in LOGITS_BYTES}
+        shape = launch.bindings[0].shape
+        nbytes = rows.get(shape[0]) or rows.get(shape[-1])
+        return 1e-3 if nbytes is None else max(nbytes, best) * 1e-9
+
+    assert measure(False, PlayedBench(seconds_of)).logits_bytes == best
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"matmul_variants": {"nt_square": "no such variant"}, "few_lanes": 1, "logits_bytes": 29360128}'],
+)
 def test_a_damaged_file_is_measured_again(tmp_path, content):
-    path = tmp_path / cache_name(*ADAPTER[:3])
+    path = tmp_path / cache_name(*ADAPTER)
     path.write_text(content)
-    found = tuned_variants(tmp_path, *ADAPTER, measure_for("tiled_32", []), budget=1e9)
-    assert set(found.values()) <= set(VARIANTS) and json.loads(path.read_text()) == found
+    found = tuned(tmp_path, ADAPTER, True, fastest("tiled_32"))
+    assert set(found.matmul_variants.values()) <= set(VARIANTS) and json.loads(path.read_text()) == asdict(found)
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
     (tmp_path / "file").write_text("")
-    assert tuned_variants(tmp_path / "file" / "folder", *ADAPTER, measure_for("tiled_32", []), budget=1e9)
+    assert tuned(tmp_path / "file" / "folder", ADAPTER, True, fastest("tiled_32")).matmul_variants
 
 
 def test_another_driver_is_another_file():
     assert cache_name("adapter", "1", "1.0") != cache_name("adapter", "2", "1.0")
 
 
-def test_what_is_far_behind_is_given_up_and_time_may_run_out():
-    calls: list = []
+def test_a_device_that_computes_nothing_is_not_measured(tmp_path):
+    bench = PlayedBench(works=False)
+    assert tuned(tmp_path, ADAPTER, False, bench) == Tuning()
+    assert bench.runs == [] and list(tmp_path.iterdir()) == []
 
-    def measure(launches) -> float:
-        calls.append(launches[0].shader)
-        return 100.0 if "registers_16" in launches[0].shader else 1.0
 
-    measured_variants(True, measure, budget=1e9)
-    assert sum("registers_16" in shader for shader in calls) == 4  # once to compile and three times, in one class
+def test_what_is_far_behind_is_given_up():
+    bench = PlayedBench(lambda launch: 100.0 if "registers_16" in launch.shader else 1.0)
+    measure(True, bench, budget=math.inf)
+    hopeless = [runs for runs in bench.runs if "registers_16" in runs[0].shader]
+    assert len(hopeless) == 2  # once to compile and once to see
+
+
+def test_time_may_run_out():
     clock = iter([0.0, 1.0, 9.0])
-    assert len(measured_variants(True, lambda launches: 1.0, budget=5.0, clock=lambda: next(clock))) == 1
+    assert len(measure(True, PlayedBench(), budget=5.0, clock=lambda: next(clock)).matmul_variants) == 1
+
+
+def test_it_says_how_far_it_is_and_can_be_cancelled(tmp_path):
+    heard = []
+
+    def progress(done: int, total: int, what: str) -> None:
+        heard.append((done, total))
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tuned(tmp_path, ADAPTER, False, PlayedBench(), progress)
+    assert [done for done, _ in heard] == [0, 1, 2, 3] and not list(tmp_path.iterdir())
+    heard.clear()
+    measure(True, PlayedBench(), lambda done, total, what: heard.append((done, total)))
+    assert heard == [(done, 12) for done in range(13)]

@@ -82,6 +82,13 @@ def test_a_destroyed_device_is_noticed(fresh_webgpu):
         model.logits(batch(1, 5))
 
 
+def test_waiting_for_a_destroyed_device_is_an_error_and_does_not_end_the_process(fresh_webgpu):
+    fresh_webgpu.gpu.destroy()
+    with pytest.raises(DeviceLostError):
+        fresh_webgpu.synchronize()
+    fresh_webgpu.synchronize()  # nothing to wait for
+
+
 def test_other_lines_of_the_log_are_not_a_loss(fresh_webgpu):
     logging.getLogger("wgpu").warning("a harmless line")
     fresh_webgpu.check()

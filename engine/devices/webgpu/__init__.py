@@ -15,6 +15,7 @@ that dynamic offsets choose from. A run writes inputs and encodes the same pass 
     pipelines    pipelines and layouts, cached by what they are made of
     launch       what a dispatch is, as a value          launches/   a function per kernel that returns dispatches
     submits      which dispatches are submitted together
+    stopwatch    timestamps, where the adapter has them
     shaders      the text of a shader                    autotune    the fastest matrix product, measured once
     peaks        what an adapter can do at most, for the benchmark
 

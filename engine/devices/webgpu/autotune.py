@@ -1,10 +1,11 @@
-"""Which variant of the matrix product is fastest on this adapter: measured once, kept in a JSON file.  No wgpu here.
+"""What is fastest on this adapter: measured once, kept in a JSON file.  No wgpu here.
 
-Products fall into a few classes (`shape_class`: layout and kind of shape).  For each class every candidate runs a
-sample product on the real device through `measure`, which the device supplies; the winner's name goes into
-`AdapterTraits.matmul_variants`.  The file's name is a hash of the adapter, its driver, wgpu's version and the text of
-the shaders, so whatever could change the result leads to a new measurement.  Only speed depends on it: every variant
-gives a correct product, so a damaged file or a folder that cannot be written to is never an error.
+Three things have no best choice for all adapters: the tile of a matrix product, for each class of shapes; up to how
+many channels the chunks of the scan run at once; how many logits are computed at a time.  Candidates run on the real
+device, through a bench that the device supplies: long enough to mean something, in turns, on the shapes of a real
+model, with the sums that are shared out among workgroups.  The file's name is a hash of the adapter, its driver,
+wgpu's version and the text of the shaders, so whatever could change the result leads to a new measurement.  Only speed
+depends on it: a damaged file or a folder that cannot be written to is never an error.
 """
 
 from __future__ import annotations
@@ -12,98 +13,240 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from engine.atomic_file import replace_file
-from engine.devices.webgpu.launch import Launch
-from engine.devices.webgpu.launches.matmul import LAYOUTS, VARIANTS, sample_product, shape_class
+from engine.devices.webgpu.launch import AdapterTraits, Launch
+from engine.devices.webgpu.launches import matmul, scan
+from engine.devices.webgpu.launches.matmul import LAYOUTS, VARIANTS, default_variant, sample_launches, shape_class
 from engine.devices.webgpu.shaders import shader_source
+from engine.graph.kernels import STATE_INTERVAL
+from engine.graph.tensor import Tensor
 
-Measure = Callable[[list[Launch]], float]
+Progress = Callable[[int, int, str], None]  # done, total, of what; may raise, and then nothing is kept
+MEASURING = "Measuring the graphics card"
 
-# Most promising first: the others are dropped early where they are far behind.  A GPU does not run the
-# register-blocked variants: 8 lanes per workgroup with hundreds of registers each could trigger the driver's watchdog.
-CANDIDATES = {True: ("registers_32", "registers_16", "tiled_32"), False: ("tiled_32", "tiled_64")}
-# (m, n, k), one a kind of shape: square, narrow, short, head.  A CPU driver does not need a thousand tiles to be busy.
+# Most promising first.  A GPU does not run the register-blocked variants: 8 lanes per workgroup with hundreds of
+# registers each could trigger the driver's watchdog.
+CANDIDATES = {True: ("registers_32", "registers_16", "tiled_32"), False: ("tiled_64", "tiled_32")}
+# (m, n, k) of c (m, n), one for each class.  A CPU driver does not need a thousand tiles to be busy; a GPU gets the
+# products of a model of 130 M parameters, with a part of its vocabulary.
+_SMALL = ((256, 512, 96), (512, 48, 96), (512, 256, 32), (96, 4096, 72))
 SAMPLES = {
-    True: ((256, 512, 96), (512, 48, 96), (512, 256, 32), (96, 4096, 72)),
-    False: ((1024, 1024, 512), (1024, 48, 1024), (1024, 1024, 32), (256, 8192, 256)),
+    True: dict.fromkeys(LAYOUTS, _SMALL),
+    False: {
+        "nt": ((1024, 3072, 768), (1024, 48, 512), (1024, 1536, 48), (512, 12288, 768), (128, 768, 4096)),
+        "nn": ((1024, 768, 3072), (1024, 48, 768), (1024, 1536, 48), (1024, 4096, 768), (512, 768, 12288)),
+        "tn": ((3072, 768, 1024), (1536, 48, 1024), (768, 1536, 64), (12288, 768, 512), (768, 1536, 4096)),
+    },
 }
-REPEATS = {True: 1, False: 8}  # products a run: on a GPU one alone would measure the submit
-RUNS = 3  # timed runs, the shortest counts
-GIVE_UP = 3.0  # a candidate this many times slower than the best is not tried again, in any class
+LOGITS_BYTES = (112 << 20, 56 << 20, 28 << 20)  # of logits at a time, on a GPU; the first without tuning
+HEAD = (768, 8192)  # width, and a part of the vocabulary
+VOCABULARY = 50_280
+SCAN_LANES = (2048, 4096, 8192, 16384)  # channels of all sequences, of which each is a lane where chunks do not help
+SCAN_WIDTH, SCAN_LENGTH, SCAN_STATES = 1024, 512, 16
+
+ENOUGH = {True: 0.0, False: 0.005}  # seconds of a run: a shorter one would measure the submit
+WARM = {True: 0.0, False: 0.05}  # seconds of work before the first one, for a GPU that has saved power until now
+MOST_REPEATS = 1024
+RUNS = 3  # timed runs, in turns; the shortest counts
+GIVE_UP, HOPELESS = 3.0, 10.0  # times slower than the best: not run again for this sample; for any
+WORTH = 0.03  # of the time, by which more logits at a time have to be faster
+BUDGET = 8.0  # seconds; what has not been measured by then keeps its rule of thumb
 
 
-def tuned_variants(
+class Bench(Protocol):
+    """Where candidates run; operands are unplaced tensors, whose content does not matter."""
+
+    def computes(self) -> bool:
+        """Whether kernels run at all: a driver without hardware accepts everything, in no time."""
+
+    def seconds(self, launches: list[Launch]) -> float:
+        """Of one run of all launches, with their end waited for; the first one also compiles."""
+
+    def clear(self) -> None:
+        """Free the operands of what was run so far."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What was measured, and rules of thumb for the rest."""
+
+    matmul_variants: dict[str, str] = field(default_factory=dict)  # by class of shapes
+    few_lanes: int = scan.FEW_LANES
+    logits_bytes: int = LOGITS_BYTES[0]
+
+
+def tuned(
     folder: Path | None,
-    adapter: str,
-    driver: str,
-    wgpu_version: str,
+    identity: tuple[str, str, str],
     software: bool,
-    measure: Measure,
-    budget: float = 5.0,
-) -> dict[str, str]:
-    """Class of shapes -> variant: from its file in `folder`, else measured and written there (None: not kept)."""
-    if folder is None:
-        return measured_variants(software, measure, budget)
-    path = folder / cache_name(adapter, driver, wgpu_version)
-    variants = read_variants(path)
-    if variants is None:
-        variants = measured_variants(software, measure, budget)
-        write_variants(path, variants)
-    return variants
+    bench: Bench,
+    progress: Progress = lambda *_: None,
+) -> Tuning:
+    """From the file in `folder`, else measured and written there (None: not kept).
 
-
-def measured_variants(
-    software: bool, measure: Measure, budget: float = 5.0, clock: Callable[[], float] = time.perf_counter
-) -> dict[str, str]:
-    """The fastest candidate of each class; after `budget` seconds the remaining classes keep the rule of thumb.
-
-    `measure` runs a list of launches once, submit and wait included, and returns the seconds.  It is called several
-    times with the same list, the first time to compile; operands are unplaced tensors, whose content does not matter.
+    `identity`: the adapter, its driver, and wgpu's version.
     """
-    end = clock() + budget
-    candidates = list(CANDIDATES[software])
-    variants: dict[str, str] = {}
-    for m, n, k in SAMPLES[software]:
-        for layout in LAYOUTS:
-            if clock() > end:
-                return variants
-            seconds: dict[str, float] = {}
-            for variant in list(candidates):
-                seconds[variant] = _seconds(measure, [sample_product(layout, m, n, k, variant)] * REPEATS[software])
-                if seconds[variant] > GIVE_UP * min(seconds.values()):
-                    candidates.remove(variant)
-            variants[shape_class(layout, m, n, k)] = min(seconds, key=seconds.__getitem__)
-    return variants
+    path = None if folder is None else folder / cache_name(*identity)
+    known = None if path is None else read_tuning(path)
+    if known is not None:
+        return known
+    if not bench.computes():
+        return Tuning()
+    found = measure(software, bench, progress)
+    if path is not None:
+        write_tuning(path, found)
+    return found
 
 
-def _seconds(measure: Measure, launches: list[Launch]) -> float:
-    measure(launches)  # compiles
-    return min(measure(launches) for _ in range(RUNS))
+def measure(
+    software: bool,
+    bench: Bench,
+    progress: Progress = lambda *_: None,
+    budget: float = BUDGET,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Tuning:
+    """The fastest of everything, as far as `budget` seconds reach."""
+    found, race, end = Tuning(), _Race(software, bench), clock() + budget
+    parts = [partial(_with_product, race, layout, shape) for layout in LAYOUTS for shape in SAMPLES[software][layout]]
+    if not software:
+        parts += [partial(_with_logits, race), *(partial(_with_scan, race, lanes) for lanes in SCAN_LANES)]
+    for done, part in enumerate(parts):
+        progress(done, len(parts), MEASURING)
+        if clock() > end:
+            break
+        found = part(found)
+        bench.clear()
+    progress(len(parts), len(parts), MEASURING)
+    return found
+
+
+def _with_product(race: _Race, layout: str, shape: tuple[int, int, int], found: Tuning) -> Tuning:
+    candidates = CANDIDATES[race.software]
+    seconds = race.run({name: sample_launches(layout, *shape, name, race.software) for name in candidates})
+    best = {shape_class(layout, *shape): min(seconds, key=seconds.__getitem__)}
+    return replace(found, matmul_variants=found.matmul_variants | best)
+
+
+def _with_logits(race: _Race, found: Tuning) -> Tuning:
+    """The fewest bytes that cost hardly more for each token."""
+    rows = {nbytes: nbytes // 4 // VOCABULARY for nbytes in LOGITS_BYTES}
+    seconds = race.run({str(nbytes): _head(count, found.matmul_variants) for nbytes, count in rows.items()})
+    of_row = {int(name): taken / rows[int(name)] for name, taken in seconds.items()}
+    enough = min(nbytes for nbytes, taken in of_row.items() if taken <= (1 + WORTH) * min(of_row.values()))
+    return replace(found, logits_bytes=enough)
+
+
+def _with_scan(race: _Race, lanes: int, found: Tuning) -> Tuning:
+    """So many lanes are few if chunks are faster; asked of ever more, as long as they are."""
+    if lanes > SCAN_LANES[0] and found.few_lanes < lanes:
+        return found
+    seconds = race.run({name: _scan(lanes, name) for name in ("chunked", "lanes")})
+    return replace(found, few_lanes=2 * lanes if seconds["chunked"] < seconds["lanes"] else lanes)
+
+
+class _Race:
+    """Candidates against each other."""
+
+    def __init__(self, software: bool, bench: Bench) -> None:
+        self.software, self._bench = software, bench
+        self._hopeless: set[str] = set()
+        self._is_warm = False
+
+    def run(self, candidates: dict[str, list[Launch]]) -> dict[str, float]:
+        """Seconds of each candidate that was worth running, for one repetition."""
+        seconds = self._bench.seconds
+        names = [name for name in candidates if name not in self._hopeless]
+        for name in names:
+            seconds(candidates[name])  # compiles
+        self._warm_up(candidates[names[0]])
+        quickest = min(names, key=lambda name: seconds(candidates[name])) if ENOUGH[self.software] else names[0]
+        repeats = self._repeats(candidates[quickest])
+        best: dict[str, float] = {}
+        for turn in range(RUNS):
+            for name in names if turn % 2 == 0 else names[::-1]:
+                if best.get(name, 0.0) <= GIVE_UP * min(best.values(), default=math.inf):
+                    best[name] = min(best.get(name, math.inf), seconds(candidates[name] * repeats) / repeats)
+        self._hopeless |= {name for name, taken in best.items() if taken > HOPELESS * min(best.values())}
+        return best
+
+    def _warm_up(self, launches: list[Launch]) -> None:
+        """Once: a GPU that has saved power until now gets up to speed."""
+        warmed = WARM[self.software] if self._is_warm else 0.0
+        while warmed < WARM[self.software]:
+            warmed += max(self._bench.seconds(launches), 1e-3)
+        self._is_warm = True
+
+    def _repeats(self, launches: list[Launch]) -> int:
+        """How often it is done in a run that means something."""
+        repeats, enough = 1, ENOUGH[self.software]
+        while repeats < MOST_REPEATS and enough:
+            taken = self._bench.seconds(launches * repeats)
+            if taken >= enough:
+                break
+            repeats = min(MOST_REPEATS, max(2 * repeats, math.ceil(1.2 * repeats * enough / max(taken, 1e-9))))
+        return repeats
+
+
+def _head(rows: int, variants: dict[str, str]) -> list[Launch]:
+    """Logits, and the gradients of the hidden state and of the embedding."""
+    width, vocabulary = HEAD
+    shapes = {"nt": (rows, vocabulary, width), "nn": (rows, width, vocabulary), "tn": (vocabulary, width, rows)}
+    launches = []
+    for layout, shape in shapes.items():
+        variant = variants.get(shape_class(layout, *shape)) or default_variant(*shape, software=False)
+        launches += sample_launches(layout, *shape, variant)
+    return launches
+
+
+def _scan(lanes: int, variant: str) -> list[Launch]:
+    """The forward scan of so many channels in all."""
+    d, n, length = SCAN_WIDTH, SCAN_STATES, SCAN_LENGTH
+    batch = lanes // d
+    tokens, chunks = batch * length, math.ceil(length / STATE_INTERVAL)
+    shapes = [(tokens, d), (tokens, d), (tokens, 2 * n), (n + 2, d), (batch, chunks + 1, n, d), (tokens, d)]
+    views = [Tensor(str(number), shape).view() for number, shape in enumerate(shapes)]
+    views.append(Tensor("workspace", (batch * chunks * d,)).view())
+    numbers = {"length": length, "rank": 0, "carry": 0}
+    return scan.selective_scan(tuple(views), numbers, AdapterTraits(), variant)
 
 
 def cache_name(adapter: str, driver: str, wgpu_version: str) -> str:
     """The file's name: another adapter, driver, wgpu or shader text is another file."""
-    shaders = sorted({sample_product("nt", 64, 64, 64, variant, pad).shader for variant in VARIANTS for pad in (0, 1)})
-    identity = json.dumps([adapter, driver, wgpu_version, [shader_source(shader) for shader in shaders]])
-    return f"matmul_variants_{hashlib.sha256(identity.encode()).hexdigest()[:16]}.json"
+    products = [
+        launch
+        for variant in VARIANTS
+        for pad in (0, 1)
+        for launch in [matmul.sample_product("nt", 64, 64, 64, variant, pad)]
+    ]
+    scans = [launch for variant in ("chunked", "lanes") for launch in _scan(SCAN_LANES[0], variant)]
+    shaders = sorted({(launch.shader, tuple(sorted(launch.header.items()))) for launch in (*products, *scans)})
+    identity = json.dumps([adapter, driver, wgpu_version, [shader_source(*shader) for shader in shaders]])
+    return f"tuning_{hashlib.sha256(identity.encode()).hexdigest()[:16]}.json"
 
 
-def read_variants(path: Path) -> dict[str, str] | None:
-    """The variants kept in a file; None where it is missing, damaged or names a variant that no longer exists."""
+def read_tuning(path: Path) -> Tuning | None:
+    """What is kept in a file; None where it is missing, damaged or names a variant that no longer exists."""
     try:
-        variants = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found = Tuning(**content)
+    except (OSError, ValueError, TypeError):
         return None
-    if not isinstance(variants, dict) or not all(variant in VARIANTS for variant in variants.values()):
+    variants = found.matmul_variants
+    whole = isinstance(found.few_lanes, int) and found.logits_bytes in LOGITS_BYTES and isinstance(variants, dict)
+    if not whole or len(content) < len(fields(Tuning)) or not all(name in VARIANTS for name in variants.values()):
         return None
-    return variants
+    return found
 
 
-def write_variants(path: Path, variants: dict[str, str]) -> None:
+def write_tuning(path: Path, tuning: Tuning) -> None:
     """Not kept where the folder cannot be written to."""
     with contextlib.suppress(OSError):
-        replace_file(path, json.dumps(variants, indent=1, sort_keys=True), durable=False)
+        replace_file(path, json.dumps(asdict(tuning), indent=1, sort_keys=True), durable=False)

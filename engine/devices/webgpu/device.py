@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,20 +20,19 @@ import wgpu
 from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Limits, Peaks
 from engine.devices.ledger import Ledger
 from engine.devices.webgpu.adapters import PORTABLE_LIMITS, Adapter, list_adapters
-from engine.devices.webgpu.autotune import tuned_variants
-from engine.devices.webgpu.calls import Recording, Submission, calls_of
-from engine.devices.webgpu.executable import WebGpuExecutable, race
+from engine.devices.webgpu.autotune import Progress, Tuning, tuned
+from engine.devices.webgpu.calls import Dispatch, Recording, Submission, calls_of
+from engine.devices.webgpu.executable import Bench, WebGpuExecutable
 from engine.devices.webgpu.launch import AdapterTraits
 from engine.devices.webgpu.launches import scan, scratch_elements
 from engine.devices.webgpu.pipelines import Pipelines
+from engine.devices.webgpu.stopwatch import FEATURE, Stopwatch
 from engine.errors import DeviceError, DeviceLostError, MemoryCeilingError
 from engine.graph.plan import Plan
 from engine.graph.ssd import SsdShape
 from engine.graph.tensor import KernelCall, Tensor, aligned
 
-# Logits that a GPU computes at a time: a product over fewer rows leaves most of it idle.  At most
-# this part of the memory ceiling.
-LOGITS_BYTES, LOGITS_SHARE = 112 * 2**20, 24
+LOGITS_SHARE = 24  # the part of the memory ceiling that the logits computed at a time may be, at most
 _LARGER_LIMITS = ("max-storage-buffer-binding-size", "max-buffer-size")
 STORAGE = wgpu.BufferUsage.STORAGE | wgpu.BufferUsage.COPY_SRC | wgpu.BufferUsage.COPY_DST
 
@@ -56,21 +55,25 @@ class WebGpuDevice(Device):
     scan_channel_block = scan.CHANNEL_BLOCK
 
     def __init__(self, adapter: Adapter, ledger: Ledger | None = None, portable: bool = False) -> None:
-        """`portable`: only the limits that every implementation guarantees, even where the adapter has more."""
+        """`portable`: only the limits that every implementation guarantees, even where the adapter has more, and no
+        features.
+        """
         super().__init__(ledger)
         self.adapter = adapter
         self.description = f"{adapter.description} · WebGPU ({adapter.backend})"
         self.traits = AdapterTraits(software=adapter.software)
-        if not adapter.software:
-            self.logits_bytes = min(LOGITS_BYTES, self.ledger.ceiling // LOGITS_SHARE)
+        self._use(Tuning())
         limits = dict(PORTABLE_LIMITS)
         if not portable:
             limits |= {name: max(adapter.limits[name], limits[name]) for name in _LARGER_LIMITS}
         self.limits = Limits(limits["max-storage-buffer-binding-size"], limits["max-buffer-size"])
         self._watch = _LossWatch()
         logging.getLogger("wgpu").addHandler(self._watch)
+        features = [FEATURE] if FEATURE in adapter.features and not portable else []
         try:
-            self.gpu = adapter.handle.request_device_sync(label="codecoil", required_limits=limits)
+            self.gpu = adapter.handle.request_device_sync(
+                label="codecoil", required_limits=limits, required_features=features
+            )
         except (wgpu.GPUError, RuntimeError) as error:
             logging.getLogger("wgpu").removeHandler(self._watch)
             raise DeviceError(
@@ -80,6 +83,7 @@ class WebGpuDevice(Device):
         self.pipelines = Pipelines(self.gpu)
         self.nothing = self._raw_buffer(aligned(1), "nothing")  # bound where an optional operand is absent
         self.submits = 0
+        self._stopwatch = Stopwatch(self.gpu) if features else None
 
     # ---- memory
 
@@ -141,7 +145,7 @@ class WebGpuDevice(Device):
             raise self.failure("preparing a program", error) from error
 
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
-        return scan.workspace_elements(kernel, b, l, d, n, self.traits.software)
+        return scan.workspace_elements(kernel, b, l, d, n, self.traits)
 
     def scratch_elements(self, call: KernelCall) -> int:
         return scratch_elements(call, self.traits)
@@ -166,18 +170,37 @@ class WebGpuDevice(Device):
             except (wgpu.GPUError, RuntimeError) as error:
                 raise self.failure("waiting", error) from error
 
+    def busy_seconds(self, parts: Sequence[Sequence[Dispatch]]) -> float | None:
+        """Run dispatches, each part in a submit of its own, and say how long the GPU was busy; None without a clock."""
+        self.check()
+        if self._stopwatch is None:
+            return None
+        try:
+            return self._stopwatch.seconds(parts)
+        except (wgpu.GPUError, RuntimeError) as error:
+            raise self.failure("measuring", error) from error
+
     def peaks(self, look: Callable[[], None] = lambda: None) -> Peaks:
         from engine.devices.webgpu.peaks import measure_peaks
 
         return measure_peaks(self, look)
 
-    def tune(self, folder: Path) -> None:
-        """Choose among the variants of the matrix product, from the cache in `folder` or by a short race."""
-        a = self.adapter
-        variants = tuned_variants(
-            folder, a.description, a.driver, wgpu.__version__, a.software, lambda launches: race(self, launches)
-        )
-        self.traits = replace(self.traits, matmul_variants=variants)
+    def tune(self, folder: Path, progress: Progress = lambda *_: None) -> None:
+        """Choose what is fastest here, as measured before and kept in `folder`, or now in some seconds.
+
+        `progress` may raise: then the device is as it was, and nothing is kept.
+        """
+        bench = Bench(self)
+        identity = (self.adapter.description, self.adapter.driver, wgpu.__version__)
+        try:
+            self._use(tuned(folder, identity, self.adapter.software, bench, progress))
+        finally:
+            bench.clear()
+
+    def _use(self, tuning: Tuning) -> None:
+        self.traits = replace(self.traits, matmul_variants=tuning.matmul_variants, few_lanes=tuning.few_lanes)
+        if not self.adapter.software:
+            self.logits_bytes = min(tuning.logits_bytes, self.ledger.ceiling // LOGITS_SHARE)
 
     # ---- faults
 
@@ -210,5 +233,7 @@ class WebGpuDevice(Device):
         if self._watch.lost:
             list_adapters.cache_clear()  # the adapter may be gone, or have come back as another
         self.nothing.destroy()
+        if self._stopwatch is not None:
+            self._stopwatch.close()
         logging.getLogger("wgpu").removeHandler(self._watch)
         self.gpu.destroy()

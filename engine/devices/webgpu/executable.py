@@ -25,7 +25,7 @@ from engine.devices.webgpu.launches import launches_of
 from engine.devices.webgpu.submits import Submits, estimated_seconds
 from engine.errors import DeviceLostError
 from engine.graph.plan import Plan
-from engine.graph.tensor import READ_BACK, Tensor, View
+from engine.graph.tensor import READ_BACK, KernelCall, Kind, Program, Tensor, View
 
 if TYPE_CHECKING:
     from engine.devices.webgpu.device import WebGpuDevice
@@ -41,15 +41,14 @@ class Dispatches:
         self._device, self._locate = device, locate
         self._parameters = self._upload_parameters(launches)
         groups: dict[tuple, wgpu.GPUBindGroup] = {}
-        self._prepared = device.calls.prepare(
-            [
-                Dispatch(
-                    *(device.pipelines.get(launch), self._bind_group(launch, groups)),
-                    *(slot * PARAMETER_BYTES, launch.groups),
-                )
-                for slot, launch in enumerate(launches)
-            ]
-        )
+        self._items = [
+            Dispatch(
+                *(device.pipelines.get(launch), self._bind_group(launch, groups)),
+                *(slot * PARAMETER_BYTES, launch.groups),
+            )
+            for slot, launch in enumerate(launches)
+        ]
+        self._prepared = device.calls.prepare(self._items)
 
     def _upload_parameters(self, launches: list[Launch]) -> wgpu.GPUBuffer:
         arena = bytearray(max(len(launches), 1) * PARAMETER_BYTES)
@@ -82,9 +81,12 @@ class Dispatches:
         """The dispatches from `start` up to `stop`, then the copies."""
         return self._device.calls.record(self._prepared[start:stop], copies)
 
+    def part(self, start: int, stop: int) -> list[Dispatch]:
+        return self._items[start:stop]
+
     def close(self) -> None:
         self._parameters.destroy()
-        self._prepared = ()
+        self._items, self._prepared = [], ()
 
 
 class _Reading:
@@ -182,6 +184,10 @@ class WebGpuExecutable(Executable):
         target = next(buffer for buffer in self._ring if buffer not in taken)
         return (Copy(*self.locate(self._statistics), target, self._statistics.nbytes),)
 
+    def timed_run(self) -> float:
+        seconds = self.device.busy_seconds([self._dispatches.part(*cut) for cut in self._submits.parts])
+        return super().timed_run() if seconds is None else seconds
+
     # ---- reading
 
     def read(self, name: str) -> np.ndarray:
@@ -208,19 +214,49 @@ class WebGpuExecutable(Executable):
         super().close()
 
 
+class Bench:
+    """Times launches on buffers of their own, whose content does not matter and which stay until `clear`."""
+
+    def __init__(self, device: WebGpuDevice) -> None:
+        self._device = device
+        self._buffers: dict[Tensor, wgpu.GPUBuffer] = {}
+
+    def computes(self) -> bool:
+        """Whether kernels run at all."""
+        x = Tensor("x", (1,), kind=Kind.WORKSPACE)
+        filling = Program("look", [KernelCall("fill", (x.view(),), {"value": 1.0})], outputs={"x": x})
+        with contextlib.closing(self._device.compile(filling)) as executable:
+            executable.run({})
+            return bool(executable.read("x")[0] == 1.0)
+
+    def seconds(self, launches: list[Launch]) -> float:
+        """What they take, from submit to the end of the work; the first time, also what their memory takes to clear."""
+        for view in {view for launch in launches for view in launch.bindings if view is not None}:
+            if view.tensor not in self._buffers:
+                self._buffers[view.tensor] = self._device._create_buffer(view.tensor.nbytes, view.tensor.name)
+        return time_launches(self._device, launches, lambda tensor: (self._buffers[tensor], 0))
+
+    def clear(self) -> None:
+        while self._buffers:
+            self._device._destroy_buffer(self._buffers.popitem()[1])
+
+
 def race(device: WebGpuDevice, launches: list[Launch]) -> float:
-    """Seconds that `launches` take, submit and wait included, on buffers of their own whose content does not matter."""
-    tensors = {view.tensor for launch in launches for view in launch.bindings if view is not None}
-    buffers = {tensor: device._create_buffer(tensor.nbytes, tensor.name) for tensor in tensors}
-    seconds = time_launches(device, launches, lambda tensor: (buffers[tensor], 0))
-    for buffer in buffers.values():
-        device._destroy_buffer(buffer)
-    return seconds
+    """Seconds of launches that are run once."""
+    bench = Bench(device)
+    try:
+        return bench.seconds(launches)
+    finally:
+        bench.clear()
 
 
 def time_launches(device: WebGpuDevice, launches: list[Launch], locate: Locate) -> float:
-    """Seconds from submit to the end of the work."""
+    """Seconds that the GPU is busy with them or, where it has no clock, from submit to the end of the work."""
     dispatches = Dispatches(device, launches, locate)
+    seconds = device.busy_seconds([dispatches.part(0, len(launches))])
+    if seconds is not None:
+        dispatches.close()
+        return seconds
     recording = dispatches.record(0, len(launches))
     device.synchronize()
     began = time.perf_counter()

@@ -26,6 +26,7 @@ class AdapterTraits:
 
     software: bool = False
     matmul_variants: dict[str, str] = field(default_factory=dict)
+    few_lanes: int = 4096  # channels of all sequences: below, one lane a channel leaves most of a GPU idle
 
 
 @dataclass(frozen=True)

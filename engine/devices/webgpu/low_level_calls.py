@@ -172,10 +172,20 @@ class LowLevelCalls(Calls):
         return self._staging
 
     def wait(self) -> None:
-        self._guarded(self._wait)
+        # An empty recording: where the device was lost that raises, while a submission without one ends the process.
+        self._guarded(self._poll, self.submit(self.record(())))
 
-    def _wait(self) -> None:
-        self._poll(self._lib.wgpuQueueSubmitForIndex(self._queue, 0, self._ffi.NULL))
+
+def nanoseconds_of_a_tick(queue: wgpu.GPUQueue) -> float | None:
+    """Of the clock that timestamps come from; None where the library does not say."""
+    try:
+        from wgpu.backends.wgpu_native import ffi, lib
+
+        if ffi.typeof(lib.wgpuQueueGetTimestampPeriod) is not ffi.typeof("float(*)(WGPUQueue)"):
+            return None
+        return float(lib.wgpuQueueGetTimestampPeriod(_handle(queue)))
+    except (ImportError, AttributeError, CDefError):
+        return None
 
 
 def _handle(thing):

@@ -38,6 +38,7 @@ REGISTER_BLOCKS = {"registers_16": 16, "registers_32": 32}
 TILES = {"tiled_32": 32, "tiled_64": 64}
 VARIANTS = (*REGISTER_BLOCKS, *TILES)
 FEW_ROWS, ROWS_COLUMNS = 4, 8  # most rows that matmul_rows takes, columns a workgroup of it computes
+LONG = 4096  # terms of a sum that is shared out among workgroups wherever that helps
 LONGEST_SUM = 32_768  # terms that a software adapter adds up in one dispatch
 TILE_SHARES = {"tiled_32": 0.60, "tiled_64": 0.75}  # of multiply-adds in a turn, as compiled for gfx1150
 ENOUGH_GROUPS, BUSY_GROUPS = 300, 256  # workgroups that sums are shared out among, and that keep a GPU busy
@@ -75,6 +76,8 @@ def shape_class(layout: str, m: int, n: int, k: int) -> str:
         kind = "narrow"
     elif k <= 64:
         kind = "short"
+    elif k >= LONG:
+        kind = "long"
     elif max(m, n) >= 4096:
         kind = "head"
     else:
@@ -256,6 +259,17 @@ def _scratch(layout: str) -> ScratchFunction:
 
 SCRATCH: dict[str, ScratchFunction] = {f"matmul_{layout}": _scratch(layout) for layout in LAYOUTS}
 LAUNCHES: dict[str, LaunchFunction] = {f"matmul_{layout}": _launcher(layout) for layout in LAYOUTS}
+
+
+def sample_launches(layout: str, m: int, n: int, k: int, variant: str, software: bool = False) -> list[Launch]:
+    """The same as it runs in a program: on a GPU, long sums are shared out among workgroups."""
+    whole = sample_product(layout, m, n, k, variant, software=software)
+    parts = 1 if software else parts_of(m, n, k, variant)
+    if parts == 1:
+        return [whole]
+    product = Product.of(layout, *whole.bindings[:3])
+    scratch = Tensor("scratch", (parts * m * n,)).view()
+    return shared_product(variant, product, whole.bindings, {"alpha": 1.0, "accumulate": 0}, scratch, parts)
 
 
 def sample_product(layout: str, m: int, n: int, k: int, variant: str, pad: int = 0, software: bool = False) -> Launch:

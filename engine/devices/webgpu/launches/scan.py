@@ -18,7 +18,7 @@ from engine.errors import InputError
 from engine.graph.kernels import STATE_INTERVAL
 
 CHANNEL_BLOCK = 64  # channels of a workgroup, hence of a row of the partial sums of d_B and d_C
-FEW_LANES = 4096  # below, one lane a channel leaves most of a GPU idle
+FEW_LANES = AdapterTraits.few_lanes  # where it was not measured
 LONG = 256  # tokens from which on the chunks are worth twice the work
 MOST_TURNS = 60_000  # of the loops of a lane in one dispatch, on a software adapter
 WIDE_STATES = 128  # more would not fit the workgroup memory of the wide backward
@@ -30,12 +30,12 @@ VARIANTS = ("lanes", "wide", "chunked", "kogge_stone")
 BACKWARD_VARIANTS = ("lanes", "wide", "chunked")
 
 
-def workspace_elements(kernel: str, b: int, l: int, d: int, n: int, software: bool) -> int:
+def workspace_elements(kernel: str, b: int, l: int, d: int, n: int, traits: AdapterTraits) -> int:
     """float32 elements of the workspace operand; 0 where the kernel needs none."""
     if kernel == "selective_scan":
-        return b * ceil_div(l, STATE_INTERVAL) * d if _prefers_chunks(b, l, d) else 0
+        return b * ceil_div(l, STATE_INTERVAL) * d if _prefers_chunks(b, l, d, traits) else 0
     if kernel == "selective_scan_backward":
-        if backward_variant(n, software) == "chunked":
+        if backward_variant(n, traits.software) == "chunked":
             return b * ceil_div(l, STATE_INTERVAL) * (n + 2) * d
         strip = _strip_elements(n)
         return strip * min(b * ceil_div(d, CHANNEL_BLOCK), max(1, STRIP_BYTES // 4 // strip))
@@ -48,7 +48,8 @@ def scan_variant(views: Views, numbers: dict[str, float], traits: AdapterTraits)
         return "wide"
     u, workspace = views[0], views[6]
     length = int(numbers["length"])
-    return "chunked" if workspace is not None and _prefers_chunks(u.shape[0] // length, length, u.shape[1]) else "lanes"
+    chunked = workspace is not None and _prefers_chunks(u.shape[0] // length, length, u.shape[1], traits)
+    return "chunked" if chunked else "lanes"
 
 
 def backward_variant(n: int, software: bool) -> str:
@@ -152,8 +153,8 @@ def _chunk_ranges(chunks: int, turns: int) -> list[tuple[int, int]]:
     return [(first, min(first + step, chunks)) for first in range(0, chunks, step)]
 
 
-def _prefers_chunks(b: int, l: int, d: int) -> bool:
-    return b * d < FEW_LANES and l >= LONG
+def _prefers_chunks(b: int, l: int, d: int, traits: AdapterTraits) -> bool:
+    return not traits.software and b * d < traits.few_lanes and l >= LONG
 
 
 def _strip_elements(n: int) -> int:
