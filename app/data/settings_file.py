@@ -18,6 +18,7 @@ AUTOMATIC = "auto"
 FILE_NAME = "settings.json"
 MOST_BYTES = 1 << 20
 GIB = 2**30
+MOST_FOLDERS = 256  # whose models are remembered
 FIRST_NAMED = 0x01000000  # Qt's key codes below it are characters
 USUAL_LEAST_CHANCE = usual_least_chance()  # of a suggestion being accepted unchanged
 USUAL_COMPLETION = asdict(Sampling()) | asdict(SUGGESTION_STOPS)
@@ -78,7 +79,8 @@ FIELDS: dict[str, Field] = {
     "preset": Field("balanced", Text(32)),
     "training_mode": Field("", Text(32)),  # "": the preset's
     "training_options": Field({}, Texts(64, named=True)),  # what the user changed of the preset, as JSON
-    "model": Field("starter", Text(64)),  # used for completions
+    "model": Field("starter", Text(64)),  # used for completions, chosen last
+    "folder_models": Field({}, Texts(MOST_FOLDERS, named=True)),  # the same by folder, the one chosen last at the end
     "base": Field("", Text(64)),  # what training starts from; "": the built-in model
     "base_offer": Field("", OneOf(("", "accepted", "declined"))),  # the answer to the offer of a stronger base
     "reopen": Field(True, Truth()),  # reopen the last repository at the start

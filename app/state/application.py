@@ -22,6 +22,7 @@ from app.state.choices import base_choices, model_choices, timelines
 from app.state.completion import CompletionController
 from app.state.downloads import DownloadController
 from app.state.engine import EngineController
+from app.state.folders import FoldersController
 from app.state.garbage_collection import Collecting
 from app.state.idle import IdleRules
 from app.state.memory import MemoryController
@@ -62,6 +63,7 @@ class Application(QObject):
         self.completion = CompletionController(self.settings, jobs, self)
         self.memory = MemoryController(self.settings, self)
         self.checkpoints = CheckpointController(jobs, self)
+        self.folders = FoldersController(jobs, self.repository, self.completion, self.checkpoints, self)
         self.downloads = DownloadController(folder, jobs, self)
         self.base_speeds = BaseSpeedController(jobs, self.engine, self.training, self)
         self.base_offer = BaseOffer(folder, self.settings, self.checkpoints, self.downloads, self)
@@ -255,6 +257,7 @@ class Application(QObject):
     @Slot()
     def on_repository_changed(self) -> None:
         controller = self.repository
+        self.completion.on_folder(controller.root)
         usable = controller.phase == "ready" and controller.corpus is not None
         reading = controller.phase == "reading"
         totals = controller.corpus.totals if usable else None
@@ -321,21 +324,25 @@ class Application(QObject):
         """Count changes from here on, and measure whether the run helped."""
         if finished is None or not finished.checkpoint:
             return
-        self.repository.count_changes_from(finished.checkpoint)
+        if self.training.run_folder == self.repository.root:
+            self.repository.count_changes_from(finished.checkpoint)
         self.training.score(finished)
 
     @Slot(str)
     def on_use_wanted(self, checkpoint: str) -> None:
-        if checkpoint != self.completion.model:
-            self.training.model_before = self.completion.model
-            self.completion.choose_model(checkpoint)
+        folder = self.training.run_folder
+        before = self.completion.model_in(folder)
+        if checkpoint != before:
+            self.training.model_before = before
+            self.completion.choose_model(checkpoint, folder)
 
     @Slot()
     def on_back_wanted(self) -> None:
         """Only if the run's result is still in use: a model chosen meanwhile stays."""
-        before = self.training.model_before
-        if self.completion.model == self.training.finished.checkpoint and self.completion.choice(before) is not None:
-            self.completion.choose_model(before)
+        before, folder = self.training.model_before, self.training.run_folder
+        in_use = self.completion.model_in(folder) == self.training.finished.checkpoint
+        if in_use and self.completion.choice(before) is not None:
+            self.completion.choose_model(before, folder)
 
     @Slot(str, str)
     def on_compare_wanted(self, base: str, result: str) -> None:

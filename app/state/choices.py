@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
+
 from app.values.checkpoints import CheckpointRow
-from app.values.completion import BUILT_IN, STARTER, ModelChoice, TimelinePoint
+from app.values.completion import BUILT_IN, IN_TRAINING, STARTER, ModelChoice, TimelinePoint
 from app.values.training import BaseChoice
 from app.values.words import mode_words
+from engine.corpus.reading.known_folders import are_related
 
 
 def model_choices(rows: tuple[CheckpointRow, ...], has_starter: bool) -> tuple[ModelChoice, ...]:
     """What can complete: the built-in model, then checkpoints, newest first; no snapshots along a run."""
     starter = (ModelChoice(STARTER, BUILT_IN, "knows code in general, but none of yours"),) if has_starter else ()
     usable = [row for row in rows if not row.problem and not row.is_snapshot]
-    return (*starter, *(ModelChoice(row.id, row.name, row_words(row), row.run, _made_from(row)) for row in usable))
+    own = (ModelChoice(row.id, row.name, row_words(row), row.run, _made_from(row), row.repository) for row in usable)
+    return (*starter, *own)
+
+
+def usual_model(choices: tuple[ModelChoice, ...], folder: str, wanted: str) -> str:
+    """The model for a folder that none was chosen for, of `choices`, newest first.
+
+    The newest that was adapted to it; else one that was adapted to a related folder; else `wanted`, if it is a general
+    model or no folder is open; else the first general one.
+    """
+    stored = [choice for choice in choices if choice.id != IN_TRAINING]
+    own = [choice for choice in stored if folder and choice.folder == folder]
+    related = (choice for choice in stored if folder and choice.folder and are_related(choice.folder, folder))
+    general = [choice for choice in stored if not (folder and choice.folder)]
+    chosen = [choice for choice in general if choice.id == wanted]
+    ranked = itertools.chain(own, related, chosen, general, stored, choices)
+    return next((choice.id for choice in ranked), wanted)
 
 
 def _made_from(row: CheckpointRow) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.data.settings_file import FIELDS
+from app.data.settings_file import FIELDS, MOST_FOLDERS
+from app.state.choices import usual_model
 from app.state.settings import Settings
 from app.values.completion import (
     CHANNELS,
@@ -50,6 +51,8 @@ class CompletionController(QObject):
         self._listed = False  # whether the store has been read
         self._stored: tuple[ModelChoice, ...] = ()  # `model_choices` without the one in training
         self._is_training = False
+        self._folder = ""  # the open one; "": none
+        self._is_settled = True  # whether the open folder has its model
         self._ticket = 0
         self._waiting: dict[str, int] = {}  # ticket by channel
         self._points: dict[str, tuple[TimelinePoint, ...]] = {}
@@ -76,14 +79,38 @@ class CompletionController(QObject):
             self._in_use = in_use
             self.in_use_changed.emit(in_use)
 
-    def choose_model(self, model: str) -> None:
-        """Let this one answer: STARTER, IN_TRAINING or a checkpoint's id."""
-        if model != self.model:
-            self.model = model
-            if model != IN_TRAINING:  # exists only during training: not remembered for the next start
-                self._settings.model = model
+    def choose_model(self, model: str, folder: str = "") -> None:
+        """Let this one answer in a folder, by default the open one: STARTER, IN_TRAINING or a checkpoint's id."""
+        folder = folder or self._folder
+        if model != IN_TRAINING:  # exists only during training: not remembered for the next start
+            self._keep(model, folder)
+        if model != self.model and folder == self._folder:
+            self.model, self._is_settled = model, True
             self.prepare(model)
             self.changed.emit()
+
+    def _keep(self, model: str, folder: str) -> None:
+        """For the next time that the folder is open, and for folders that have no model of their own."""
+        if folder:
+            others = {name: kept for name, kept in self._settings.folder_models.items() if name != folder}
+            self._settings.folder_models = dict([*others.items(), (folder, model)][-MOST_FOLDERS:])
+        if folder == self._folder:
+            self._settings.model = model
+
+    def model_in(self, folder: str) -> str:
+        """The model that answers in a folder, or would if it were open."""
+        return self.model if folder == self._folder else self._model_for(folder)
+
+    def _model_for(self, folder: str) -> str:
+        """The one chosen for a folder, or else the usual one."""
+        kept = self._settings.folder_models.get(folder, "")
+        return kept if self.choice(kept) is not None else usual_model(self.model_choices, folder, self._settings.model)
+
+    def on_folder(self, folder: str) -> None:
+        """Another folder is open, or (""), none: its own model answers from now on."""
+        if folder != self._folder:
+            self._folder, self._is_settled = folder, False
+            self._offer()
 
     def choose_second(self, model: str) -> None:
         """The other side; "" for none."""
@@ -193,10 +220,11 @@ class CompletionController(QObject):
         own = (ModelChoice(IN_TRAINING, "Model in training", "in its current state"),) if self._is_training else ()
         self.model_choices = (*own, *self._stored)
         known = {choice.id for choice in self.model_choices}
-        if self.model not in known and known and self._listed:
-            self.model = (*self._stored, *own)[0].id
-        if self.model != IN_TRAINING and self._settings.model in known:
-            self.model = self._settings.model
+        kept = self._settings.folder_models.get(self._folder, "") if self._folder else self._settings.model
+        if known and self._listed and (self.model not in known or not self._is_settled):
+            self.model, self._is_settled = self._model_for(self._folder), True
+        if self.model != IN_TRAINING and kept in known:
+            self.model = kept
         if self.second and self.second not in known:
             self.second, self.blend = "", 0.0
         self.changed.emit()

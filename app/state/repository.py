@@ -29,6 +29,7 @@ class RepositoryController(QObject):
     changes_counted = Signal(object)  # ChangesSince
     losses_changed = Signal()
     scoring_changed = Signal()
+    kept_deleted = Signal()  # the data about a folder
 
     cancel_wanted = Signal()  # to the repository's worker: whatever is being read
 
@@ -81,14 +82,16 @@ class RepositoryController(QObject):
         self._jobs.ask(RepositoryWorker.close_repository)
         self._have_none()
 
-    def delete_kept(self) -> None:
-        """Close the repository and delete the data about it; checkpoints, and the folder itself, stay."""
-        if not self.root:
+    def delete_kept(self, root: str = "") -> None:
+        """Delete the data about a folder, by default the open one, which is closed then; checkpoints, and the folder
+        itself, stay."""
+        root = root or self.root
+        if not root:
             return
-        root = self.root
-        self.cancel_wanted.emit()
-        self._jobs.ask(RepositoryWorker.delete_kept, root)
-        self._have_none()
+        if root == self.root:
+            self.cancel_wanted.emit()
+            self._have_none()
+        self._jobs.ask(RepositoryWorker.delete_kept, root, then=lambda _: self.kept_deleted.emit())
         self.forget_recent(root)
 
     def _have_none(self) -> None:

@@ -73,6 +73,11 @@ class TrainingController(RunScoring):
         self._plan_timer.timeout.connect(self.on_plan_due)
         settings.changed.connect(self.on_setting_changed)
 
+    @property
+    def run_folder(self) -> str:
+        """The folder that the present or last run is about, which may have been closed meanwhile."""
+        return self.request.root if self.request is not None else self._repository
+
     # ---- options
 
     @property

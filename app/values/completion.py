@@ -26,6 +26,7 @@ class ModelChoice:
     words: str = ""  # mode, step and held-out loss, for the second line of a chooser
     run: str = ""
     base: str = ""  # id of what it was adapted from, for side by side
+    folder: str = ""  # that it was adapted to, where that is known; "" for a general model
 
 
 @dataclass(frozen=True)

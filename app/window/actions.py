@@ -11,6 +11,7 @@ from app.state.application import Application
 from app.window.pages import PageEntry
 
 THEMES = (("system", "System"), ("dark", "Dark"), ("light", "Light"))
+ALL_KEYS = "Ctrl+Shift+O"
 
 
 class Actions:
@@ -23,6 +24,7 @@ class Actions:
         self._application = application
         self.menu = QMenu("Codecoil", window)
         self.folder = self._add("Choose a folder…", "Ctrl+O")
+        self.all_folders = self._add("All repositories…", ALL_KEYS)
         self.read_again = self._add("Read the folder again", "F5")
         self.base_model = self._add("Get a base model…", "")
         self.menu.addSeparator()

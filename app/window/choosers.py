@@ -66,10 +66,10 @@ class ChoosingChip(Chip):
 class RepositoryChip(ChoosingChip):
     """The open folder, and recent ones."""
 
-    def __init__(self, application: Application, folder_action: QAction) -> None:
+    def __init__(self, application: Application, folder_action: QAction, all_action: QAction) -> None:
         super().__init__("Repository", NO_FOLDER, 200)
         self._repository = application.repository
-        self._folder_action = folder_action
+        self._folder_action, self._all_action = folder_action, all_action
         self._repository.changed.connect(self.on_changed)
         self.on_changed()
 
@@ -84,8 +84,10 @@ class RepositoryChip(ChoosingChip):
             self.choices.addSeparator()
         for folder in recent:
             self._entry(folder, Path(folder).name or folder, False, folder)
+        self.choices.addSeparator()
+        every = self.choices.addAction(self._all_action.text(), self._all_action.trigger)
+        every.setToolTip(tip_words("Sizes, models and memories of all folders", self._all_action.shortcut().toString()))
         if self._repository.root:
-            self.choices.addSeparator()
             self.choices.addAction("Close repository", self._repository.close)
 
     def pick(self, key: str) -> None:
@@ -103,15 +105,24 @@ class ModelChip(ChoosingChip):
     def __init__(self, application: Application) -> None:
         super().__init__("Model", "loading…", 180)
         self._completion, self._checkpoints = application.completion, application.checkpoints
+        self._repository = application.repository
         self._checkpoints.changed.connect(self.on_changed)
         self._completion.changed.connect(self.on_changed)
         self.on_changed()
 
     def fill(self) -> None:
-        for choice in self._completion.model_choices:
-            words = f"{choice.name}   {choice.words}" if choice.words else choice.name
-            self._entry(choice.id, words, choice.id == self._completion.model)
-        self.choices.addSeparator()
+        """Models adapted to this folder first, then general ones, then those of other folders."""
+        open_folder = self._repository.root
+        choices = self._completion.model_choices
+        own = [choice for choice in choices if choice.folder and choice.folder == open_folder]
+        general = [choice for choice in choices if not choice.folder]
+        for group in (own, general, [choice for choice in choices if choice not in own and choice not in general]):
+            for choice in group:
+                words = f"{choice.name}   {choice.words}" if choice.words else choice.name
+                help_words = f"Adapted to {choice.folder}" if choice.folder else words
+                self._entry(choice.id, words, choice.id == self._completion.model, help_words)
+            if group:
+                self.choices.addSeparator()
         self.choices.addAction("All checkpoints…", self.on_all_wanted)
 
     def pick(self, key: str) -> None:
@@ -126,7 +137,8 @@ class ModelChip(ChoosingChip):
         choice = self._completion.choice(self._completion.model)
         name = choice.name if choice else "none yet" if self._checkpoints.listed else "loading…"
         help_words = f"{name}, {choice.words}" if choice and choice.words else name
-        self.say(name, f"Model used for completions: {help_words}")
+        adapted = f"\nAdapted to {choice.folder}" if choice and choice.folder else ""
+        self.say(name, f"Model used for completions: {help_words}{adapted}")
 
 
 class DeviceChip(ChoosingChip):

@@ -38,7 +38,7 @@ class Header(QFrame):
         brand = label("Codecoil", "brand")
         brand.setFixedWidth(RAIL_WIDTH - 16 - 20)
         row.addWidget(brand)
-        self.repository_chip = RepositoryChip(application, actions.folder)
+        self.repository_chip = RepositoryChip(application, actions.folder, actions.all_folders)
         self.model_chip = ModelChip(application)
         self.device_chip = DeviceChip(application)
         for chip in (self.repository_chip, self.model_chip, self.device_chip):

@@ -109,6 +109,7 @@ class MainWindow(QMainWindow):
         self.header.adapt_wanted.connect(self.on_adapt_wanted)
         self.header.changes_wanted.connect(self.on_changes_wanted)
         actions.folder.triggered.connect(self.on_folder_wanted)
+        actions.all_folders.triggered.connect(self.on_all_folders_wanted)
         actions.read_again.triggered.connect(application.repository.rescan)
         actions.adapt.triggered.connect(self.on_adapt_wanted)
         actions.changes.triggered.connect(self.on_changes_wanted)
@@ -228,6 +229,11 @@ class MainWindow(QMainWindow):
         self.folder_dialog = FileDialog(self, "Choose a folder of source code", start, "Open")
         self.folder_dialog.fileSelected.connect(self.open_folder)
         self.folder_dialog.ask_for_folder()
+
+    @Slot()
+    def on_all_folders_wanted(self) -> None:
+        self.show_page(REPOSITORY)
+        self.made[REPOSITORY].show_overview()
 
     @Slot(str)
     def open_folder(self, folder: str) -> None:

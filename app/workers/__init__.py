@@ -12,6 +12,7 @@
     changes           what changed since a checkpoint            line_hashes      the same in lines
     recent_edits      files that a completion may use            sample           the copy of the sample project
     replayed_history  a resumed run's earlier events             race             the same steps on every device
+    set_aside         folders that were left, to go back to
 
 Engine modules are imported inside the methods: the window is there before the engine is loaded.
 """

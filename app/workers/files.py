@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 
 from app.values.checkpoints import DiskUseView, ExportView, MergeView, PrecisionLine, VerifyView
+from app.values.folders import FolderRow
 from app.values.training import ResumableRun
 from app.workers import checkpoint_rows
 from app.workers.jobs import JobWorker
@@ -82,6 +83,24 @@ class FilesWorker(JobWorker):
             self.report(model)
             count += 1
         return count
+
+    # ---- folders
+
+    def known_folders(self, recent: tuple[str, ...]) -> tuple[FolderRow, ...]:
+        """Every folder that was read, the last one first; `recent`: those that the window has shown."""
+        from engine.checkpoints.store.contents import size_of
+        from engine.corpus.reading.known_folders import known_folders
+        from engine.memory.repository_memory import FOLDER as MEMORY
+
+        rows = {}
+        for known, data in known_folders(self._data_folder):
+            memory = size_of(data / MEMORY, self.job.look)
+            is_there = Path(known.root).is_dir()
+            rows[known.root] = FolderRow(
+                known.root, known.files, known.nbytes, known.tokens, memory, known.read, is_there
+            )
+        others = (FolderRow(root, is_there=Path(root).is_dir()) for root in recent if root not in rows)
+        return (*rows.values(), *others)
 
     # ---- runs
 

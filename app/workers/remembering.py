@@ -34,7 +34,7 @@ class Remembering(QObject):
     def __init__(self, flag: Flag, parent: QObject) -> None:
         super().__init__(parent)
         self._flag = flag
-        self._memory = None  # the engine's RepositoryMemory
+        self.memory = None  # the engine's RepositoryMemory
         self._corpus = None  # as of the last update
         self._folder: Path | None = None
         self._known = False  # whether there is a snapshot
@@ -45,6 +45,13 @@ class Remembering(QObject):
         self._quiet.setInterval(QUIET)
         self._quiet.timeout.connect(self.on_quiet)
 
+    def reopen(self, folder: Path, memory, corpus) -> None:
+        """A folder that was left is open again, and `memory` remembers `corpus` of it."""
+        self.forget()
+        if memory is not None and memory.tokenizer.digest == corpus.tokenizer.digest:
+            self.memory, self._folder = memory, folder
+            self.take_in(folder, corpus)
+
     def take_in(self, folder: Path, corpus, rebuild: bool = False) -> None:
         """Update the memory to `corpus`; `folder`: the data about its repository.
 
@@ -53,34 +60,34 @@ class Remembering(QObject):
         self._quiet.stop()
         if not corpus.has_tokens:
             return
-        if self._memory is None or self._folder != folder or self._memory.tokenizer.digest != corpus.tokenizer.digest:
+        if self.memory is None or self._folder != folder or self.memory.tokenizer.digest != corpus.tokenizer.digest:
             from engine.memory import RepositoryMemory
 
-            self._memory = RepositoryMemory(folder, corpus.tokenizer)
+            self.memory = RepositoryMemory(folder, corpus.tokenizer)
             self._folder, self._known = folder, False
             self.described.emit(MemoryView(0, 0, 0, READING))
         self._corpus = corpus
         if rebuild:
             self._rebuild = True
-            shutil.rmtree(self._memory.folder, ignore_errors=True)
-        if self._build(self._memory.update) and (self._memory.needs_merge or self._rebuild):
+            shutil.rmtree(self.memory.folder, ignore_errors=True)
+        if self._build(self.memory.update) and (self.memory.needs_merge or self._rebuild):
             self._quiet.start()
 
     @Slot()
     def on_quiet(self) -> None:
         """Nothing has changed for a moment: time for what takes longer, or was cancelled."""
-        if self._memory is None:
+        if self.memory is None:
             return
         self._flag.arm()  # an earlier cancel was meant for earlier work
         if not self._known:
             self.take_in(self._folder, self._corpus)
-        elif self._build(self._memory.merge):
+        elif self._build(self.memory.merge):
             self._rebuild = False
 
     def forget(self) -> None:
         """The folder is closed."""
         self._quiet.stop()
-        self._memory = self._corpus = self._folder = self._failure = None
+        self.memory = self._corpus = self._folder = self._failure = None
         self._known = self._rebuild = False
         self.remembered.emit(None)
         self.described.emit(None)
@@ -101,7 +108,7 @@ class Remembering(QObject):
         self._known, self._failure = True, None
         files = len({entry.path for entry in snapshot.entries})
         self.remembered.emit(snapshot)
-        self.described.emit(MemoryView(snapshot.tokens, files, self._memory.nbytes, READY))
+        self.described.emit(MemoryView(snapshot.tokens, files, self.memory.nbytes, READY))
         return True
 
 

@@ -21,6 +21,7 @@ from app.workers.jobs import JobWorker
 from app.workers.recent_edits import edited_files
 from app.workers.remembering import Remembering, delete_kept
 from app.workers.sample import place_sample, sample_folder
+from app.workers.set_aside import OpenFolder, SetAside
 from app.workers.watching import FolderWatch
 
 LOOK_EVERY = 10.0  # seconds between two checks where the system cannot watch, at least
@@ -58,6 +59,7 @@ class RepositoryWorker(JobWorker):
         self._in_use = ""  # the model used for completions
         self._left = frozenset()  # paths of an update that was cancelled
         self._is_gone = False
+        self._aside = SetAside()
         self.remembering = Remembering(flag, self)
         self.remembering.failed.connect(self.failed)
         self._noticed.connect(self.on_noticed, Qt.ConnectionType.QueuedConnection)
@@ -75,7 +77,7 @@ class RepositoryWorker(JobWorker):
     # ---- what the controller asks for
 
     def open(self, root: str) -> None:
-        """Close the open folder and read this one."""
+        """Close the open folder and read this one; one that was left lately is there at once, and checked then."""
         self._leave()
         self._root = Path(root)
         self._is_gone = False
@@ -87,7 +89,8 @@ class RepositoryWorker(JobWorker):
             self._went()
             return
         self._start_watch()  # before reading, so that edits during it are noticed
-        self._read(self._first_reading)
+        self._take_back()
+        self._read(self._scanned)
 
     def close_repository(self) -> None:
         self._leave()
@@ -95,10 +98,12 @@ class RepositoryWorker(JobWorker):
         self._root = None
 
     def delete_kept(self, root: str) -> None:
-        """Close the folder and delete the data about it; checkpoints stay."""
+        """Delete the data about a folder, closing it first if it is open; checkpoints stay."""
         from engine.corpus.reading.overrides import repository_folder
 
-        self.close_repository()
+        if self._root == Path(root):
+            self.close_repository()
+        self._aside.take(Path(root))
         folder = repository_folder(self._data_folder, Path(root))
         try:
             delete_kept(folder)
@@ -124,6 +129,7 @@ class RepositoryWorker(JobWorker):
         """How to treat secrets; the folder is read again."""
         if policy != self._policy:
             self._policy = policy
+            self._aside.clear()
             if self._root is not None:
                 self._repository = None
                 self._read(self._first_reading, chosen=True)
@@ -235,10 +241,14 @@ class RepositoryWorker(JobWorker):
         took = time.monotonic() - began
         self._look.setInterval(int(1000 * max(LOOK_EVERY, LOOK_SHARE * took)))
         self._look_later()
-        self.corpus_ready.emit(corpus)
-        self.corpus_read.emit(corpus_view(corpus, self._repository.overrides, took), True)
-        self.count_changes()
+        self._pass_on(took)
         self.remembering.take_in(self._repository.folder, corpus, rebuild=chosen)
+
+    def _pass_on(self, took: float) -> None:
+        """Tell everyone what the folder contains."""
+        self.corpus_ready.emit(self._corpus)
+        self.corpus_read.emit(corpus_view(self._corpus, self._repository.overrides, took), True)
+        self.count_changes()
 
     def _choose(self, change) -> None:
         if self._repository is None:
@@ -293,8 +303,20 @@ class RepositoryWorker(JobWorker):
             self._watch.stop()
             self._watch = None
 
+    def _take_back(self) -> None:
+        """Go on with a folder that was left lately, as it was then."""
+        kept = self._aside.take(self._root)
+        if kept is not None:
+            self._repository, self._corpus, self._counter = kept.repository, kept.corpus, kept.counter
+            self._pass_on(0.0)
+            self.remembering.reopen(kept.repository.folder, kept.memory, kept.corpus)
+
     def _leave(self) -> None:
+        """Close the open folder; what was made of it is kept for a while."""
         self._stop_watch()
+        if self._repository is not None and self._corpus is not None and self._corpus.has_tokens:
+            memory = self.remembering.memory
+            self._aside.put(self._root, OpenFolder(self._repository, self._corpus, self._counter, memory))
         self._repository = self._corpus = self._counter = None
         self._left = frozenset()
         self.remembering.forget()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from engine.corpus.batches.documents import Document
@@ -17,6 +18,7 @@ from engine.corpus.batches.held_out import HeldOut
 from engine.corpus.batches.held_out_parts import SHARED
 from engine.corpus.batches.split import Portion
 from engine.corpus.corpus import Corpus
+from engine.corpus.reading.known_folders import KnownFolder
 from engine.corpus.reading.listing import Change, Listing
 from engine.corpus.reading.overrides import Overrides, save_overrides
 from engine.corpus.reading.rules import Reading, ScanSettings
@@ -180,7 +182,15 @@ class Repository:
             if verdict.held_out != held_out:
                 self._verdicts[path] = replace(verdict, held_out=held_out)
         self._scoring = self._held_out.choose_scoring(each for each in self._verdicts.values() if each.held_out)
-        return self._corpus(with_tokens=True)
+        corpus = self._corpus(with_tokens=True)
+        self._note(corpus)
+        return corpus
+
+    def _note(self, corpus: Corpus) -> None:
+        """Keep how large the folder is, for the list of all folders."""
+        size = corpus.totals.learned
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._listing.remembered.save_about(KnownFolder(str(self.root), size.files, size.bytes, size.tokens, now))
 
     def _tokenise(self, watch: Watch) -> list[Reading]:
         """Tokenise every learned file; returns new readings of files that changed in the meantime."""

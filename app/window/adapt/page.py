@@ -227,7 +227,7 @@ class AdaptPage(Page):
         if training.phase == "finished" and training.finished is not None:
             finished = training.finished
             completion = self.application.completion
-            in_use = bool(finished.checkpoint) and completion.model == finished.checkpoint
+            in_use = bool(finished.checkpoint) and completion.model_in(training.run_folder) == finished.checkpoint
             before = completion.choice(training.model_before)
             self.result.show_result(finished, in_use, before.name if before is not None else "")
             pending = training.scoring[1] > 0

@@ -2,6 +2,7 @@
 
 page            puts the parts together and listens to the RepositoryController
 start_pane      nothing is open: choose a folder, try the sample, open a recent one
+overview        every repository that was read, with its model and memory
 figures         to learn, held out, left out, secrets
 language_bar    the share of each language, and a menu that switches languages on and off
 file_tree       rows of files as a tree with sums, filtered and sorted (no Qt)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QByteArray, Qt, QTimer, Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget
 
@@ -30,6 +32,7 @@ from app.window.repository.figures import SECRETS, Figures
 from app.window.repository.file_view import FileView
 from app.window.repository.filters import CHANGED, FileFilter, FilterRow
 from app.window.repository.language_bar import LanguageBar
+from app.window.repository.overview import Overview
 from app.window.repository.secrets_view import SecretsView
 from app.window.repository.start_pane import StartPane
 
@@ -61,8 +64,9 @@ class RepositoryPage(Page):
         self.start = StartPane(application.repository.has_sample)
         self.view = PageColumn()
         self.stack = QStackedWidget()
-        self.stack.addWidget(self.start)
-        self.stack.addWidget(self.view)
+        self.overview = Overview(application)
+        for pane in (self.start, self.view, self.overview):
+            self.stack.addWidget(pane)
         self.offer = OfferCard(application.base_offer, application.downloads)
         self.body.addWidget(self.offer)
         self.body.addWidget(self.stack, 1)
@@ -132,6 +136,11 @@ class RepositoryPage(Page):
         self.offer.list_wanted.connect(self.base_models_wanted)
         self.start.folder_wanted.connect(self.folder_wanted)
         self.start.sample_wanted.connect(self.on_sample_wanted)
+        self.start.all_wanted.connect(self.show_overview)
+        self.overview.folder_wanted.connect(self.folder_wanted)
+        self.overview.open_wanted.connect(self.on_overview_chosen)
+        self.overview.closed.connect(self._show_front)
+        self.application.folders.changed.connect(self._say_where)
         self.start.recent_chosen.connect(repository.open)
         self.start.recent_forgotten.connect(repository.forget_recent)
         self.folder_button.clicked.connect(self.folder_wanted)
@@ -219,12 +228,31 @@ class RepositoryPage(Page):
     def on_filtered(self, wanted: FileFilter) -> None:
         self.files.show_only(wanted.accept())
 
+    @Slot()
+    def show_overview(self) -> None:
+        """All repositories, until one is opened."""
+        self.stack.setCurrentWidget(self.overview)
+        self.overview.view.setFocus()
+
+    @Slot(str)
+    def on_overview_chosen(self, root: str) -> None:
+        if root == self._repository.root:
+            self._show_front()
+        else:
+            self._repository.open(root)
+
+    @Slot()
+    def _show_front(self) -> None:
+        """The open repository, or where to find one."""
+        self.stack.setCurrentWidget(self.start if self._repository.phase == "none" else self.view)
+
     # ---- what the controller says
 
     @Slot()
     def on_changed(self) -> None:
         repository = self._repository
-        self.stack.setCurrentWidget(self.start if repository.phase == "none" else self.view)
+        if self.stack.currentWidget() is not self.overview or (repository.root and repository.root != self._root):
+            self._show_front()
         self.start.show_recent(repository.recent)
         if repository.root != self._root:
             self._root = repository.root
@@ -269,9 +297,12 @@ class RepositoryPage(Page):
         else:
             self.note.put_away()
 
+    @Slot()
     def _say_where(self) -> None:
         repository = self._repository
         parts = [repository.root]
+        if around := self.application.folders.around(repository.root):
+            parts.append(f"part of {Path(around).name}")
         if repository.phase == "gone":
             parts.append("no longer there")
         elif repository.phase != "failed" and (self._corpus is not None or repository.phase != "reading"):

@@ -7,7 +7,8 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from app.window.parts import ElidedLabel, EmptyState, IconButton, LayoutButton, label, tip
+from app.window.actions import ALL_KEYS
+from app.window.parts import ElidedLabel, EmptyState, IconButton, LayoutButton, PlainButton, label, tip
 
 SHOWN = 5
 WIDTH = 520
@@ -60,6 +61,7 @@ class StartPane(EmptyState):
     sample_wanted = Signal()
     recent_chosen = Signal(str)
     recent_forgotten = Signal(str)
+    all_wanted = Signal()
 
     def __init__(self, has_sample: bool) -> None:
         super().__init__(
@@ -82,6 +84,9 @@ class StartPane(EmptyState):
         self._rows.setContentsMargins(0, 14, 0, 0)
         self._rows.setSpacing(6)
         self.below.addWidget(self._list, 0, Qt.AlignmentFlag.AlignHCenter)
+        self.all_button = PlainButton("All repositories…", "Sizes, models and memories", ALL_KEYS)
+        self.all_button.clicked.connect(self.all_wanted)
+        self.below.addWidget(self.all_button, 0, Qt.AlignmentFlag.AlignHCenter)
         self.recent: list[RecentFolder] = []
         self._folders: list[str] = []
 
@@ -89,6 +94,7 @@ class StartPane(EmptyState):
         """List the folders that were open before, the latest first."""
         folders = folders[:SHOWN]
         self._list.setVisible(bool(folders))
+        self.all_button.setVisible(bool(folders))
         if folders == self._folders:
             return
         self._folders = folders

@@ -13,4 +13,5 @@ near_duplicates  texts that are nearly the same               duplicate_candidat
 overrides     the user's own choices                          settings     what can be set about reading
 byte_passes   the passes over every byte, compiled            verdict_cache  results of reading, kept between scans
 scan_progress progress and cancellation                       disk         locking, and errors of writing
+known_folders the folders that have been read, and which belong together
 """

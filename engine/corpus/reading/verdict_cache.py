@@ -2,6 +2,7 @@
 
     repositories/<hash of the root>/files.journal   a record a file: length, checksum, its facts, its signature
     repositories/<hash of the root>/split.json      on which side of the held-out split every file is
+    repositories/<hash of the root>/about.json      which folder this is, and how large: see `known_folders`
 
 The journal is only appended to (a later record of a path wins) and rewritten as a whole when more than half of it is
 out of date.  A damaged record is skipped, and the search for the next one continues after it.
@@ -21,6 +22,8 @@ from pathlib import Path
 from engine.atomic_file import replace_file, sweep
 from engine.corpus.reading.disk import is_read_only, locked, refused
 from engine.corpus.reading.kinds import Kind
+from engine.corpus.reading.known_folders import FILE_NAME as ABOUT
+from engine.corpus.reading.known_folders import KnownFolder, folder_as_json
 from engine.corpus.reading.rules import RULES_VERSION, Reading
 from engine.corpus.reading.verdict import FileVerdict, Reason, SecretFinding
 from engine.corpus.reading.walk import Entry
@@ -128,6 +131,9 @@ class VerdictCache:
         for side, name in enumerate(PART_NAMES):
             stored[name] = [path for path, scores in scoring.items() if scores is bool(side) and sides.get(path)]
         self._write(lambda: replace_file(self.folder / "split.json", json.dumps(stored), durable=False))
+
+    def save_about(self, known: KnownFolder) -> None:
+        self._write(lambda: replace_file(self.folder / ABOUT, folder_as_json(known), mode=0o600, durable=False))
 
     def _write(self, write: Callable[[], None]) -> None:
         if self.note:
