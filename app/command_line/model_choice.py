@@ -57,7 +57,11 @@ def open_chosen(
 
 
 def newest_for(manifests: list[Manifest], file: Path | None) -> Manifest | None:
-    """The newest checkpoint trained on a folder above `file`, else the newest trained one."""
+    """The newest checkpoint trained on a folder above `file`, else on one related to it, else the newest trained
+    one."""
+    from app.workers.changes import trained_on
+    from engine.corpus.reading.known_folders import are_related
+
     results = [manifest for manifest in manifests if not manifest.is_snapshot]  # newest first
     trained = [manifest for manifest in results if manifest.mode != "base"]
     if file is not None:
@@ -65,6 +69,9 @@ def newest_for(manifests: list[Manifest], file: Path | None) -> Manifest | None:
             own = [manifest for manifest in trained if is_of(manifest, folder)]
             if own:
                 return own[0]
+        related = [each for each in trained if (root := trained_on(each)) and are_related(root, file.parent)]
+        if related:
+            return related[0]
     return trained[0] if trained else None
 
 

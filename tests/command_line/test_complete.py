@@ -245,6 +245,8 @@ def test_the_newest_checkpoint_of_the_files_folder_is_taken(tmp_path):
     shop = str(tmp_path / "shop")
     renamed = [made("other #3"), made("shop at step 4", root=shop, snapshot=True), made("my first", root=shop)]
     assert newest_for(renamed, tmp_path / "shop" / "a.py").name == "my first"
+    outer = [made("other #3"), made("inner", root=str(tmp_path / "shop" / "lib"))]
+    assert newest_for(outer, tmp_path / "shop" / "a.py").name == "inner"  # of a folder inside the file's
 
 
 def test_the_path_is_as_in_training(tmp_path):
