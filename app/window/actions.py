@@ -11,7 +11,7 @@ from app.state.application import Application
 from app.window.pages import PageEntry
 
 THEMES = (("system", "System"), ("dark", "Dark"), ("light", "Light"))
-ALL_KEYS = "Ctrl+Shift+O"
+ALL_KEYS = "Ctrl+Shift+R"
 
 
 class Actions:

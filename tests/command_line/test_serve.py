@@ -68,7 +68,7 @@ def complete(ready: dict, prefix: str, path: str = "") -> dict:
     headers = {"Authorization": f"Bearer {ready['token']}", "Content-Type": "application/json"}
     data = json.dumps({"segments": segments}).encode()
     request = urllib.request.Request(f"{ready['url']}/v1/completions", data, headers)
-    with urllib.request.urlopen(request, timeout=60) as response:
+    with urllib.request.urlopen(request, timeout=600) as response:
         return json.load(response)
 
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from app.theme import Theme, Tokens
 from app.theme.fonts import BODY, interface_font
 from app.theme.plots import mixed
-from app.window.checkpoints.table_model import Index
+from app.window.parts.headed_table import Index
 
 PADDING = 10
 BADGE_FONT, BADGE_HEIGHT, BADGE_PADDING, BADGE_GAP = 11, 19, 7, 5

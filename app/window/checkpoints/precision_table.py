@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QRect, Qt, Signal, Slot
+from PySide6.QtCore import QModelIndex, QRect, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
@@ -13,9 +13,9 @@ from app.theme import Theme, Tokens
 from app.values.checkpoints import PrecisionLine
 from app.values.words import nbytes, percent, small_number
 from app.window.checkpoints.cells import CellDelegate, paint_badge, plain_table
-from app.window.checkpoints.table_model import LEFT, RIGHT, Index
 from app.window.checkpoints.words import NOTHING, loss_words
-from app.window.parts import Card, PlainButton, label, tip
+from app.window.parts import Card, HeadedTable, PlainButton, label, tip
+from app.window.parts.headed_table import RIGHT, Index
 
 STORED, SIZE, ERROR, LOSS = range(4)
 HEADINGS = ("Stored as", "Size", "Error", "Held-out")
@@ -30,8 +30,12 @@ WORSE = 0.05  # above the loss in full precision: worth a warning
 LINE = Qt.ItemDataRole.UserRole
 
 
-class PrecisionModel(QAbstractTableModel):
+class PrecisionModel(HeadedTable):
     """One line per precision, added as it is measured."""
+
+    headings = HEADINGS
+    numbers = (SIZE, ERROR, LOSS)
+    heading_help = HELP
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,18 +51,8 @@ class PrecisionModel(QAbstractTableModel):
         self.lines.append(line)
         self.endInsertRows()
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.lines)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(HEADINGS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return HEADINGS[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return LEFT if section == STORED else RIGHT
-        return HELP.get(section) if role == Qt.ItemDataRole.ToolTipRole else None
+    def count(self) -> int:
+        return len(self.lines)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         line, column = self.lines[index.row()], index.column()
@@ -67,7 +61,7 @@ class PrecisionModel(QAbstractTableModel):
         if role == LINE:
             return line
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return LEFT if column == STORED else RIGHT
+            return self.side(column)
         if role == Qt.ItemDataRole.ToolTipRole:
             kind = "; experimental" if line.experimental else ""
             return line.problem or f"{line.words}; {percent(line.share)} of the size{kind}"

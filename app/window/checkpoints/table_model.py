@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt, Signal
 
 from app.values.checkpoints import CheckpointRow
 from app.values.words import mode_words, nbytes
 from app.window.checkpoints.words import NOTHING, exact_when, loss_words, origin_words, when_words
 from app.window.parts import tip_words
+from app.window.parts.headed_table import LEFT, RIGHT, Index
 
 PINNED, NAME, WHEN, BASE, MODE, STEPS, LOSS, SIZE, TAGS = range(9)
 HEADINGS = ("", "Name", "When", "Base", "Mode", "Steps", "Held-out", "Size", "Tags")
@@ -29,13 +30,10 @@ HELP = {
     SIZE: "On disk, without its base",
 }
 NUMBERS = (STEPS, LOSS, SIZE)
-LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 PLAIN = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 EDITABLE = PLAIN | Qt.ItemFlag.ItemIsEditable
 ROW, MARK, IN_USE = (Qt.ItemDataRole.UserRole + i for i in range(3))
 
-Index = QModelIndex | QPersistentModelIndex
 Accept = Callable[[CheckpointRow], bool]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -20,17 +20,19 @@ from app.theme import Theme, Tokens
 from app.values.checkpoints import TrashRow
 from app.values.words import counted, nbytes
 from app.window.checkpoints.cells import CellDelegate, plain_table
-from app.window.checkpoints.table_model import LEFT, Index
 from app.window.checkpoints.words import exact_when, when_words
-from app.window.parts import EmptyState, PlainButton, label
+from app.window.parts import EmptyState, HeadedTable, PlainButton, label
+from app.window.parts.headed_table import Index
 
 NAME, DELETED = range(2)
 HEADINGS = ("Name", "Deleted")
 HEIGHT = 34
 
 
-class TrashModel(QAbstractTableModel):
+class TrashModel(HeadedTable):
     """Newest first."""
+
+    headings = HEADINGS
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,16 +44,8 @@ class TrashModel(QAbstractTableModel):
             self.rows = tuple(rows)
             self.endResetModel()
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(HEADINGS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return HEADINGS[section]
-        return LEFT if role == Qt.ItemDataRole.TextAlignmentRole else None
+    def count(self) -> int:
+        return len(self.rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         row = self.rows[index.row()]
@@ -59,7 +53,7 @@ class TrashModel(QAbstractTableModel):
             return row.name if index.column() == NAME else when_words(row.deleted)
         if role == Qt.ItemDataRole.ToolTipRole:
             return row.id if index.column() == NAME else exact_when(row.deleted)
-        return LEFT if role == Qt.ItemDataRole.TextAlignmentRole else None
+        return self.side(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
 
 class TrashDelegate(CellDelegate):

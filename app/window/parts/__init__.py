@@ -27,13 +27,14 @@
     ErrorCard        `show_failure(failure, action="Try again")`, `action_wanted`, `dismissed`, `put_away()`
     EmptyState       icon, heading, words, `add_button`
     FileDialog       asks for a file or, with `ask_for_folder`, a folder; starts in one that is there
+    HeadedTable      the model of a flat table under fixed headings
     SortHeader       the header of a list that can be sorted; SortMenu sorts by key or menu as it does by mouse
     KeySplitter      a splitter whose handle Tab reaches and the arrows move
     tip, tip_words   tool tips: wrapped, escaped, with the keys
     keyboard_focus   buttons below a widget take the focus from the keyboard only
 
-Where they are: surfaces, labels, buttons, fields, progress, messages, error_card, empty_state, file_dialog, sorting,
-key_splitter, tool_tips.
+Where they are: surfaces, labels, buttons, fields, progress, messages, error_card, empty_state, file_dialog,
+headed_table, sorting, key_splitter, tool_tips.
 
 What paints itself listens to `Theme.current().restyled` (Tokens).  Whoever makes a window, a dialog or a menu gives it
 the look with `Theme.current().dress` once everything is in it.  No part knows a controller.
@@ -53,6 +54,7 @@ from app.window.parts.empty_state import EmptyState
 from app.window.parts.error_card import ErrorCard
 from app.window.parts.fields import Choice, FieldRow, Line, Number, SearchField, Switch, WholeNumber
 from app.window.parts.file_dialog import FileDialog
+from app.window.parts.headed_table import HeadedTable
 from app.window.parts.key_splitter import KeySplitter
 from app.window.parts.labels import (
     NOTHING,
@@ -83,6 +85,7 @@ __all__ = [
     "FieldRow",
     "FigureLabel",
     "FileDialog",
+    "HeadedTable",
     "IconButton",
     "InlineMessage",
     "KeySplitter",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QRect, Qt, Signal, Slot
+from PySide6.QtCore import QRect, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QKeySequence, QPainter, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QStackedWidget, QTableView
 
@@ -15,9 +15,9 @@ from app.theme import Theme, Tokens
 from app.values.folders import FolderModel, FolderRow
 from app.values.words import counted, nbytes, thousands
 from app.window.checkpoints.cells import CellDelegate, plain_table
-from app.window.checkpoints.table_model import LEFT, RIGHT, Index
 from app.window.checkpoints.words import NOTHING, exact_when, when_words
-from app.window.parts import Card, EmptyState, PageColumn, PageTitle, PlainButton, label
+from app.window.parts import Card, EmptyState, HeadedTable, PageColumn, PageTitle, PlainButton, label
+from app.window.parts.headed_table import LEFT, Index
 
 FOLDER, FILES, SIZE, MEMORY, MODEL, ADAPTED, READ = range(7)
 HEADINGS = ("Folder", "Files", "Size", "Memory", "Model", "Last adapted", "Last read")
@@ -32,8 +32,11 @@ OPEN, THERE = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
 KEPT = "Checkpoints and the folder itself stay."
 
 
-class FoldersModel(QAbstractTableModel):
+class FoldersModel(HeadedTable):
     """The one read last comes first."""
+
+    headings = HEADINGS
+    numbers = NUMBERS
 
     def __init__(self, model_in: Callable[[str], FolderModel]) -> None:
         super().__init__()
@@ -49,16 +52,8 @@ class FoldersModel(QAbstractTableModel):
             self.rows, self.models, self.open = tuple(rows), models, open_
             self.endResetModel()
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(HEADINGS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return HEADINGS[section]
-        return _side(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+    def count(self) -> int:
+        return len(self.rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         row, model, column = self.rows[index.row()], self.models[index.row()], index.column()
@@ -70,7 +65,7 @@ class FoldersModel(QAbstractTableModel):
             return row.root if column == FOLDER else self._words(row, model, column)
         if role in (OPEN, THERE):
             return row.root == self.open if role == OPEN else row.is_there
-        return _side(column) if role == Qt.ItemDataRole.TextAlignmentRole else None
+        return self.side(column) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def _words(self, row: FolderRow, model: FolderModel, column: int) -> str:
         if column == FOLDER:
@@ -94,10 +89,6 @@ class FoldersModel(QAbstractTableModel):
         if column == ADAPTED:
             return f"{model.adapted_name}, {exact_when(model.adapted)}" if model.adapted else "Never adapted"
         return exact_when(row.read) if column == READ else self._words(row, model, column)
-
-
-def _side(column: int) -> Qt.AlignmentFlag:
-    return RIGHT if column in NUMBERS else LEFT
 
 
 class FolderDelegate(CellDelegate):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 from app.theme import Theme, Tokens
 from app.theme.fonts import BODY, LABEL, code_font, interface_font
 from app.values.repository import SecretRow
-from app.window.parts import PlainButton, Segmented, label
-from app.window.repository.file_model import Index
+from app.window.parts import HeadedTable, PlainButton, Segmented, label
+from app.window.parts.headed_table import Index
 
 FILE, LINE, KIND, VALUE, ACTION = range(5)
 HEADINGS = ("File", "Line", "Kind", "Value", "Action")
@@ -33,8 +33,11 @@ POLICIES = (
 )
 
 
-class SecretModel(QAbstractTableModel):
+class SecretModel(HeadedTable):
     """Rows are findings."""
+
+    headings = HEADINGS
+    numbers = (LINE,)
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,21 +49,8 @@ class SecretModel(QAbstractTableModel):
         self.secrets, self.policy = secrets, policy
         self.endResetModel()
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
-        return 0 if parent.isValid() else len(self.secrets)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
-        return len(HEADINGS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole):
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return HEADINGS[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if section == LINE else Qt.AlignmentFlag.AlignLeft
-            return side | Qt.AlignmentFlag.AlignVCenter
-        return None
+    def count(self) -> int:
+        return len(self.secrets)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole):
         words = self._words(self.secrets[index.row()], index.column())

@@ -5,7 +5,7 @@ Filled while a check runs.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QStyledItemDelegate, QStyleOptionViewItem
 
@@ -13,6 +13,7 @@ from app.theme import Theme, Tokens
 from app.theme.fonts import BODY, LABEL, code_font, interface_font
 from app.values.events import KernelLine
 from app.values.words import milliseconds, percent, share, small_number
+from app.window.parts.headed_table import RIGHT, HeadedTable, Index
 from app.window.settings.figures_view import FiguresView
 
 KERNEL, MEANING, ERROR, LIMIT, SHARE, TIME, VERDICT = range(7)
@@ -23,14 +24,13 @@ NUMBERS = (ERROR, LIMIT, TIME)
 PASSED, FAILED, WAITING, UNCHECKED = "✓ passed", "✕ failed", "waiting", "not checked"
 ROW_HEIGHT = 32
 CHECK = Qt.ItemDataRole.UserRole  # the KernelCheck of a row, or None
-LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-
-Index = QModelIndex | QPersistentModelIndex
 
 
-class KernelTable(QAbstractTableModel):
+class KernelTable(HeadedTable):
     """One row for each of the engine's kernels."""
+
+    headings = HEADINGS
+    numbers = NUMBERS
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,20 +67,8 @@ class KernelTable(QAbstractTableModel):
         self.dataChanged.emit(self.index(row, 0), self.index(row, len(HEADINGS) - 1))
         return row
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
-        return 0 if parent.isValid() else len(self._lines)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own signature
-        return 0 if parent.isValid() else len(HEADINGS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole):
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return HEADINGS[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return RIGHT if section in NUMBERS else LEFT
-        return None
+    def count(self) -> int:
+        return len(self._lines)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole):
         line = self._lines[index.row()]
@@ -90,7 +78,7 @@ class KernelTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._words(line, check, index.column())
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return RIGHT if index.column() in NUMBERS else LEFT
+            return self.side(index.column())
         if role == Qt.ItemDataRole.ToolTipRole and index.column() in (KERNEL, MEANING):
             return line.meaning or line.name
         if role == Qt.ItemDataRole.AccessibleTextRole:

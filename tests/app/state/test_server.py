@@ -12,6 +12,7 @@ from app.server import listening
 from engine.generate.requests import CompletionRequest, Offer
 from engine.generate.service.asking import Answer, Asking
 from engine.session import Session
+from tests.app.state.program import PATIENCE
 
 INFILL = {"input_prefix": "class Shelf1:\n", "input_suffix": "\n", "prompt": "    def put("}
 
@@ -30,7 +31,7 @@ def asked(one, body: dict = INFILL) -> dict:
     def ask() -> None:
         headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{server.url}/infill", json.dumps(body).encode(), headers)
-        with urllib.request.urlopen(request, timeout=60) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE / 1000) as response:
             answers.append(json.load(response))
 
     thread = threading.Thread(target=ask)

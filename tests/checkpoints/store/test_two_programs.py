@@ -32,7 +32,7 @@ def test_two_programs_do_not_harm_each_other(store):
     while any(program.is_alive() for program in programs) and all(answer.empty() for answer in answers):
         assert store.unreadable() == []
         looked += 1
-    results = [answer.get(timeout=60) for answer in answers]
+    results = [answer.get(timeout=600) for answer in answers]
     for program, answer in zip(programs, answers, strict=True):
         program.join()
         answer.close()
