@@ -15,9 +15,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 SAMPLE = Path(__file__).resolve().parent.parent / "resources" / "sample_repository"
 SHORT_RUN = ("--steps", "24", "--batch-size", "2", "--sequence-length", "64", "--mode", "full")
@@ -114,6 +117,8 @@ def check(program: Program, with_webgpu: bool = True) -> dict[str, float]:
         before = listing(checks.sample)
         check_command_line(checks, with_webgpu)
         check_training(checks)
+        check_server(checks)
+        check_language_server(checks)
         check_desktop(checks)
         if program.tour:
             check_tour(checks)
@@ -164,6 +169,80 @@ def check_training(checks: Checks) -> None:
     with checks.timed("checkpoints list, base list"):
         checks.run("checkpoints", "list")
         checks.run("base", "list")
+
+
+def check_server(checks: Checks) -> None:
+    """`serve` answers a request that has its token, refuses one that has not, and ends on SIGTERM."""
+    with checks.timed("serve"), started(checks, "serve", str(checks.sample), "--json") as server:
+        ready = json.loads(server.stdout.readline())
+        body = json.dumps({"input_prefix": "def ", "input_suffix": "", "prompt": ""}).encode()
+        for token, expected in ((ready["token"], 200), ("wrong", 401)):
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            request = urllib.request.Request(f"{ready['url']}/infill", body, headers)
+            try:
+                with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+                    status = response.status
+            except urllib.error.HTTPError as refusal:
+                status = refusal.code
+            if status != expected:
+                raise CheckFailed(f"The server answered a request with the token {token[:5]}… by {status}")
+        server.send_signal(signal.SIGTERM)
+        if server.wait(PATIENCE) and sys.platform != "win32":
+            raise CheckFailed(f"The server ended with {server.returncode}")
+
+
+def check_language_server(checks: Checks) -> None:
+    """`lsp` introduces itself and leaves when it is told to."""
+    with checks.timed("lsp"), started(checks, "lsp", "--stdio") as server:
+        folder = {"uri": checks.sample.as_uri(), "name": checks.sample.name}
+        send(
+            server,
+            id=1,
+            method="initialize",
+            params={"processId": None, "capabilities": {}, "workspaceFolders": [folder]},
+        )
+        if "inlineCompletionProvider" not in answer(server, 1)["capabilities"]:
+            raise CheckFailed("The language server offers no completions")
+        send(server, id=2, method="shutdown")
+        answer(server, 2)
+        send(server, method="exit")
+        if server.wait(PATIENCE):
+            raise CheckFailed(f"The language server ended with {server.returncode}")
+
+
+@contextlib.contextmanager
+def started(checks: Checks, *arguments: str) -> Iterator[subprocess.Popen]:
+    """A command that runs until it is told to end; killed if it was not."""
+    process = subprocess.Popen(
+        [*checks.program.command, "--data-dir", str(checks.data), *arguments],
+        cwd=checks.place / "elsewhere",
+        env=empty_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def send(server: subprocess.Popen, **content: Any) -> None:
+    body = json.dumps({"jsonrpc": "2.0", **content}).encode()
+    server.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    server.stdin.flush()
+
+
+def answer(server: subprocess.Popen, id: int) -> Any:
+    """The result of a request; what the server says unasked is passed over."""
+    while header := server.stdout.readline():
+        server.stdout.readline()
+        message = json.loads(server.stdout.read(int(header.split(b":")[1])))
+        if message.get("id") == id and "method" not in message:
+            return message["result"]
+    raise CheckFailed("The language server ended without an answer")
 
 
 def check_desktop(checks: Checks) -> None:

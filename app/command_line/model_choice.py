@@ -57,22 +57,27 @@ def open_chosen(
 
 
 def newest_for(manifests: list[Manifest], file: Path | None) -> Manifest | None:
-    """The newest checkpoint trained on a folder above `file`, else on one related to it, else the newest trained
-    one."""
+    """The newest checkpoint of the folder that `file` is in, else the newest trained one."""
+    trained = trained_among(manifests)
+    own = newest_of(trained, file.parent) if file is not None else None
+    return own or (trained[0] if trained else None)
+
+
+def trained_among(manifests: list[Manifest]) -> list[Manifest]:
+    """Results of runs: no bases, and no snapshots along a run."""
+    return [manifest for manifest in manifests if not manifest.is_snapshot and manifest.mode != "base"]
+
+
+def newest_of(trained: list[Manifest], folder: Path) -> Manifest | None:
+    """The newest that was trained on `folder` or the nearest one above it, else on one that is related to it."""
     from app.workers.changes import trained_on
     from engine.corpus.reading.known_folders import are_related
 
-    results = [manifest for manifest in manifests if not manifest.is_snapshot]  # newest first
-    trained = [manifest for manifest in results if manifest.mode != "base"]
-    if file is not None:
-        for folder in file.parents:
-            own = [manifest for manifest in trained if is_of(manifest, folder)]
-            if own:
-                return own[0]
-        related = [each for each in trained if (root := trained_on(each)) and are_related(root, file.parent)]
-        if related:
-            return related[0]
-    return trained[0] if trained else None
+    for above in (folder, *folder.parents):
+        own = [manifest for manifest in trained if is_of(manifest, above)]
+        if own:
+            return own[0]
+    return next((each for each in trained if (root := trained_on(each)) and are_related(root, folder)), None)
 
 
 def is_of(manifest: Any, folder: Path) -> bool:

@@ -88,9 +88,9 @@ def stop_on(number: int, folder) -> None:
 
 
 def open_model(checkpoint: str | None, root: Path | None, device_name: str):
-    """The checkpoint, else the newest of the folder, else the built-in model; ready to complete."""
+    """The checkpoint, else the newest of the folder or of a related one, else the built-in model; ready to complete."""
     from app.command_line.chosen_device import open_chosen_device
-    from app.command_line.model_choice import STORE, is_of, open_chosen, open_starter
+    from app.command_line.model_choice import STORE, newest_of, open_chosen, open_starter, trained_among
     from app.server.folder import Chosen
     from engine.checkpoints.store.store import CheckpointStore
     from engine.generate.completer import Completer
@@ -100,9 +100,8 @@ def open_model(checkpoint: str | None, root: Path | None, device_name: str):
     device = open_chosen_device(device_name)
     try:
         if checkpoint is None and root is not None:
-            manifests = CheckpointStore(data_folder() / STORE).list()
-            own = [each for each in manifests if not each.is_snapshot and each.mode != "base" and is_of(each, root)]
-            checkpoint = own[0].id if own else None
+            own = newest_of(trained_among(CheckpointStore(data_folder() / STORE).list()), root)
+            checkpoint = own.id if own is not None else None
         found = open_starter(device) if checkpoint is None else open_chosen(checkpoint, None, None, device)
         completer = Completer(found.model, found.tokenizer, precision=decode_precision(AUTO, found.model))
     except BaseException:
