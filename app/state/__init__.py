@@ -6,6 +6,7 @@
                            ├─ training      the next run's options and plan, the run and its history
                            ├─ completion    which model answers, requests and answers
                            ├─ memory        the repository's memory: how much it holds, whether it is used
+                           ├─ folders       every folder that was read: its size, its model, its last adaptation
                            ├─ checkpoints   the store's rows, and everything that can be done to a checkpoint
                            ├─ server        completions for other editors: on or off, and the last requests
                            ├─ downloads     the base model being downloaded, once the user has agreed

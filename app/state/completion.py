@@ -53,6 +53,7 @@ class CompletionController(QObject):
         self._is_training = False
         self._folder = ""  # the open one; "": none
         self._is_settled = True  # whether the open folder has its model
+        self._left: dict[str, str] = {}  # the model that was in use when a folder was left
         self._ticket = 0
         self._waiting: dict[str, int] = {}  # ticket by channel
         self._points: dict[str, tuple[TimelinePoint, ...]] = {}
@@ -102,13 +103,15 @@ class CompletionController(QObject):
         return self.model if folder == self._folder else self._model_for(folder)
 
     def _model_for(self, folder: str) -> str:
-        """The one chosen for a folder, or else the usual one."""
-        kept = self._settings.folder_models.get(folder, "")
+        """The one chosen for a folder or in use there when it was left, or else the usual one."""
+        kept = self._settings.folder_models.get(folder) or self._left.get(folder, "")
         return kept if self.choice(kept) is not None else usual_model(self.model_choices, folder, self._settings.model)
 
     def on_folder(self, folder: str) -> None:
         """Another folder is open, or (""), none: its own model answers from now on."""
         if folder != self._folder:
+            if self._is_settled and self.model != IN_TRAINING:
+                self._left[self._folder] = self.model
             self._folder, self._is_settled = folder, False
             self._offer()
 

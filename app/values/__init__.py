@@ -2,6 +2,7 @@
 
     engine        memory against its limit, the race between devices, the speed of base models
     repository    the files of a folder with their verdicts, what changed since a checkpoint
+    folders       every folder that was read, and what completes there
     training      the plan of a run, its result, interrupted runs
     completion    which models can be asked, and the answers
     memory        what the repository's memory holds

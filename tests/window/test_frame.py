@@ -153,7 +153,7 @@ def test_the_repository_chip_opens_recent_folders_and_closes(main_window, applic
     chip = main_window.header.repository_chip
     open_repository(application)
     application.settings.recent_folders = [ROOT, "/elsewhere/tides"]
-    assert list(entries(chip)) == ["Choose a folder…", "orbit", "tides", "Close repository"]
+    assert list(entries(chip)) == ["Choose a folder…", "orbit", "tides", "All repositories…", "Close repository"]
     entries(chip)["tides"].trigger()
     assert application.repository.root == "/elsewhere/tides"
     entries(chip)["Close repository"].trigger()

@@ -66,12 +66,15 @@ def test_every_folder_has_its_own_model(settings, folders):
 
 
 def test_a_new_checkpoint_does_not_replace_the_model_in_use(settings, folders):
-    orbit, *_ = folders
+    orbit, notes, _ = folders
     completion = CompletionController(settings, PlayedJobs())
     completion.on_choices((GENERAL,))
     completion.on_folder(orbit)
     completion.on_choices((GENERAL, of(orbit, "o1")))
     assert completion.model == STARTER  # until it is chosen
+    completion.on_folder(notes)
+    completion.on_folder(orbit)
+    assert completion.model == STARTER == completion.model_in(orbit)
     completion.choose_model("o1", orbit)
     assert completion.model == "o1" and settings.folder_models == {orbit: "o1"}
 
