@@ -23,4 +23,4 @@ checks it (pyproject.toml).
     single_instance   one window for each data folder        defects           unhandled errors, logged and shown
 """
 
-VERSION = "0.1.0"  # the same as in pyproject.toml; a test holds the two together
+VERSION = "0.2.0"  # the same as in pyproject.toml; a test holds the two together

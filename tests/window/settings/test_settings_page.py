@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel
 
+from app import VERSION
 from app.values.checkpoints import DiskUseView, Listing, TrashRow
 from app.values.engine import RaceEnded, RaceLine
 from tests.app.played_jobs import record
@@ -236,7 +237,7 @@ def test_a_race_waits_for_a_run_to_end(part, application):
 def test_about_names_the_versions(part, qtbot):
     press(qtbot, part("about").copy_button)
     copied = QGuiApplication.clipboard().text()
-    assert "Codecoil: 0.1.0" in copied and "PySide6: 6." in copied
+    assert f"Codecoil: {VERSION}" in copied and "PySide6: 6." in copied
 
 
 def test_deleting_what_is_kept_about_a_repository_asks_first(part, application, qtbot, tmp_path):
