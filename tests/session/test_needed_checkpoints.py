@@ -11,8 +11,7 @@ from engine.checkpoints.store.contents import Retention
 from engine.checkpoints.store.store import CheckpointStore
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CheckpointError
-from engine.session import Session, SessionPlan, bases
-from engine.session.session import resume_session
+from engine.session import Session, SessionPlan, bases, resume_session
 from tests.session.small_repository import OPTIONS, save_base
 
 
