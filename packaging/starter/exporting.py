@@ -18,6 +18,7 @@ from engine.errors import CheckpointError
 from engine.model.files import read_config
 from starter.fetching import Licence
 from starter.package_lists import EVALUATION, NPM, TRAIN, TUNING, WATCH
+from starter.training import CURVE, EARLIER_CURVE
 
 SHIPPED = ("config.json", "model.safetensors", "tokenizer.json")
 LARGEST_BYTES = 12 << 20
@@ -53,13 +54,16 @@ def export(work: Path, target: Path, licences: Iterable[Licence]) -> dict[str, A
     size = (target / "model.safetensors").stat().st_size
     if size > LARGEST_BYTES:
         raise CheckpointError(f"model.safetensors has {size:,} bytes; the starter may have {LARGEST_BYTES:,}.")
-    training, held_out = read_curves(work / "history.jsonl", about["step"])
+    training, held_out = (
+        _thinned(earlier | own)
+        for earlier, own in zip(earlier_curves(work), read_curves(work / "history.jsonl", about["step"]), strict=True)
+    )
     curve = {
         "tokens_seen": about["tokens"],
         "training": [[point.tokens, round(point.loss, 4)] for point in training],
         "held_out": [[point.tokens, round(point.loss, 4)] for point in held_out],
     }
-    replace_file(target / "training_curve.json", json.dumps(curve) + "\n")
+    replace_file(target / CURVE, json.dumps(curve) + "\n")
     replace_file(target / "training_curve.svg", curve_picture(training, held_out))
     replace_file(target / "DATA.md", data_sheet(licences, summary))
     figures = json.loads((work / FIGURES).read_text("utf-8")) if (work / FIGURES).is_file() else {}
@@ -67,8 +71,8 @@ def export(work: Path, target: Path, licences: Iterable[Licence]) -> dict[str, A
     return about
 
 
-def read_curves(history: Path, last_step: int) -> tuple[list[CurvePoint], list[CurvePoint]]:
-    """Training and held-out losses by tokens, thinned out.  A step done twice, after a kill, counts once."""
+def read_curves(history: Path, last_step: int) -> tuple[dict[int, float], dict[int, float]]:
+    """Training and held-out losses by tokens.  A step done twice, after a kill or a decay, counts once."""
     training: dict[int, float] = {}
     held_out: dict[int, float] = {}
     for line in history.read_text("utf-8").splitlines():
@@ -79,7 +83,14 @@ def read_curves(history: Path, last_step: int) -> tuple[list[CurvePoint], list[C
             training[event["tokens"]] = event["smooth_loss"]
         elif event["event"] == "evaluation":
             held_out[event["tokens"]] = event["held_out_loss"]
-    return _thinned(training), _thinned(held_out)
+    return training, held_out
+
+
+def earlier_curves(work: Path) -> tuple[dict[int, float], dict[int, float]]:
+    """The same of the model that the run began with, as far as they were kept."""
+    path = work / EARLIER_CURVE
+    curve = json.loads(path.read_text("utf-8")) if path.is_file() else {"training": [], "held_out": []}
+    return dict(curve["training"]), dict(curve["held_out"])
 
 
 def _thinned(losses: dict[int, float]) -> list[CurvePoint]:
@@ -137,7 +148,8 @@ def data_sheet(licences: Iterable[Licence], summary: dict[str, Any]) -> str:
         "library. Only packages whose own metadata names a permissive licence were used; the licence column quotes "
         "it. Files were read by Codecoil's own corpus: generated, minified, vendored, near-duplicate and binary "
         "files were left out, lines with secrets blanked, and files whose header names a GNU or Mozilla licence "
-        "dropped. At most 500 KB per kind of file came from one package (8 MB from the standard library). A file was "
+        "dropped. At most 500 KB per kind of file came from one package (4 MB of the rarer languages, 8 MB from the "
+        "standard library). A file was "
         "also dropped if more than half of its longer lines occur in a package that was held out, used for tuning or "
         "used for evaluation.",
         "",
@@ -179,13 +191,14 @@ def model_card(
         "",
         "`packaging/starter_model.py` downloaded the packages in `DATA.md`, trained the tokenizer (byte-level BPE with "
         "file and fill-in-the-middle tokens) and trained the model with Codecoil's own engine on a CPU: "
-        f"{about['tokens']:,} tokens seen ({about['passes']:.2f} passes over {summary['learned_tokens']:,} tokens of "
-        "code; a pass also includes separators, paths and fill-in-the-middle tokens), "
-        f"{about['step']:,} of {about['steps']:,} planned steps, AdamW, warm-up and cosine, gradients clipped at 1, "
-        "half of the documents with fill-in-the-middle (suffix first).",
+        f"{about['tokens']:,} tokens seen{_earlier(about)}, the last {about['own_tokens']:,} in "
+        f"{about['passes']:.2f} passes over {summary['learned_tokens']:,} tokens of code (a pass also includes "
+        f"separators, paths and fill-in-the-middle tokens): {about['step']:,} steps, AdamW, a warm-up, a constant rate "
+        f"of {about['peak_rate']:g}, and over the last {about['decay_steps']:,} steps a linear decay; gradients "
+        "clipped at 1, half of the documents with fill-in-the-middle (suffix first).",
         "",
         f"Held-out loss on whole packages that were not trained on: {loss} nats per token "
-        f"(`training_curve.json`, `training_curve.svg`).{_length(about, held_out)}",
+        "(`training_curve.json`, `training_curve.svg`).",
         "",
         "## How good it is",
         "",
@@ -199,15 +212,9 @@ def model_card(
     return "\n".join(lines) + "\n"
 
 
-def _length(about: dict[str, Any], held_out: list[CurvePoint]) -> str:
-    """How the length of the run was chosen, and what its last interval still gained."""
-    if about["step"] < about["steps"] or len(held_out) < 2:
-        return ""
-    before, last = held_out[-2:]
-    return (
-        f" The length was fixed in advance; the last {(last.tokens - before.tokens) / 1e6:.1f} M tokens still gained "
-        f"{before.loss - last.loss:.3f} nats."
-    )
+def _earlier(about: dict[str, Any]) -> str:
+    earlier = about["tokens"] - about["own_tokens"]
+    return f" ({earlier:,} of them in earlier runs)" if earlier else ""
 
 
 def _worth(figures: dict[str, Any]) -> list[str]:

@@ -27,14 +27,18 @@ from email.parser import HeaderParser
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 
+from engine.corpus.reading.languages import VENDORED_FOLDERS
 from engine.errors import CodecoilError
 from starter.package_lists import NPM, PYTHON, TRAIN, Package, is_permissive
 
 MOST_AT_ONCE = 4
 PATIENCE = 180.0  # seconds for one package
 LARGEST_FILE = 1 << 20
-# Per training package, so that many small ones count as much as a few huge ones; files are sampled by path.
+# Per training package and suffix, so that many small packages count as much as a few huge ones; files are sampled by
+# path. The registries have much Python, JavaScript and C, and the rest mostly in a few large packages.
 MOST_BYTES_A_SUFFIX = 500_000
+MOST_BYTES_RARE = 4_000_000
+RARE = frozenset({".rs", ".go", ".java", ".kt", ".swift", ".sh", ".bash", ".sql"})
 MOST_BYTES_STANDARD_LIBRARY = 8_000_000
 BACKENDS = (
     "setuptools>=77", "wheel", "flit_core", "hatchling", "hatch-vcs", "hatch-fancy-pypi-readme", "hatch-nodejs-version",
@@ -43,7 +47,11 @@ BACKENDS = (
     "pkgconfig", "scikit-build-core", "meson-python", "incremental",
 )  # fmt: skip
 # Of an npm package with sources only these are read: next to them is the same code, compiled.
-SOURCE_FOLDERS = frozenset({"src", "test", "tests", "examples", "example", "scripts", "bin", "deps"})
+SOURCE_FOLDERS = frozenset({
+    "src", "test", "tests", "examples", "example", "scripts", "bin", "deps", "android", "ios", "apple", "cpp", "common",
+    "shared", "native", "java", "go", "crates", "rust", "framework", "sql", "migrations", "templates", "Libraries",
+    "ReactAndroid", "ReactCommon", "React",
+})  # fmt: skip
 COMPILED_FOLDERS = frozenset(
     {"dist", "cjs", "esm", "umd", "build", "_cjs", "_esm", "es6", "es5", "commonjs", "bundles"}
 )
@@ -202,23 +210,27 @@ def _unpack(archive: Path, target: Path, package: Package) -> None:
             and inner.parts
             and not inner.is_absolute()
             and ".." not in inner.parts
+            and not VENDORED_FOLDERS & set(inner.parts[:-1])
             and (package.registry != NPM or _is_source(inner, has_source))
         }
         if package.role == TRAIN:
-            wanted = _sampled(wanted, MOST_BYTES_A_SUFFIX)
+            wanted = _sampled(wanted, MOST_BYTES_A_SUFFIX, MOST_BYTES_RARE)
         for name in wanted:  # in the archive's order: seeking back would decompress it from the start
             path = target / inside[name]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(read(name))
 
 
-def _sampled(sizes: dict[str, int], most: int) -> dict[str, int]:
-    """For each suffix as many files as fit in `most` bytes, sampled by a hash of their path; in the given order."""
+def _sampled(sizes: dict[str, int], most: int, most_rare: int = 0) -> dict[str, int]:
+    """For each suffix as many files as fit in `most` bytes, in `most_rare` if it is in `RARE` and that is more.
+
+    They are sampled by a hash of their path, and stay in the given order.
+    """
     room: dict[str, int] = {}
     kept = set()
     for name in sorted(sizes, key=lambda name: blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()):
         suffix = PurePosixPath(name).suffix.lower()
-        if room.setdefault(suffix, most) >= sizes[name]:
+        if room.setdefault(suffix, max(most, most_rare) if suffix in RARE else most) >= sizes[name]:
             room[suffix] -= sizes[name]
             kept.add(name)
     return {name: size for name, size in sizes.items() if name in kept}

@@ -35,19 +35,21 @@ TOKENIZER_CHARACTERS = 20 << 20  # more does not change the vocabulary
 # Data, prose and markup: not worth the capacity of a small model.
 LANGUAGES_OFF = frozenset({
     "asciidoc", "css", "csv", "diff", "dtd", "edn", "fortran", "geojson", "gettext", "graphql", "html", "ini",
-    "json", "jsonl", "jupyter", "less", "m4", "mdx", "myst", "pem", "perl", "php", "plist", "po", "pofile", "pot",
+    "jsonl", "jupyter", "less", "m4", "mdx", "myst", "pem", "perl", "php", "plist", "po", "pofile", "pot",
     "properties", "proto", "protobuf", "rst", "sass", "scss", "svg", "tex", "text", "tsv", "webmanifest", "xml",
     "xsd",
 })  # fmt: skip
 # At most this many tokens per token of Python, for breadth.
 SHARE_OF_PYTHON = {
-    "javascript": 0.16, "typescript": 0.12, "tsx": 0.02, "c": 0.07, "c++": 0.07, "cython": 0.02, "rust": 0.05,
-    "markdown": 0.02, "yaml": 0.01, "shell": 0.02, "toml": 0.01,
+    "typescript": 0.18, "javascript": 0.14, "tsx": 0.04, "jsx": 0.02, "rust": 0.10, "c": 0.07, "c++": 0.08,
+    "cython": 0.02, "java": 0.06, "kotlin": 0.03, "go": 0.05, "swift": 0.02, "objective-c": 0.02, "shell": 0.03,
+    "sql": 0.02, "markdown": 0.02, "yaml": 0.02, "toml": 0.01, "json": 0.01,
 }  # fmt: skip
 SHARE_OF_OTHERS = 0.01
 LARGEST_PACKAGE = 1_200_000  # tokens of one package, so that none dominates
 LEAST_TOKENS = 16
 MOST_TOKENS = 8000  # of one file: the rest of a long file is more of the same
+MOST_TOKENS_OF_JSON = 1000  # what is longer is data, not configuration
 TABLE_SHARE = 0.35  # share of digits above which a file is a table
 RESTRICTED_WORDS = re.compile(r"General\s+(?:#\s*|\*\s*)?Public\s+License|Mozilla\s+Public\s+License", re.IGNORECASE)
 HEADER_CHARACTERS = 3000
@@ -111,8 +113,11 @@ class PreparedCorpus:
         return self._tokens[begin : begin + document.tokens]
 
 
-def prepare(work: Path, say: Callable[[str], None]) -> PreparedCorpus:
-    """Read, clean, balance and freeze the packages in `work/packages`; an existing frozen corpus is only opened."""
+def prepare(work: Path, say: Callable[[str], None], tokenizer: Tokenizer | None = None) -> PreparedCorpus:
+    """Read, clean, balance and freeze the packages in `work/packages`; an existing frozen corpus is only opened.
+
+    Without `tokenizer` one is trained; a model that has been trained already keeps its own.
+    """
     target = work / "corpus"
     if target.is_dir():
         return PreparedCorpus(target)
@@ -120,7 +125,7 @@ def prepare(work: Path, say: Callable[[str], None]) -> PreparedCorpus:
     train = Repository(work / "packages" / TRAIN, work / "scan", settings=settings)
     train.list_files()
     say(f"{len(train.learned_files()):,} files of the training packages are left after filtering")
-    tokenizer = _tokenizer(work, train, say)
+    tokenizer = tokenizer or _tokenizer(work, train, say)
     foreign = _long_lines(_texts(work / "packages" / role) for role in (WATCH, TUNING, EVALUATION))
     say(f"{len(foreign):,} long lines of other packages are known")
     learned = _selected(_candidates(train, tokenizer), foreign, say)
@@ -192,6 +197,8 @@ def _unfit(each: _Candidate, foreign: set[bytes]) -> str:
         return "restricted licence in its header"
     if sum(map(str.isdigit, each.text)) > TABLE_SHARE * len(each.text):
         return "a table of numbers"
+    if each.language == "json" and len(each.tokens) > MOST_TOKENS_OF_JSON:
+        return "JSON that is no configuration"
     lines = _long_lines([[each.text]])
     if lines and len(lines & foreign) > ALIKE * len(lines):
         return "copy of a file in another list"

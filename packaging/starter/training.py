@@ -1,8 +1,15 @@
 """The long run: hours on two cores; it can be killed at any moment and resumes exactly where it was saved.
 
-work/runs/starter.safetensors   the saved run, replaced every five minutes
-work/snapshot/                  the current weights in float16, with the tokenizer, replaced every twenty minutes
-work/history.jsonl              events; after a resume a step may occur twice, and the later one counts
+Warm-up, stable, decay: after a warm-up the learning rate stays where it is, so no length is fixed in advance.  A decay
+branches off from the saved state and takes the rate down; it ends in a model that can be shipped.  The stable run knows
+nothing of it and can be resumed from where it was.
+
+work/runs/starter.safetensors   the stable run, saved every five minutes
+work/runs/decay.safetensors     a decay that is under way, the same
+work/stable/                    the weights of the stable run in float16, with the tokenizer, every twenty minutes
+work/snapshot/                  those of the last decay: what is evaluated and exported
+work/earlier_curve.json         the curve of the model that the run began with, if it did not begin with random weights
+work/history.jsonl              events; a step that occurs twice, after a resume or a decay, counts the second time
 work/train.log                  the same in words
 """
 
@@ -16,7 +23,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,46 +32,59 @@ from safetensors.numpy import save_file
 
 from engine.corpus.batches.windows import HeldOutWindows, Windows
 from engine.corpus.reading.disk import locked
+from engine.corpus.tokens.tokenizer import Tokenizer
+from engine.errors import ConfigError
 from engine.model.architectures.architecture import Architecture
 from engine.model.architectures.reading import config_from
 from engine.model.config import preset
-from engine.model.model import Model, create_model
+from engine.model.model import Model, create_model, load_model
 from engine.train.events import EvaluationEvent, Event, FinishedEvent, StepEvent
 from engine.train.options import TrainingOptions
 from engine.train.saved_run import SavedRun, load_run, run_path, save_run
 from engine.train.trainer import Trainer
 from starter.prepared_corpus import PreparedCorpus
 
-RUN = "starter"
+RUN, DECAY = "starter", "decay"
 SIZE = "small"
 BATCH, LENGTH = 4, 512
-PLANNED_TOKENS = 20_500_000
+PLANNED_TOKENS = 100_000_000  # a decay may come at any time before
+WARM_UP_STEPS = 200
 PEAK_RATE = 1.5e-3
+DECAY_SHARE = 0.15  # of the run's own tokens so far
 EVALUATION_STEPS = 500
+DECAY_EVALUATIONS = 10
 WATCHED_WINDOWS = 96
 BLOCK_TOKENS = 1 << 22  # with blocks of 2^18 the model memorised files for 60 steps, and forgot them
 SAVE_SECONDS, SNAPSHOT_SECONDS = 300.0, 1200.0
 LOGGED_STEPS = 10  # steps per line of the log
+CURVE, EARLIER_CURVE = "training_curve.json", "earlier_curve.json"
 
 Say = Callable[[str], None]
 
 
 def planned_options(rate: float = PEAK_RATE, tokens: int = PLANNED_TOKENS) -> TrainingOptions:
-    """The planned run: warm-up over 2 %, cosine, half of the documents with fill-in-the-middle."""
-    steps = tokens // (BATCH * LENGTH)
+    """The stable run: a warm-up, then a constant rate; half of the documents with fill-in-the-middle."""
     return TrainingOptions(
         mode="full",
         learning_rate=rate,
-        steps=steps,
+        schedule="constant",
+        steps=tokens // (BATCH * LENGTH),
         batch_size=BATCH,
         sequence_length=LENGTH,
         weight_decay=0.1,
         beta2=0.99,
-        warm_up=steps // 50,
+        warm_up=WARM_UP_STEPS,
         fim_share=0.5,
-        evaluations=math.ceil(steps / EVALUATION_STEPS),
+        evaluate_every=EVALUATION_STEPS,
         seed=8,
     )
+
+
+def decay_options(stable: TrainingOptions, step: int, share: float) -> TrainingOptions:
+    """From `step` of the stable run on: the rate falls from its peak over `share` as many steps."""
+    steps = max(1, round(step * share))
+    every = max(1, steps // DECAY_EVALUATIONS)
+    return stable.changed(schedule="linear", warm_up=step, steps=step + steps, evaluate_every=every)
 
 
 @dataclass(frozen=True)
@@ -92,6 +112,7 @@ class Recipe:
     save_seconds: float = SAVE_SECONDS
     snapshot_seconds: float = SNAPSHOT_SECONDS
     stop_rule: StopRule | None = None
+    model: Path | None = None  # a model folder with the corpus's tokenizer, to begin with its weights
 
     def config(self, vocabulary: int) -> Architecture:
         return config_from({**self.keys, "vocab_size": vocabulary}) if self.keys else preset(SIZE, vocabulary)
@@ -102,6 +123,7 @@ class _Run:
     """A run in this process, and when it was last saved."""
 
     work: Path
+    name: str  # RUN or DECAY
     recipe: Recipe
     corpus: PreparedCorpus
     model: Model
@@ -110,19 +132,40 @@ class _Run:
     bytes_per_token: float
     saved_at: float
     snapshot_at: float
+    earlier_tokens: int  # of the model that the run began with
     smooth_loss: float = math.nan
     held_out: list[float] = field(default_factory=list)  # loss of every evaluation, including those before a resume
 
     @property
     def tokens(self) -> int:
-        """Tokens seen so far."""
-        return self.trainer.step * self.trainer.options.batch_size * self.trainer.options.sequence_length
+        """Tokens seen so far, with those of the model that the run began with."""
+        return self.earlier_tokens + self.trainer.step * self.options.batch_size * self.options.sequence_length
+
+    @property
+    def options(self) -> TrainingOptions:
+        return self.trainer.options
+
+    @property
+    def snapshot(self) -> Path:
+        return self.work / ("snapshot" if self.name == DECAY else "stable")
 
 
 def train(work: Path, corpus: PreparedCorpus, say: Say, recipe: Recipe | None = None) -> None:
-    """Start or resume the planned run; returns when it is done or, after saving, on SIGTERM and Ctrl-C."""
+    """Start or resume the stable run; returns when it is done or, after saving, on SIGTERM and Ctrl-C."""
     with locked(work / "runs"):  # two at once would overwrite each other's progress
-        _train(_open(work, corpus, say, recipe or Recipe()), say)
+        _train(_open(work, RUN, corpus, say, recipe or Recipe()), say)
+
+
+def decay(
+    work: Path, corpus: PreparedCorpus, say: Say, recipe: Recipe | None = None, share: float = DECAY_SHARE
+) -> None:
+    """Resume the decay that is under way, or begin one at the saved state of the stable run."""
+    with locked(work / "runs"):
+        if not run_path(work / "runs", DECAY).is_file():
+            stable = load_run(work / "runs", RUN)
+            options = decay_options(stable.options, stable.state.numbers.step, share)
+            save_run(work / "runs", replace(stable, run=DECAY, options=options))
+        _train(_open(work, DECAY, corpus, say, recipe or Recipe()), say)
 
 
 def _train(run: _Run, say: Say) -> None:
@@ -136,7 +179,7 @@ def _train(run: _Run, say: Say) -> None:
             if isinstance(event, EvaluationEvent):
                 _stop_if_it_gains_too_little(run, event, say)
             if isinstance(event, FinishedEvent):
-                write_snapshot(run, "finished")
+                _finish(run)
             elif asked:
                 _save(run)
                 write_snapshot(run, "stopped")
@@ -151,19 +194,33 @@ def _train(run: _Run, say: Say) -> None:
         run.model.close()
 
 
+def _finish(run: _Run) -> None:
+    """A decay that is done makes room for the next one; a stable run that is done can still be decayed."""
+    write_snapshot(run, "finished")
+    if run.name == DECAY:
+        run_path(run.work / "runs", DECAY).unlink(missing_ok=True)
+    else:
+        _save(run)
+
+
 def _stop_if_it_gains_too_little(run: _Run, event: EvaluationEvent, say: Say) -> None:
     run.held_out.append(event.held_out_loss)
     rule = run.recipe.stop_rule
-    if rule and rule.is_over(run.held_out) and run.trainer.step < run.trainer.options.steps:
+    if rule and run.name == RUN and rule.is_over(run.held_out) and run.trainer.step < run.options.steps:
         say(f"the last {rule.evaluations} evaluations gained less than {rule.nats:g} nats: stopping")
         run.trainer.end("held-out loss no longer pays")
 
 
-def compare_rates(corpus: PreparedCorpus, rates: list[float], steps: int, say: Say) -> None:
-    """A short run with each peak rate on the same batches, to compare held-out losses."""
+def compare_rates(corpus: PreparedCorpus, rates: list[float], steps: int, say: Say, start: Path | None = None) -> None:
+    """A short run with each peak rate on the same batches, a third of it warm-up and the rest decay.
+
+    Compares held-out losses; `start`: a model folder to begin with.
+    """
     for rate in rates:
-        options = planned_options(rate).changed(steps=steps, warm_up=steps // 3, schedule="constant", evaluations=1)
-        model = create_model(preset(SIZE, corpus.tokenizer.vocab_size), seed=options.seed, device="cpu")
+        options = planned_options(rate).changed(
+            steps=steps, warm_up=steps // 3, schedule="linear", evaluate_every=0, evaluations=1
+        )
+        model = _model(Recipe(model=start, options=options), corpus)
         windows, watched = _batches(corpus, options)
         trainer = Trainer(model, windows.take, watched, options)
         losses = []
@@ -178,30 +235,50 @@ def compare_rates(corpus: PreparedCorpus, rates: list[float], steps: int, say: S
         model.close()
 
 
+def _model(recipe: Recipe, corpus: PreparedCorpus) -> Model:
+    if recipe.model is None:
+        config = recipe.config(corpus.tokenizer.vocab_size)
+        return create_model(config, seed=recipe.options.seed, device="cpu")
+    if Tokenizer.load(recipe.model / "tokenizer.json").digest != corpus.tokenizer.digest:
+        raise ConfigError(
+            f"The corpus has another tokenizer than {recipe.model}.", "Prepare the corpus with `--from` that model."
+        )
+    return load_model(recipe.model, device="cpu")
+
+
 def _batches(corpus: PreparedCorpus, options: TrainingOptions) -> tuple[Windows, HeldOutWindows]:
     o = options
     windows = Windows(corpus, o.sequence_length, o.batch_size, o.seed, o.fim_share, block_tokens=BLOCK_TOKENS)
     return windows, HeldOutWindows(corpus, o.sequence_length, o.batch_size, limit=WATCHED_WINDOWS)
 
 
-def _open(work: Path, corpus: PreparedCorpus, say: Say, recipe: Recipe) -> _Run:
-    saved = load_run(work / "runs", RUN) if run_path(work / "runs", RUN).is_file() else None
+def _open(work: Path, name: str, corpus: PreparedCorpus, say: Say, recipe: Recipe) -> _Run:
+    saved = load_run(work / "runs", name) if run_path(work / "runs", name).is_file() else None
     options = saved.options if saved else recipe.options
-    model = create_model(recipe.config(corpus.tokenizer.vocab_size), seed=options.seed, device="cpu")
+    model = _model(recipe, corpus)
     windows, watched = _batches(corpus, options)
     trainer = Trainer(model, windows.take, watched, options)
     work.mkdir(parents=True, exist_ok=True)
     if saved:
         trainer.restore(saved.state)
         note = windows.restore(saved.cursor)
-        say(f"resuming at step {trainer.step} of {options.steps}. {note}".strip())
+        say(f"resuming {name} at step {trainer.step} of {options.steps}. {note}".strip())
     else:
+        if recipe.model:
+            shutil.copyfile(recipe.model / CURVE, work / EARLIER_CURVE)
         say(f"new run: {model.config.parameter_count:,} parameters, {options}")
     now = time.monotonic()
-    run = _Run(work, recipe, corpus, model, windows, trainer, _bytes_per_token(corpus, watched), now, now)
+    bytes_per_token = _bytes_per_token(corpus, watched)
+    run = _Run(work, name, recipe, corpus, model, windows, trainer, bytes_per_token, now, now, earlier_tokens(work))
     if saved:
         run.held_out = held_out_losses(work / "history.jsonl", trainer.step)
     return run
+
+
+def earlier_tokens(work: Path) -> int:
+    """Tokens that the model had seen with which the run began."""
+    path = work / EARLIER_CURVE
+    return int(json.loads(path.read_text("utf-8"))["tokens_seen"]) if path.is_file() else 0
 
 
 def held_out_losses(history: Path, last_step: int) -> list[float]:
@@ -256,15 +333,15 @@ def _save_when_due(run: _Run, say: Say) -> None:
 
 
 def _save(run: _Run) -> None:
-    saved = SavedRun(RUN, "packages", "", run.trainer.options, run.windows.state(), run.trainer.state())
+    saved = SavedRun(run.name, "packages", "", run.trainer.options, run.windows.state(), run.trainer.state())
     save_run(run.work / "runs", saved)
     run.saved_at = time.monotonic()
 
 
 def write_snapshot(run: _Run, state: str) -> None:
-    """Replace `work/snapshot` by the current weights: a model folder that can be exported at any time."""
-    target = run.work / "snapshot"
-    partial = run.work / "snapshot.part"
+    """Replace the run's model folder by one with its current weights."""
+    target = run.snapshot
+    partial = target.with_name(target.name + ".part")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     arrays = {name: np.ascontiguousarray(array).astype(np.float16) for name, array in run.model.parameters.items()}
@@ -275,12 +352,15 @@ def write_snapshot(run: _Run, state: str) -> None:
     about: dict[str, Any] = {
         "state": state,
         "step": run.trainer.step,
-        "steps": run.trainer.options.steps,
+        "steps": run.options.steps,
+        "decay_steps": max(0, run.trainer.step - run.options.warm_up) if run.name == DECAY else 0,
+        "peak_rate": run.options.peak_rate,
         "tokens": run.tokens,
+        "own_tokens": run.tokens - run.earlier_tokens,
         "passes": round(run.windows.progress, 3),
     }
     (partial / "about.json").write_text(json.dumps(about, indent=1) + "\n", "utf-8")
-    old = run.work / "snapshot.old"
+    old = target.with_name(target.name + ".old")
     shutil.rmtree(old, ignore_errors=True)
     if target.is_dir():
         os.replace(target, old)

@@ -80,7 +80,12 @@ def main() -> None:
 
 def train(name: str, model: Model, corpus: PreparedCorpus, arguments: argparse.Namespace) -> None:
     options = planned_options(arguments.rate).changed(
-        minutes=arguments.cpu_seconds / 60, warm_up=WARM_UP, evaluations=1, seed=arguments.seed
+        schedule="cosine",
+        minutes=arguments.cpu_seconds / 60,
+        warm_up=WARM_UP,
+        evaluate_every=0,
+        evaluations=1,
+        seed=arguments.seed,
     )
     windows = Windows(corpus, LENGTH, BATCH, options.seed, options.fim_share, block_tokens=BLOCK_TOKENS)
     watched = HeldOutWindows(corpus, LENGTH, BATCH, limit=WATCHED_WINDOWS)

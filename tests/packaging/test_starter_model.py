@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import tarfile
 from pathlib import Path
@@ -132,7 +133,8 @@ def work(tmp_path):
     files = {f"train/alpha-1/src/part{n}.py": source(n) for n in range(6)}
     files |= {f"train/beta-2/part{n}.py": source(10 + n) for n in range(4)}
     files |= {"train/alpha-1/setup.py": source(20), "train/beta-2/setup.py": source(21)}
-    files |= {"train/alpha-1/data.json": "{}", "train/beta-2/table.py": "X = [" + "123456789, " * 200 + "]\n"}
+    files |= {"train/alpha-1/data.json": json.dumps([f"entry number {n}" for n in range(400)])}
+    files |= {"train/beta-2/table.py": "X = [" + "123456789, " * 200 + "]\n"}
     files |= {"train/beta-2/gnu.py": "# GNU General Public License\n" + source(30)}
     files |= {"train/beta-2/copied.py": "import os\n" + source(40), "evaluation/gamma-1/own.py": source(40)}
     files |= {"watch/delta-1/seen.py": source(50), "watch/delta-1/too.py": source(51)}
@@ -200,6 +202,11 @@ def every_step(monkeypatch):
     monkeypatch.setattr(module("training"), "LOGGED_STEPS", 1)
 
 
+def same_weights(one: Path, other: Path) -> bool:
+    ours, theirs = (load_file(folder / "model.safetensors") for folder in (one, other))
+    return all(np.array_equal(ours[name], theirs[name]) for name in theirs)
+
+
 def test_a_run_that_is_stopped_goes_on_exactly(corpus, tmp_path, every_step):
     training = module("training")
     whole, parts = tmp_path / "whole", tmp_path / "parts"
@@ -215,8 +222,7 @@ def test_a_run_that_is_stopped_goes_on_exactly(corpus, tmp_path, every_step):
     training.train(parts, corpus, said.append, recipe())
     assert "step 2 of 6" in said[0]
     assert [event["loss"] for event in steps_of(parts)] == [event["loss"] for event in steps_of(whole)]
-    ours, theirs = (load_file(folder / "snapshot" / "model.safetensors") for folder in (parts, whole))
-    assert all(np.array_equal(ours[name], theirs[name]) for name in theirs)
+    assert same_weights(parts / "stable", whole / "stable")
 
 
 def test_a_run_that_is_killed_goes_on_from_its_last_save(corpus, tmp_path, every_step):
@@ -276,10 +282,87 @@ def test_a_run_that_goes_on_knows_what_was_measured_before(corpus, tmp_path, eve
     assert (
         len(training.held_out_losses(tmp_path / "history.jsonl", 4)) == 2
     )  # before the first step and after the third
-    course = training._open(tmp_path, corpus, lambda text: None, recipe())
+    course = training._open(tmp_path, training.RUN, corpus, lambda text: None, recipe())
     course.trainer.close()
     course.model.close()
     assert len(course.held_out) == 2
+
+
+def stopped_at_four(training, corpus, work: Path, usual) -> None:
+    """A stable run that was stopped after its fourth step."""
+
+    def stop(text: str) -> None:
+        if text.startswith("step     4  loss"):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    training.train(work, corpus, stop, usual)
+
+
+def test_a_decay_takes_the_rate_down_and_leaves_the_stable_run_as_it_was(corpus, tmp_path, every_step):
+    training = module("training")
+    usual = recipe()
+    usual = dataclasses.replace(usual, options=usual.options.changed(schedule="constant"))
+    training.train(tmp_path / "whole", corpus, lambda text: None, usual)
+    stopped_at_four(training, corpus, tmp_path / "parts", usual)
+    training.decay(tmp_path / "parts", corpus, lambda text: None, usual, share=0.5)
+    steps = steps_of(tmp_path / "parts")
+    assert [event["step"] for event in steps] == [1, 2, 3, 4, 5, 6]
+    rates = [event["learning_rate"] for event in steps]
+    assert rates[:4] == [1e-2] * 4 and rates[4] == pytest.approx(0.525e-2) and rates[5] == pytest.approx(0.05e-2)
+    decayed = load_file(tmp_path / "parts" / "snapshot" / "model.safetensors")
+    training.train(tmp_path / "parts", corpus, lambda text: None, usual)
+    assert same_weights(tmp_path / "parts" / "stable", tmp_path / "whole" / "stable")
+    stable = load_file(tmp_path / "parts" / "stable" / "model.safetensors")
+    assert any(not np.array_equal(stable[name], decayed[name]) for name in stable)
+
+
+def test_a_decay_that_is_stopped_goes_on_and_then_makes_room_for_the_next(corpus, tmp_path, every_step):
+    training = module("training")
+    usual = recipe()
+    stopped_at_four(training, corpus, tmp_path / "run", usual)
+
+    def stop(text: str) -> None:
+        if text.startswith("step     5  loss"):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    training.decay(tmp_path / "run", corpus, stop, usual, share=0.5)
+    said: list[str] = []
+    training.decay(tmp_path / "run", corpus, said.append, usual, share=0.5)
+    assert "resuming decay at step 5 of 6" in said[0]
+    assert not (tmp_path / "run" / "runs" / "decay.safetensors").exists()
+    assert json.loads((tmp_path / "run" / "snapshot" / "about.json").read_text())["state"] == "finished"
+
+
+def test_a_run_begins_with_the_weights_and_the_curve_of_a_model(corpus, work, tmp_path, every_step):
+    training, exporting = module("training"), module("exporting")
+    usual = recipe()
+    stopped_at_four(training, corpus, work, usual)
+    training.decay(work, corpus, lambda text: None, usual)
+    exporting.export(work, tmp_path / "first", [])
+    onward = dataclasses.replace(usual, model=tmp_path / "first", options=usual.options.changed(learning_rate=1e-9))
+    shutil.copytree(work / "corpus", tmp_path / "second" / "corpus")
+    training.train(tmp_path / "second", corpus, lambda text: None, onward)
+    assert same_weights(tmp_path / "second" / "stable", tmp_path / "first")
+    assert [event["tokens"] for event in steps_of(tmp_path / "second")] == [64 * n for n in range(6, 12)]
+    training.decay(tmp_path / "second", corpus, lambda text: None, onward)
+    about = exporting.export(tmp_path / "second", tmp_path / "shipped", [])
+    curve = json.loads((tmp_path / "shipped" / "training_curve.json").read_text())
+    assert [tokens for tokens, _ in curve["training"]] == [64 * n for n in range(1, 13)]
+    assert about["tokens"] == curve["tokens_seen"] == 64 * 12
+    assert "320 of them in earlier runs" in (tmp_path / "shipped" / "README.md").read_text()
+
+
+def test_a_model_with_another_tokenizer_cannot_be_trained_further(corpus, tmp_path):
+    other = PACKAGING.parent / "resources" / "starter"
+    with pytest.raises(CodecoilError, match="another tokenizer"):
+        module("training").train(tmp_path, corpus, lambda text: None, dataclasses.replace(recipe(), model=other))
+
+
+def test_a_model_that_was_trained_before_keeps_its_tokenizer(corpus, work):
+    shutil.rmtree(work / "corpus")
+    (work / "tokenizer.json").unlink()
+    again = module("prepared_corpus").prepare(work, lambda text: None, corpus.tokenizer)
+    assert again.tokenizer.digest == corpus.tokenizer.digest and not (work / "tokenizer.json").exists()
 
 
 def test_evaluation_is_a_command_of_the_same_script(tmp_path, monkeypatch, capsys):
@@ -313,9 +396,6 @@ def test_the_shipped_card_is_what_the_recipe_writes():
     }
     assert "\n".join(exporting._worth(figures)) == chapter
     assert "pint-0.25.3 (1.309 against 1.370)" in chapter
-    curve = json.loads((PACKAGING.parent / "resources" / "starter" / "training_curve.json").read_text())
-    points = [exporting.CurvePoint(*point) for point in curve["held_out"]]
-    assert exporting._length({"step": 1, "steps": 1}, points) in card
 
 
 def test_an_export_can_be_loaded_and_says_what_it_is(corpus, work, monkeypatch):
@@ -323,7 +403,8 @@ def test_an_export_can_be_loaded_and_says_what_it_is(corpus, work, monkeypatch):
 
     training, exporting, fetching = module("training"), module("exporting"), module("fetching")
     monkeypatch.setattr(training, "LOGGED_STEPS", 1)
-    training.train(work, corpus, lambda text: None, recipe())
+    stopped_at_four(training, corpus, work, recipe())
+    training.decay(work, corpus, lambda text: None, recipe(), share=0.5)
     licences = [fetching.Licence("python", "alpha", "1", "train", "MIT", "alpha-1.tar.gz")]
     target = work / "shipped"
     about = exporting.export(work, target, licences)
@@ -334,7 +415,7 @@ def test_an_export_can_be_loaded_and_says_what_it_is(corpus, work, monkeypatch):
     assert "384 tokens" in (target / "README.md").read_text()
     assert "| alpha | 1 | Python | MIT |" in (target / "DATA.md").read_text()
     curve = json.loads((target / "training_curve.json").read_text())
-    assert len(curve["training"]) == 6 and curve["training"][-1][0] == 384 and len(curve["held_out"]) == 3
+    assert len(curve["training"]) == 6 and curve["training"][-1][0] == 384 and len(curve["held_out"]) == 5
     assert (target / "training_curve.svg").read_text().startswith("<svg")
     assert not list(target.glob("*.part"))
 
@@ -349,8 +430,9 @@ def test_a_configuration_of_any_order_of_layers_is_trained_and_exported(corpus, 
     file.write_text(json.dumps(keys))
     script, training, usual = importlib.import_module("starter_model"), module("training"), recipe()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "Recipe", lambda keys, stop_rule: dataclasses.replace(usual, keys=keys))
-        assert script.main(["train", "--work", str(work), "--config", str(file)]) == 0
+        patch.setattr(training, "Recipe", lambda keys, options, stop_rule, model: dataclasses.replace(usual, keys=keys))
+        for command in ("train", "decay"):
+            assert script.main([command, "--work", str(work), "--config", str(file)]) == 0
     module("exporting").export(work, work / "shipped", [])
     model = engine.load_model(work / "shipped", device="cpu")
     assert (
