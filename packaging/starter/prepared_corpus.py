@@ -226,7 +226,7 @@ def _watched(work: Path, settings: ScanSettings, tokenizer: Tokenizer) -> list[_
     repository = Repository(work / "packages" / WATCH, work / "scan", settings=settings)
     repository.list_files()
     fit = [each for each in _candidates(repository, tokenizer) if not _unfit(each, set())]
-    return [each for each in fit if each.language not in ("markdown", "yaml", "toml")]
+    return [each for each in fit if each.language not in ("markdown", "yaml", "toml", "json")]
 
 
 def _freeze(

@@ -107,6 +107,17 @@ def test_compiled_code_beside_its_source_is_left_out(tmp_path):
     assert unpacked(tmp_path, files, "npm", "evaluation") == {"src/a.ts", "package.json"}
 
 
+def test_vendored_code_is_not_even_unpacked(tmp_path):
+    files = dict.fromkeys(("p/a.go", "p/vendor/other/b.go", "p/vendor.go"), b"package a")
+    assert unpacked(tmp_path, files, "python", "train") == {"a.go", "vendor.go"}
+
+
+def test_a_large_package_gives_more_of_a_rare_language(tmp_path):
+    files = {f"p/{number}{suffix}": b"x" * 500_000 for number in range(9) for suffix in (".py", ".rs")}
+    few = unpacked(tmp_path, files, "python", "train")
+    assert sum(name.endswith(".py") for name in few) == 1 and sum(name.endswith(".rs") for name in few) == 8
+
+
 def test_a_large_package_gives_its_share_and_others_all(tmp_path):
     files = {f"p/{number}.py": b"x" * 100_000 for number in range(8)} | {"p/a.c": b"x"}
     few = unpacked(tmp_path, files, "python", "train")
@@ -135,6 +146,7 @@ def work(tmp_path):
     files |= {"train/alpha-1/setup.py": source(20), "train/beta-2/setup.py": source(21)}
     files |= {"train/alpha-1/data.json": json.dumps([f"entry number {n}" for n in range(400)])}
     files |= {"train/beta-2/table.py": "X = [" + "123456789, " * 200 + "]\n"}
+    files |= {"train/beta-2/settings.json": json.dumps({f"option_{n}": n > 3 for n in range(7)}, indent=1)}
     files |= {"train/beta-2/gnu.py": "# GNU General Public License\n" + source(30)}
     files |= {"train/beta-2/copied.py": "import os\n" + source(40), "evaluation/gamma-1/own.py": source(40)}
     files |= {"watch/delta-1/seen.py": source(50), "watch/delta-1/too.py": source(51)}
@@ -155,7 +167,7 @@ def corpus(work, monkeypatch):
 
 def test_what_is_prepared_is_clean_and_only_the_watched_is_held_out(corpus, work):
     paths = {document.path for document in corpus.learned_documents}
-    assert {"src/part0.py", "part0.py", "setup.py", "beta-2/setup.py"} <= paths
+    assert {"src/part0.py", "part0.py", "setup.py", "beta-2/setup.py", "settings.json"} <= paths
     assert not {"data.json", "table.py", "gnu.py", "copied.py"} & paths
     assert [document.path for document in corpus.held_out_documents] == ["seen.py", "too.py"]
     text = corpus.tokenizer.decode(corpus.document_tokens(corpus.held_out_documents[0]))
