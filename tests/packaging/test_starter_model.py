@@ -144,7 +144,7 @@ def work(tmp_path):
     files = {f"train/alpha-1/src/part{n}.py": source(n) for n in range(6)}
     files |= {f"train/beta-2/part{n}.py": source(10 + n) for n in range(4)}
     files |= {"train/alpha-1/setup.py": source(20), "train/beta-2/setup.py": source(21)}
-    files |= {"train/alpha-1/data.json": json.dumps([f"entry number {n}" for n in range(400)])}
+    files |= {"train/alpha-1/data.json": json.dumps([f"entry number {n}" for n in range(400)], indent=1)}
     files |= {"train/beta-2/table.py": "X = [" + "123456789, " * 200 + "]\n"}
     files |= {"train/beta-2/settings.json": json.dumps({f"option_{n}": n > 3 for n in range(7)}, indent=1)}
     files |= {"train/beta-2/gnu.py": "# GNU General Public License\n" + source(30)}
@@ -162,6 +162,7 @@ def work(tmp_path):
 def corpus(work, monkeypatch):
     prepared = module("prepared_corpus")
     monkeypatch.setattr(prepared, "VOCABULARY", 400)
+    monkeypatch.setitem(prepared.SHARE_OF_PYTHON, "json", 1.0)  # so that only its length keeps a file out
     return prepared.prepare(work, lambda text: None)
 
 
