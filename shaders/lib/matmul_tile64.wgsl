@@ -3,7 +3,7 @@
 // neighbours read neighbours.
 
 const LINES = 64u;
-const STEPS = 8u;
+const STEPS = 16u;
 const QUADS = 16u;
 
 var<private> sums: mat4x4f; // column r: the four sums of row r
@@ -11,27 +11,23 @@ var<private> right: mat4x4f;
 var<private> below: mat4x4f;
 var<private> below_right: mat4x4f;
 
-fn multiply_step(which: u32, k: u32, row: u32, column: u32) {
-    let x0 = tile_a[which][k][row];
-    let x1 = tile_a[which][k][row + 8u];
-    let y0 = tile_b[which][k][column];
-    let y1 = tile_b[which][k][column + 8u];
+fn multiply_step(k: u32, row: u32, column: u32) {
+    let x0 = tile_a[k][row];
+    let x1 = tile_a[k][row + 8u];
+    let y0 = tile_b[k][column];
+    let y1 = tile_b[k][column + 8u];
     sums += outer(x0, y0);
     right += outer(x0, y1);
     below += outer(x1, y0);
     below_right += outer(x1, y1);
 }
 
-// Spelled out: a loop would be guarded, and its indices checked, at every step.
-fn multiply_tile(which: u32, row: u32, column: u32) {
-    multiply_step(which, 0u, row, column);
-    multiply_step(which, 1u, row, column);
-    multiply_step(which, 2u, row, column);
-    multiply_step(which, 3u, row, column);
-    multiply_step(which, 4u, row, column);
-    multiply_step(which, 5u, row, column);
-    multiply_step(which, 6u, row, column);
-    multiply_step(which, 7u, row, column);
+// Two steps a turn: one would be guarded too often, and of all of them Intel's compiler reads the tiles too early.
+fn multiply_tile(row: u32, column: u32) {
+    for (var k = 0u; k < STEPS; k += 2u) {
+        multiply_step(k, row, column);
+        multiply_step(k + 1u, row, column);
+    }
 }
 
 fn store_block(to: Output, i: u32, j: u32, block: mat4x4f) {

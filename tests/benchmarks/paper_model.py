@@ -1,159 +1,206 @@
 """What a program would take on five GPUs, on paper: not times on hardware.
 
-A call takes the longest of its arithmetic at an assumed share of the peak (less where its grid does not fill the GPU),
-its operands once at three quarters of the bandwidth, and its longest chain of steps that wait for each other; then each
-dispatch costs a launch.  Expect totals to be off by 40 %; ratios between kernels are firmer.
+One rule for all kernels, from their machine code.  A turn of the hottest loop (of the loop around it, where it is known
+how often the inner one runs) takes a vector unit as long as
+
+    issue   its vector instructions, exponentials and the like four times (on a GPU without a scalar unit also the
+            scalar instructions), or its bytes of workgroup memory, whichever takes longer
+
+and a wave, besides, what it waits for loads, less what it does meanwhile.  So many turns as the call's operations are
+of those in a turn (or as its bytes are, where it has no operations) are shared out among the waves of the grid; those
+that a unit holds at once wait at the same time.  A dispatch takes that, or as long as its bytes take at three quarters
+of the bandwidth, and a launch.
+
+Assumed, not derived: the figures of `Gpu`, that share of the bandwidth, and that Apple's and NVIDIA's compilers make of
+a kernel what AMD's does.  Expect totals to be off by 40 %; ratios between kernels are firmer.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from engine.benchmark.cost import product_operations
+from machine_code import Code, Counts
+
 from engine.devices.webgpu.launch import AdapterTraits, Launch
 from engine.devices.webgpu.launches import launches_of
-from engine.graph.kernels import KERNELS, STATE_INTERVAL
+from engine.devices.webgpu.shaders import shader_source
+from engine.graph.cost import moved_bytes, named_views, operations
 from engine.graph.plan import Plan
-from engine.graph.tensor import DTYPE_BYTES, KernelCall, Tensor
+from engine.graph.tensor import KernelCall
 
 BANDWIDTH_SHARE = 0.75
-OTHER_SHARE = 0.4  # of the peak, for what is no product: exponentials, loads and stores between the multiply-adds
-# Of the peak: from the multiply-adds' share of what is issued, less what is waited for.  They were 0.30 and 0.45
-# before two tiles were under way.
-PRODUCT_SHARES = {"tiled_32": 0.45, "tiled_64": 0.65}
-BEST_ROUND = 0.3  # microseconds in which a workgroup agrees on the best of its lanes
-LESSER = ("_parts", "_sum", "_carry")
-CONV_STEP = 0.5  # microseconds a token takes where a lane walks from token to token
-SCAN_TURN = 0.2  # microseconds of a dependent turn over a row that lies in the second cache
+WAVE = 64  # lanes
+LESSER = ("_parts", "_sum", "_carry", "_decays", "sum_rows", "_d_steps")  # add up or carry on what others leave
+# Turns of the inner loop of multiply-adds in one of the loop around it, by the beginning of the shader's name.
+INNER_TURNS = {"matmul_tiled_64": 8, "matmul_tiled_32": 4, "ssd_": 4}
+LONG_LATENCY, SHORT_LATENCY = 250e-9, 25e-9  # seconds, of the second cache and of workgroup memory
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """Peaks in TFLOP/s and GB/s, workgroups that run at once, microseconds of a launch and of a token of the scan."""
+    """`units` that issue an instruction for 64 lanes at a time, so that `peak` is theirs; TFLOP/s, GB/s, microseconds.
+
+    `shared`: bytes of workgroup memory that each moves meanwhile.  `code`: whose compiler's code stands in.
+    """
 
     peak: float
     bandwidth: float
-    groups: int
+    units: int
+    shared: int
+    scalar_unit: bool
     launch: float
-    scan_token: float
+    code: str
+
+    @property
+    def instruction(self) -> float:
+        """Seconds that a unit takes for one."""
+        return 2 * WAVE * self.units / (self.peak * 1e12)
 
 
 GPUS = {
-    "iris_xe": Gpu(2.0, 60, 60, 8, 15),
-    "m2": Gpu(3.6, 100, 80, 5, 2.6),
-    "780m": Gpu(5.4, 90, 96, 5, 1.7),
-    "rtx_3060": Gpu(12.7, 360, 168, 3.5, 1.4),
-    "rtx_4090": Gpu(82.0, 1008, 768, 2.5, 1.0),
+    "iris_xe": Gpu(2.0, 60, 12, 64, False, 8, "tgl"),  # 96 execution units of 8 lanes
+    "m2": Gpu(3.6, 100, 20, 64, False, 5, "gfx1150"),  # 10 cores of 128 lanes
+    "780m": Gpu(5.4, 90, 24, 128, True, 5, "gfx1150"),  # 12 compute units of 64 lanes, two cycles an instruction
+    "rtx_3060": Gpu(12.7, 360, 56, 64, False, 3.5, "gfx1150"),  # 28 multiprocessors of 128 lanes
+    "rtx_4090": Gpu(82.0, 1008, 256, 64, False, 2.5, "gfx1150"),  # 128 of them
 }
+
+LaunchKey = tuple[str, tuple, tuple]
+
+
+def launch_key(launch: Launch) -> LaunchKey:
+    """What is compiled for a launch."""
+    return launch.shader, tuple(sorted(launch.header.items())), tuple(sorted(launch.constants.items()))
+
+
+def launch_name(launch: Launch) -> str:
+    return "_".join([launch.shader, *(f"{key}{value:g}" for part in launch_key(launch)[1:] for key, value in part)])
+
+
+Codes = dict[str, dict[str, Code]]  # by whose they are and by the launch's name
 
 
 @dataclass
 class Kernel:
     """All calls of one kernel in a program."""
 
-    calls: int = 0
     dispatches: int = 0
-    flops: int = 0
-    nbytes: int = 0
+    operations: float = 0
+    nbytes: float = 0
     smallest_grid: int = 1 << 60  # of the busiest dispatch of a call
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
 
-def kernels_of(plan: Plan, traits: AdapterTraits) -> dict[str, Kernel]:
-    """By name, products by their layout; with modelled seconds on each GPU."""
+def kernels_of(plan: Plan, traits: AdapterTraits, keys: float, codes: Codes) -> dict[str, Kernel]:
+    """By name, with modelled seconds on each GPU; `keys`: how many each query of an attention sees on average."""
     kernels: dict[str, Kernel] = defaultdict(Kernel)
     for index, (call, launches) in enumerate(zip(plan.program.calls, launches_of(plan, traits), strict=True)):
         kernel = kernels[call.kernel]
-        between = _bytes_between(call, plan.scratch.get(index))
-        kernel.calls += 1
+        scratch = plan.scratch.get(index)
+        nbytes = moved_bytes(call, keys) + (2 * scratch.nbytes if scratch else 0)
         kernel.dispatches += len(launches)
-        kernel.flops += flops_of(call)
-        kernel.nbytes += bytes_of(call) + between
+        kernel.operations += operations(call, keys)
+        kernel.nbytes += nbytes
         kernel.smallest_grid = min(kernel.smallest_grid, busiest_grid(launches))
         for name, gpu in GPUS.items():
-            kernel.seconds[name] += modelled_seconds(call, launches, gpu, between)
+            kernel.seconds[name] += modelled_seconds(call, launches, gpu, codes[gpu.code], keys, nbytes)
     return dict(kernels)
 
 
 def busiest_grid(launches: list[Launch]) -> int:
-    """Of the dispatch that does the work, not of those that add up or carry on what it leaves."""
-    working = [launch for launch in launches if not launch.shader.endswith(LESSER)]
-    return max((math.prod(launch.groups) for launch in working), default=0)
+    return max((math.prod(launch.groups) for launch in _working(launches)), default=0)
 
 
-def flops_of(call: KernelCall) -> int:
-    """Roughly, for the kernels that compute; 0 for those that only move."""
-    if flops := product_operations(call):
-        return flops
-    per_element = {"selective_scan": (8, 3), "selective_scan_backward": (20, 3), "selective_scan_tokens": (8, 3)}
-    if call.kernel in per_element:
-        times, at = per_element[call.kernel]
-        return times * call.operands[0].size * (call.operands[at].shape[0] - 2)
-    if call.kernel.startswith("causal_conv_silu"):
-        weight = call.operands[2 if "backward" in call.kernel else 1]
-        return (6 if "backward" in call.kernel else 2) * call.operands[0].size * weight.shape[-1]
-    if call.kernel == "cross_entropy":
-        return 10 * call.operands[0].size
-    return 0
+def _working(launches: list[Launch]) -> list[Launch]:
+    """Those that do the work."""
+    return [launch for launch in launches if not launch.shader.endswith(LESSER)]
 
 
-def bytes_of(call: KernelCall) -> int:
-    """Every operand once, twice where it is read and written; of a table only the rows that are looked up."""
-    total = 0
-    for operand, view in zip(KERNELS[call.kernel].operands, call.operands, strict=True):
-        if view is None or operand.name == "workspace":
-            continue
-        size = view.size
-        if operand.name in ("table", "d_table", "words") and "ids" in (o.name for o in KERNELS[call.kernel].operands):
-            size = min(size, call.operands[0].size * view.shape[1])
-        twice = operand.access == "x" and not (call.kernel.startswith("matmul") and not call.numbers["accumulate"])
-        total += DTYPE_BYTES[view.tensor.dtype] * size * (1 + twice)
-    return total
-
-
-def _bytes_between(call: KernelCall, scratch: Tensor | None) -> int:
-    """What a call's dispatches leave for each other, written and read."""
-    workspaces = [
-        view.tensor
-        for operand, view in zip(KERNELS[call.kernel].operands, call.operands, strict=True)
-        if operand.name == "workspace" and view is not None
-    ]
-    return 2 * sum(tensor.nbytes for tensor in (*workspaces, *([scratch] if scratch else ())))
-
-
-def ideal_seconds(plan: Plan, gpu: Gpu) -> float:
-    """Every product at the peak and every operand once at the whole bandwidth."""
+def ideal_seconds(plan: Plan, gpu: Gpu, keys: float) -> float:
+    """Every operation at the peak and every operand once at the whole bandwidth."""
     return sum(
-        max(product_operations(call) / (gpu.peak * 1e12), bytes_of(call) / (gpu.bandwidth * 1e9))
+        max(operations(call, keys) / (gpu.peak * 1e12), moved_bytes(call, keys) / (gpu.bandwidth * 1e9))
         for call in plan.program.calls
     )
 
 
-def modelled_seconds(call: KernelCall, launches: list[Launch], gpu: Gpu, between: int) -> float:
-    filled = min(1.0, busiest_grid(launches) / gpu.groups) or 1.0
-    arithmetic = flops_of(call) / (gpu.peak * 1e12 * _share(launches) * filled)
-    memory = (bytes_of(call) + between) / (gpu.bandwidth * 1e9 * BANDWIDTH_SHARE)
-    return max(arithmetic, memory, _serial_seconds(call, launches, gpu)) + len(launches) * gpu.launch * 1e-6
+def modelled_seconds(
+    call: KernelCall, launches: list[Launch], gpu: Gpu, codes: dict[str, Code], keys: float, nbytes: float
+) -> float:
+    """Of all dispatches of a call."""
+    working = _working(launches)
+    shares = _shares(call, working)
+    computing = sum(
+        turns_seconds(launch, codes[launch_name(launch)], gpu, share * operations(call, keys), nbytes / len(working))
+        for launch, share in zip(working, shares, strict=True)
+    )
+    return max(computing, nbytes / (gpu.bandwidth * 1e9 * BANDWIDTH_SHARE)) + len(launches) * gpu.launch * 1e-6
 
 
-def _share(launches: list[Launch]) -> float:
-    shares = [share for launch in launches for name, share in PRODUCT_SHARES.items() if name in launch.shader]
-    return min(shares, default=OTHER_SHARE)
+def _shares(call: KernelCall, working: list[Launch]) -> list[float]:
+    """Of the call's operations, what each dispatch does: all of them, but for the products of Mamba-2's scan."""
+    if call.kernel not in ("ssd", "ssd_backward"):
+        return [1.0] * len(working)
+    views = named_views(call)
+    heads, (n, e) = views["steps"].shape[1] // 2, views["states"].shape[2:]
+    state, inner = n // heads, heads * e
+    of_groups = (views["x"].shape[1] - inner) // 2 * 64
+    products = {
+        "ssd_scores": of_groups,
+        "ssd_states": inner * state,
+        "ssd_mix": inner * (64 + state),
+        "ssd_d_scores": inner * 64,
+        "ssd_d_projections": of_groups + inner * state,
+    }
+    parts = [products[launch.shader.removesuffix("_vec4").removesuffix("_scalar")] for launch in working]
+    return [part / sum(parts) for part in parts]
 
 
-def _serial_seconds(call: KernelCall, launches: list[Launch], gpu: Gpu) -> float:
-    """The longest chain of steps that wait for each other, in as many rounds as the grid has."""
-    rounds = max(1.0, busiest_grid(launches) / gpu.groups)
-    length = int(call.numbers.get("length", 0))
-    if call.kernel == "selective_scan_backward":
-        return 1e-6 * gpu.scan_token * rounds * (length if len(launches) == 1 else min(length, STATE_INTERVAL))
-    if call.kernel == "causal_conv_silu_backward":
-        groups_of_all = math.ceil(call.operands[0].shape[1] / 64) * (call.operands[0].shape[0] // length)
-        return 1e-6 * CONV_STEP * length * groups_of_all / busiest_grid(launches)
-    if call.kernel == "top_k":
-        rounds = (call.operands[1].shape[1] - 1) / 2
-        turns = math.ceil(call.operands[0].shape[1] / 256)
-        return 1e-6 * rounds * (SCAN_TURN * turns if len(launches) == 1 else BEST_ROUND * len(launches))
-    return 0.0
+def turns_seconds(launch: Launch, code: Code, gpu: Gpu, flops: float, nbytes: float) -> float:
+    """What the turns of a dispatch's loop take; 0 for a kernel whose loop neither computes nor moves anything."""
+    turn = turn_of(launch.shader, code)
+    waves = math.prod(launch.groups) * math.ceil(lanes_of(launch) / WAVE)
+    if flops and turn.operations:
+        turns = flops / (turn.operations * WAVE * waves)
+    elif turn.memory:
+        turns = nbytes / (turn.memory * WAVE * waves)
+    else:
+        return 0.0
+    issue, waited = issued(turn, gpu), waited_for(turn, gpu)
+    of_a_unit = math.ceil(waves / gpu.units)
+    at_once = min(code.waves, of_a_unit)
+    return turns * of_a_unit * max(issue, (issue + waited) / at_once) * gpu.instruction
+
+
+def turn_of(shader: str, code: Code) -> Counts:
+    """What a turn of the loop issues that a lane's work is divided into."""
+    for beginning, turns in INNER_TURNS.items():
+        if shader.startswith(beginning) and code.around.vector:
+            return code.around + code.hottest.times(turns)
+    return code.hottest
+
+
+def issued(turn: Counts, gpu: Gpu) -> float:
+    """Instructions' times that a unit is busy."""
+    vector = turn.vector + 3 * turn.slow + (0 if gpu.scalar_unit else turn.scalar)
+    return max(vector, turn.shared * WAVE / gpu.shared)
+
+
+def waited_for(turn: Counts, gpu: Gpu) -> float:
+    """Instructions' times that a wave waits, less those in which it has something to do."""
+    latencies = {True: SHORT_LATENCY / gpu.instruction, False: LONG_LATENCY / gpu.instruction}
+    return sum(max(0.0, latencies[wait.shared] - wait.after) for wait in turn.waits)
+
+
+def lanes_of(launch: Launch) -> int:
+    """Of a workgroup."""
+    source = shader_source(launch.shader, tuple(launch.header.items()))
+    size = re.search(r"@workgroup_size\((\w+)", source)[1]
+    if size.isdigit():
+        return int(size)
+    if size in launch.constants:
+        return int(launch.constants[size])
+    return int(re.search(rf"(?:const|override) {size}\b[^=]*= *(\d+)", source)[1])
