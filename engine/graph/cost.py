@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engine.graph.kernels import KERNELS
+from engine.graph.kernels import KERNELS, STATE_INTERVAL
 from engine.graph.tensor import DTYPE_BYTES, KernelCall, View
 
 # Operands of which only as much is touched as another one has elements.
@@ -36,10 +36,25 @@ def _attention(operations: int) -> Callable[[Views, float], float]:
     return lambda views, keys: operations * views["q"].size * keys
 
 
+def _ssd(mixed: int, stated: int, scored: int) -> Callable[[Views, float], float]:
+    """Its products of chunks: of a token with those of its chunk and with the state, for each channel; of B and C."""
+
+    def count(views: Views, keys: float) -> float:
+        heads, (states, e) = views["steps"].shape[1] // 2, views["states"].shape[2:]
+        inner, n = heads * e, states // heads
+        of_groups = (views["x"].shape[1] - inner) // 2
+        of_a_token = inner * (mixed * STATE_INTERVAL + stated * n) + scored * STATE_INTERVAL * of_groups
+        return 2 * views["x"].shape[0] * of_a_token
+
+    return count
+
+
 OPERATIONS: dict[str, Callable[[Views, float], float]] = {
     "selective_scan": _scan(8),
     "selective_scan_tokens": _scan(8),
     "selective_scan_backward": _scan(20),
+    "ssd": _ssd(mixed=1, stated=2, scored=1),
+    "ssd_backward": _ssd(mixed=3, stated=5, scored=3),
     "causal_conv_silu": lambda views, keys: 2 * views["weight"].shape[1] * views["y"].size,
     "causal_conv_silu_tokens": lambda views, keys: 2 * views["weight"].shape[1] * views["y"].size,
     "causal_conv_silu_backward": lambda views, keys: 6 * views["weight"].shape[1] * views["d_y"].size,

@@ -71,3 +71,12 @@ def test_the_tables_name_operands_that_exist():
 
 def test_absent_operands_have_no_name():
     assert set(named_views(call("matmul_nt", (3, 5), (7, 5), (3, 7), accumulate=0))) == {"a", "b", "c"}
+
+
+def test_products_of_mamba_2_count_in_chunks():
+    t, heads, e, n = 128, 3, 8, 16
+    shapes = ((t, heads * e + 2 * n), (t, 2 * heads), (3, heads), (1, 3, heads * n, e), (t, heads * e))
+    chunks = t * 64
+    assert operations(call("ssd", *shapes, length=t, carry=0)) == 2 * (
+        chunks * heads * e + 2 * t * heads * e * n + chunks * n
+    )

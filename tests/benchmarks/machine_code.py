@@ -24,11 +24,12 @@ class Wait:
 
 @dataclass(frozen=True)
 class Counts:
-    """Of a lane: vector instructions, multiply-adds among them, all operations on floats, exponentials and the like;
+    """Of a lane: vector and scalar instructions; multiply-adds, all operations on floats, exponentials and the like;
     bytes from and to workgroup memory and other memory; what is waited for.
     """
 
     vector: float = 0
+    scalar: float = 0
     fma: float = 0
     operations: float = 0
     slow: float = 0
@@ -82,7 +83,7 @@ class _Body:
     """Counts what a sequence of instructions issues."""
 
     def __init__(self) -> None:
-        self.vector = self.fma = self.operations = self.slow = self.shared = self.memory = 0.0
+        self.vector = self.scalar = self.fma = self.operations = self.slow = self.shared = self.memory = 0.0
         self._waits: list[Wait] = []
         self._begun: dict[bool, float] = {}  # by kind: vector instructions before the first load not yet waited for
 
@@ -108,7 +109,13 @@ class _Body:
 
     @property
     def counts(self) -> Counts:
-        return Counts(self.vector, self.fma, self.operations, self.slow, self.shared, self.memory, tuple(self._waits))
+        return Counts(
+            self.vector,
+            self.scalar,
+            *(self.fma, self.operations, self.slow),
+            *(self.shared, self.memory),
+            tuple(self._waits),
+        )
 
 
 # ---- AMD
@@ -121,6 +128,7 @@ RADV_VECTOR = re.compile(r"(?:^|= |:: |\s)(v_[a-z0-9_]+)")
 RADV_FMA = re.compile(r"v_(dual_|pk_)?fma")
 RADV_SIMPLE = re.compile(r"v_(dual_)?(add|sub|subrev|mul|max|min)_f32")
 RADV_SLOW = re.compile(r"v_(exp|log|rcp|rsq|sqrt|sin|cos)_f32")
+RADV_UNISSUED = ("s_waitcnt", "s_delay_alu", "s_clause", "s_nop")
 RADV_WIDTH = re.compile(r"(?:ds|buffer)_\w*?_?(?:b|dword)(x?\d*)")
 RADV_BYTES = {"": 4, "x2": 8, "x3": 12, "x4": 16, "32": 4, "64": 8, "96": 12, "128": 16}
 
@@ -170,8 +178,10 @@ def _radv_counts(lines: list[str]) -> Counts:
             fma, simple, slow = (bool(each.match(name)) for each in (RADV_FMA, RADV_SIMPLE, RADV_SLOW))
             body.count(1, fma, simple, slow)
         words = line.split()
-        kind = next((word for word in words if word.startswith(("ds_", "buffer_", "s_load", "s_buffer"))), "")
-        if kind.startswith(("ds_", "buffer_")):
+        name = next((word for word in words if word.startswith("s_")), "")
+        body.scalar += bool(name) and not name.startswith(RADV_UNISSUED)
+        kind = next((word for word in words if word.startswith(("ds_", "buffer_"))), "")
+        if kind:
             width = RADV_BYTES[match[1]] if (match := RADV_WIDTH.match(kind)) else 4
             twice = 2 if "2addr" in kind or "read2" in kind or "write2" in kind else 1
             act = body.load if "load" in kind or "read" in kind else body.store

@@ -1,4 +1,4 @@
-"""A Vulkan driver for a GPU that is not there: Mesa's RADV on a kernel side that accepts everything and runs nothing.
+"""Vulkan drivers for GPUs that are not there: Mesa on a kernel side that accepts everything and runs nothing.
 
 The packages come by name and version through the machine's own apt, with sources and lists of their own, into a folder;
 they are unpacked there and never installed.  The driver compiles as it does for real hardware, so its machine code can
@@ -7,6 +7,7 @@ be read; no result of a kernel means anything.  Not a way to measure speed.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -22,14 +23,16 @@ PACKAGES = {
     "libdrm2": "2.4.123-1~bpo12+1",
     "libdrm-amdgpu1": "2.4.123-1~bpo12+1",
     "libdrm-intel1": "2.4.123-1~bpo12+1",
+    "libdrm-dev": "2.4.123-1~bpo12+1",  # headers
 }
-# GPU -> (shim, driver, the variable that chooses the GPU).  Intel's shim is in no package: it is taken where somebody
-# has built it (meson -Dtools=drm-shim,intel of the same version of Mesa) and put next to the others.
+AMD_SHIM = "libamdgpu_noop_drm_shim.so"
+INTEL_SHIM, INTEL_SOURCE = "libintel_no_op.so", Path(__file__).with_name("intel_no_op.c")  # in no package: ours
+# GPU -> (shim, driver, the variable that chooses the GPU)
 GPUS = {
-    "gfx1150": ("libamdgpu_noop_drm_shim.so", "radeon", "AMDGPU_GPU_ID"),
-    "navi21": ("libamdgpu_noop_drm_shim.so", "radeon", "AMDGPU_GPU_ID"),
-    "navi31": ("libamdgpu_noop_drm_shim.so", "radeon", "AMDGPU_GPU_ID"),
-    "tgl": ("libintel_noop_drm_shim.so", "intel", "INTEL_STUB_GPU_PLATFORM"),
+    "gfx1150": (AMD_SHIM, "radeon", "AMDGPU_GPU_ID"),
+    "navi21": (AMD_SHIM, "radeon", "AMDGPU_GPU_ID"),
+    "navi31": (AMD_SHIM, "radeon", "AMDGPU_GPU_ID"),
+    "tgl": (INTEL_SHIM, "intel", None),
 }
 
 
@@ -40,11 +43,10 @@ class Unavailable(Exception):
 def driver_folder() -> Path:
     """Where the unpacked libraries are; fetched on the first call."""
     cache = Path(platformdirs.user_cache_dir("codecoil", appauthor=False)) / "no_op_driver"
-    name = "_".join(f"{package}-{version}" for package, version in list(PACKAGES.items())[:1])
-    root = cache / name
+    root = cache / hashlib.sha256(json.dumps(PACKAGES).encode()).hexdigest()[:16]
     if not root.exists():
         _fetch(cache, root)
-    found = sorted(root.glob("usr/lib/*/libamdgpu_noop_drm_shim.so"))
+    found = sorted(root.glob(f"usr/lib/*/{AMD_SHIM}"))
     if not found:
         raise Unavailable(f"{root} has no driver for this processor; delete it to fetch it again.")
     return found[0].parent
@@ -89,12 +91,21 @@ def _run(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
+def _build(shim: Path) -> None:
+    compiler = next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
+    if compiler is None:
+        raise Unavailable("there is no C compiler to build Intel's kernel side with.")
+    headers = shim.parents[2] / "include"
+    folders = [f"-I{headers}", f"-I{headers / 'libdrm'}"]
+    _run([compiler, "-shared", "-fPIC", "-O1", *folders, "-o", str(shim), str(INTEL_SOURCE)], shim.parent)
+
+
 def environment(gpu: str, dump: bool) -> dict[str, str]:
     """Variables under which a new process finds only this GPU; `dump`: with its machine code on file descriptor 2."""
     folder = driver_folder()
     shim, driver, variable = GPUS[gpu]
-    if not (folder / shim).exists():
-        raise Unavailable(f"{shim} is in no package and has not been built.")
+    if shim == INTEL_SHIM:
+        _build(folder / shim)
     manifest = folder / f"{driver}.json"
     library = {"api_version": "1.4.305", "library_path": str(folder / f"libvulkan_{driver}.so")}
     manifest.write_text(json.dumps({"ICD": library, "file_format_version": "1.0.0"}), encoding="utf-8")
@@ -105,8 +116,10 @@ def environment(gpu: str, dump: bool) -> dict[str, str]:
         "VK_DRIVER_FILES": str(manifest),
         "MESA_SHADER_CACHE_DISABLE": "1",
         "WGPU_BACKEND_TYPE": "Vulkan",
-        variable: gpu,
+        "__EGL_VENDOR_LIBRARY_FILENAMES": str(folder / "none"),  # or wgpu tries this GPU through OpenGL, too
     }
+    if variable:
+        variables[variable] = gpu
     if dump:
         variables |= {"RADV_DEBUG": "shaderstats,asm,nocache", "INTEL_DEBUG": "cs"}
     return dict(os.environ) | variables

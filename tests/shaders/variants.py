@@ -24,6 +24,7 @@ from engine.graph.tensor import KernelCall, Tensor, View
 
 STATE_SIZES = (16, 8)
 TAPS = (4, 3)
+LARGER = {"length": 256, "head_dim": 32}  # numbers of kernels that are not 1
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def sample_launches(software: bool = True) -> Iterator[Launch]:
                 if name in matmul.LAUNCHES:
                     continue
                 views = _sample_operands(name, n, k)
-                numbers = dict.fromkeys(kernel.numbers, 1) | ({"length": 256} if "length" in kernel.numbers else {})
+                numbers = dict.fromkeys(kernel.numbers, 1) | {n: v for n, v in LARGER.items() if n in kernel.numbers}
                 # Absent optional operands may choose another shader, and so may the adapter.
                 required = tuple(None if o.optional else v for o, v in zip(kernel.operands, views, strict=True))
                 needs_workspace = name == "selective_scan_backward"
