@@ -55,7 +55,7 @@ def plan_of(monkeypatch, tmp_path):
     """The plan that arguments lead to; nothing is trained."""
     plans = []
     monkeypatch.setattr("engine.devices.single_kernel.warm_up", lambda device, report: None)
-    monkeypatch.setattr("engine.session.Session", lambda plan, *more: plans.append(plan) or NoSession())
+    monkeypatch.setattr("engine.session.Session", lambda plan, *more, **named: plans.append(plan) or NoSession())
     monkeypatch.setattr(train, "train", lambda session, show: 0)
 
     def plan(*arguments):
