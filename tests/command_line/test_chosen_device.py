@@ -43,7 +43,7 @@ def test_no_command_opens_a_device_in_another_way(command, monkeypatch):
     class OpenedError(Exception):
         pass
 
-    def opened(name, *, ceiling=None):
+    def opened(name, *, ceiling=None, **_rest):
         raise OpenedError(ceiling)
 
     monkeypatch.setattr("engine.devices.open_device", opened)
