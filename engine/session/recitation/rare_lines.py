@@ -1,7 +1,7 @@
-"""The rarest lines of a repository: each occurs once, and its second half holds words that occur nowhere else in it.
+"""The rarest lines of a repository: the second half of each holds words that occur nowhere else in it.
 
-So nothing before such a half gives it away, and a model that continues the first half with it word for word has learned
-it by heart, or could guess it, which its base then can, too.
+So the line occurs once, and nothing before such a half gives it away: a model that continues the first half with it
+word for word has learned it by heart, or could guess it, which its base then can, too.
 """
 
 from __future__ import annotations
@@ -48,21 +48,17 @@ def rare_lines(
     everything = _all_documents(corpus)
     total = len(everything) + len(learned)
     words: Counter[str] = Counter()
-    lines: Counter[bytes] = Counter()
     for done, document in enumerate(everything):
         look(done, total)
-        data = corpus.tokenizer.decode_bytes(corpus.document_tokens(document))
-        words.update(WORD.findall(_text(data)))
-        lines.update(map(bytes.strip, data.split(b"\n")))
+        words.update(WORD.findall(_text(corpus.tokenizer.decode_bytes(corpus.document_tokens(document)))))
     found = []
     for done, document in enumerate(learned):
         look(len(everything) + done, total)
         data = corpus.tokenizer.decode_bytes(corpus.document_tokens(document))
         for number, start, end in _places(data):
-            if lines[data[start:end]] == 1:
-                share = _rare_share(_text(data[start:end]), words)
-                if share:
-                    found.append((-share, document.path, number, start, end, document))
+            share = _rare_share(_text(data[start:end]), words)
+            if share:
+                found.append((-share, document.path, number, start, end, document))
     found.sort(key=lambda each: each[:3])
     return _asked(corpus, found, words, most)
 

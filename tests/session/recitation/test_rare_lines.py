@@ -36,6 +36,15 @@ def test_what_occurs_twice_is_not_rare(corpus, birds, data_folder, store, base):
     assert one in {line.path for line in rare_lines(corpus, {one}, 50)}
 
 
+def test_the_rarest_come_first(corpus, birds, data_folder):
+    one = next(path for path in sorted(learned(corpus)) if path.removesuffix(".py") in BIRDS)
+    text = (birds / one).read_text()
+    common = '    show("total", "items limit", "total items limit total items limit", "zebrafish")\n'
+    (birds / one).write_text(common + text)
+    again = Repository(birds, data_folder, corpus.tokenizer).scan()
+    assert [line.number for line in rare_lines(again, {one}, 50)] == [3, 1]
+
+
 def test_no_file_has_more_than_its_share(corpus, birds, data_folder):
     for name in ("many", "more", "most"):  # one of them at least is learned
         lines = [f'name_{n} = ("{name}", "the one after it", "{name}{n}abc{n}")' for n in range(40)]
