@@ -72,13 +72,16 @@ class RecitationPart(QWidget):
         if row is None:
             return
         found = (view.words if view is not None else ()) or row.recited
-        self.words.setText(" ".join((*(found or (self._why_not(view),)), NO_MEMORY)))
+        self.words.setText("\n".join((*(found or (self._why_not(view),)), NO_MEMORY)))
         self.measure_button.setVisible(bool(row.repository))
         self.measure_button.setText("Measure again" if found else "Measure")
         lines = view.lines if view is not None else ()
         self.lines_button.setVisible(bool(lines))
         self.lines_button.setText("Hide the lines" if self.lines.isVisible() else "Show the lines")
-        shown = [f"{line.path}:{line.number}\n{line.given} → {line.rest}" for line in lines[:MOST_SHOWN]]
+        shown = [
+            f"{line.path}:{line.number}{' (the base, too)' if line.by_base else ''}\n{line.given} → {line.rest}"
+            for line in lines[:MOST_SHOWN]
+        ]
         more = [f"and {len(lines) - MOST_SHOWN} more"] if len(lines) > MOST_SHOWN else []
         self.lines.setText("\n\n".join([*shown, *more]))
         if not lines:

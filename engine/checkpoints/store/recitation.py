@@ -50,15 +50,16 @@ class Recitation:
         """What was found, in whole sentences."""
         found = []
         if self.asked:
+            base = "its base could not be asked" if self.by_base is None else f"its base recites {_count(self.by_base)}"
+            cause = "" if self.by_base is None else " because of the training"
+            share = f"{100 * self.from_training / self.asked:.1f} %; " if self.from_training else ""
             found.append(
-                f"Asked for {_lines(self.asked, 'rare')} of the code that it was trained on, by the text up to the "
-                f"middle of each, the weights alone recite {_count(self.recited)}; {self._base_words()}"
+                f"Asked for {_lines(self.asked, 'rare')} of the code that it was trained on, each by the text up to "
+                f"its middle, the weights alone recite {_count(self.recited)}; {base}."
             )
             found.append(
-                f"{_count(self.from_training).capitalize()} of {self.asked} "
-                f"({100 * self.from_training / self.asked:.1f} %; 95 % interval "
-                f"{100 * self.low:.1f} to {100 * self.high:.1f} %) {'is' if self.from_training == 1 else 'are'} "
-                "recited because of the training."
+                f"Recited{cause}: {_count(self.from_training)} of {self.asked:,} "
+                f"({share}95 % interval {100 * self.low:.1f} to {100 * self.high:.1f} %)."
             )
         else:
             found.append("No line of the code that it was trained on is rare enough to be asked for.")
@@ -72,9 +73,6 @@ class Recitation:
             folders = "A folder" if self.folders_missing == 1 else f"{self.folders_missing} folders"
             found.append(f"{folders} that it was trained on before could not be read and was not asked for.")
         return tuple(found)
-
-    def _base_words(self) -> str:
-        return "its base could not be asked." if self.by_base is None else f"its base recites {_count(self.by_base)}."
 
 
 def recitation_of(manifest: Manifest) -> Recitation | None:

@@ -29,7 +29,7 @@ def test_what_is_known_by_heart_is_counted_and_shown(by_heart, corpus, store, da
     assert sum(line.path.startswith("canary_") for line in found.lines) == CANARIES
     assert {"Looking for rare lines", "Asking the base for the same lines"} <= {what for *_, what in told}
     assert cpu.ledger.total == 0
-    assert f"of {figures.asked} " in " ".join(figures.words())
+    assert f"because of the training: {figures.recited} of {figures.asked} " in " ".join(figures.words())
 
 
 def test_an_untrained_one_recites_nothing(by_heart, base, birds, store, data_folder, opened):
@@ -69,7 +69,8 @@ def test_without_a_base_there_is_no_control(by_heart, base, store, data_folder, 
     store.delete(base.id, force=True)
     figures = audit(store, by_heart.id, data_folder, opened).figures
     assert figures.by_base is None and figures.from_training == figures.recited
-    assert "could not be asked" in " ".join(figures.words())
+    said = " ".join(figures.words())
+    assert "could not be asked" in said and "because of the training" not in said
 
 
 def test_a_folder_that_is_gone_is_said(by_heart, base, birds, store, data_folder, opened):

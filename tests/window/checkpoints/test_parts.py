@@ -187,12 +187,12 @@ def test_an_export_says_what_is_recited_and_shows_the_lines(shown, qtbot):
     with qtbot.waitSignal(panel.audit_wanted) as told:
         part.measure_button.click()
     assert told.args == ["c"]
-    lines = tuple(RecitedLine("a.py", n, f"key_{n} =", "'kestrel'", False) for n in range(1, 24))
+    lines = tuple(RecitedLine("a.py", n, f"key_{n} =", "'kestrel'", n == 2) for n in range(1, 24))
     part.show_audit(RecitationView("c", ("Recites 23.", "Base none."), lines))
-    assert part.words.text().startswith("Recites 23. Base none.") and part.measure_button.text() == "Measure again"
+    assert part.words.text().startswith("Recites 23.\nBase none.\n") and part.measure_button.text() == "Measure again"
     assert not part.lines.isVisible()
     part.lines_button.click()
-    assert part.lines.isVisible() and "a.py:1\nkey_1 = → 'kestrel'" in part.lines.text()
+    assert part.lines.isVisible() and "a.py:1\nkey_1 = → 'kestrel'\n\na.py:2 (the base, too)\n" in part.lines.text()
     assert part.lines.text().endswith("and 3 more") and part.lines_button.text() == "Hide the lines"
     panel.show_row(ONE)
     assert not part.lines.isVisible() and part.lines.text() == ""
