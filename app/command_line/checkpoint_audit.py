@@ -29,7 +29,7 @@ def audit_before_export(store, arguments: argparse.Namespace) -> tuple[dict[str,
     """The same for an export: what was measured before is used again, and no folder is no reason not to export."""
     from app.workers.changes import trained_on
     from engine.checkpoints.store.recitation import NOT_MEASURED, recitation_of
-    from engine.errors import CorpusError
+    from engine.errors import CodecoilError
 
     manifest = store.get(arguments.id)
     figures, problem = recitation_of(manifest), ""
@@ -40,7 +40,7 @@ def audit_before_export(store, arguments: argparse.Namespace) -> tuple[dict[str,
     elif figures is None:
         try:
             figures = _measured(store, manifest.id, arguments.device).figures
-        except CorpusError as error:
+        except CodecoilError as error:  # no folder any more, too little memory: the export says so
             problem = f"{NOT_MEASURED} {error.message}"
     content: dict[str, Any] = {"recitation": figures.to_json() if figures else None}
     if problem:
@@ -51,13 +51,16 @@ def audit_before_export(store, arguments: argparse.Namespace) -> tuple[dict[str,
 def _measured(store, id: str, device_name: str) -> Audit:
     from app.command_line.scan import ProgressBar
     from engine.checkpoints.store.loading import opened_checkpoint
-    from engine.session.recitation.audit import audit
+    from engine.generate.precision import kept_precision
+    from engine.session.recitation.audit import AUDIT_PRECISION, audit
 
     device, progress = open_chosen_device(device_name), ProgressBar()
+
+    def opened(which: str):
+        return opened_checkpoint(store, which, device, kept_precision(AUDIT_PRECISION, store.config(which)))
+
     try:
-        found = audit(
-            store, id, data_folder(), lambda which: opened_checkpoint(store, which, device), progress=progress
-        )
+        found = audit(store, id, data_folder(), opened, progress=progress)
     finally:
         progress.clear()
         device.close()

@@ -125,13 +125,13 @@ class MeasuringWorker(JobWorker):
         """What a checkpoint's weights recite of the code that they were trained on; the figures are kept with it."""
         from engine.corpus.reading.scan_progress import ScanCancelledError
         from engine.scorecard.token_measures import ScoreCancelledError
-        from engine.session.recitation.audit import audit
+        from engine.session.recitation.audit import AUDIT_PRECISION, audit
 
         bench = self._open_device
 
         @contextmanager
         def opened(which: str) -> Iterator[tuple]:
-            with bench.held(which) as loaded:
+            with bench.held(which, AUDIT_PRECISION) as loaded:
                 yield loaded.model, loaded.tokenizer
 
         more = {"corpus": bench.corpus, "progress": self.progress, "cancelled": self._between}
@@ -140,7 +140,7 @@ class MeasuringWorker(JobWorker):
                 found = audit(bench.store, id, bench.data_folder, opened, **more)
         except (ScanCancelledError, ScoreCancelledError) as error:
             raise Cancelled from error
-        except CorpusError as error:
+        except CodecoilError as error:  # no folder any more, too little memory
             return RecitationView(id, problem=error.message)
         bench.store.keep_recitation(id, found.figures)
         return RecitationView(id, found.figures.words(), found.lines)

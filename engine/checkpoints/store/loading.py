@@ -144,9 +144,11 @@ def load_checkpoint(
 
 
 @contextmanager
-def opened_checkpoint(store: StoreReader, which: str, device: Device) -> Iterator[tuple[Model, Tokenizer]]:
+def opened_checkpoint(
+    store: StoreReader, which: str, device: Device, precision: str = "float32"
+) -> Iterator[tuple[Model, Tokenizer]]:
     """The same for as long as it is needed."""
-    model, tokenizer = load_checkpoint(store, which, device)
+    model, tokenizer = load_checkpoint(store, which, device, precision)
     try:
         yield model, tokenizer
     finally:

@@ -26,6 +26,7 @@ from engine.session.recitation.rare_lines import RareLine, rare_lines
 
 LINES = 200  # that are asked for
 MOST_PLANTED = 64
+AUDIT_PRECISION = "float16"  # in which a large model is kept meanwhile: 16 bits lose nothing measurable
 
 OpenModel = Callable[[str], AbstractContextManager[tuple[Model, Tokenizer]]]  # by the id of a checkpoint
 Progress = Callable[[int, int, str], None]

@@ -18,6 +18,7 @@ from engine.checkpoints.store.delta import make_delta
 from engine.checkpoints.store.recitation import NOT_MEASURED, recitation_of
 from engine.checkpoints.store.store import CheckpointStore, Facts
 from engine.corpus.repository import Repository
+from engine.errors import MemoryCeilingError
 from engine.memory import RepositoryMemory
 from engine.session.recitation.audit import audit
 
@@ -128,12 +129,23 @@ def test_an_export_measures_once_and_says_it(by_heart, store, tmp_path, capsys, 
     assert "the weights alone recite" in capsys.readouterr().out
 
 
-def test_an_export_can_do_without(by_heart, base, birds, tmp_path, capsys, monkeypatch):
+def test_an_export_can_do_without(by_heart, base, tmp_path, capsys, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("engine.session.recitation.audit.audit", None)
         done = ask(capsys, "export", by_heart.id, str(tmp_path / "one"), "--format", "hf", "--no-audit")
         assert done["recitation"] is None and NOT_MEASURED in done["recitation_problem"]
         assert ask(capsys, "export", base.id, str(tmp_path / "base"), "--format", "hf")["recitation"] is None
+
+
+def too_large(*_, **__):
+    raise MemoryCeilingError("The model needs 9 GiB.")
+
+
+def test_what_cannot_be_measured_is_said_and_exported(by_heart, birds, tmp_path, capsys, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("engine.session.recitation.audit.audit", too_large)
+        done = ask(capsys, "export", by_heart.id, str(tmp_path / "one"), "--format", "hf", "--device", "cpu")
+        assert done["recitation"] is None and "needs 9 GiB" in done["recitation_problem"]
     shutil.rmtree(birds)
     done = ask(capsys, "export", by_heart.id, str(tmp_path / "two"), "--format", "hf", "--device", "cpu")
     assert done["recitation"] is None and "not there any more" in done["recitation_problem"]
