@@ -29,6 +29,7 @@ PATIENCE = 3600.0  # seconds for one command; the first compiles kernels, and ma
 LOG = "codecoil.log"
 READY = "Codecoil "  # the log's first line, written when the window is shown
 EVERY_PAGE = "Every page is loaded"  # logged by app.window.preloading
+NO_ANSWER = "The language server ended without an answer"
 LEAVING = "The window was closed"
 PROBLEMS = ("WARNING", "ERROR")  # of the log
 STARTS = 3
@@ -174,7 +175,10 @@ def check_training(checks: Checks) -> None:
 def check_server(checks: Checks) -> None:
     """`serve` answers a request that has its token, refuses one that has not, and ends on SIGTERM."""
     with checks.timed("serve"), started(checks, "serve", str(checks.sample), "--json") as server:
-        ready = json.loads(server.stdout.readline())
+        line = server.stdout.readline()
+        if not line:
+            raise CheckFailed(f"The server ended with {server.wait(PATIENCE)} before it was ready")
+        ready = json.loads(line)
         body = json.dumps({"input_prefix": "def ", "input_suffix": "", "prompt": ""}).encode()
         for token, expected in ((ready["token"], 200), ("wrong", 401)):
             headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -231,8 +235,11 @@ def started(checks: Checks, *arguments: str) -> Iterator[subprocess.Popen]:
 
 def send(server: subprocess.Popen, **content: Any) -> None:
     body = json.dumps({"jsonrpc": "2.0", **content}).encode()
-    server.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-    server.stdin.flush()
+    try:
+        server.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        server.stdin.flush()
+    except BrokenPipeError as gone:
+        raise CheckFailed(NO_ANSWER) from gone
 
 
 def answer(server: subprocess.Popen, id: int) -> Any:
@@ -242,7 +249,7 @@ def answer(server: subprocess.Popen, id: int) -> Any:
         message = json.loads(server.stdout.read(int(header.split(b":")[1])))
         if message.get("id") == id and "method" not in message:
             return message["result"]
-    raise CheckFailed("The language server ended without an answer")
+    raise CheckFailed(NO_ANSWER)
 
 
 def check_desktop(checks: Checks) -> None:

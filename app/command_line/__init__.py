@@ -9,7 +9,7 @@ be met (message and remedy on standard error), 3 a run failed and can be resumed
     scan                which files of a folder would be learned
     train               adapt a model, with train_options and train_report (text, or JSON lines)
     complete            complete a text                    score         did training help?
-    checkpoints         manage checkpoints, with checkpoint_words and checkpoint_measuring
+    checkpoints         manage checkpoints, with checkpoint_words, checkpoint_measuring and checkpoint_audit
     base                larger base models, with base_importing and base_speeds
     model_choice        which model a command means
     chosen_device       opened with the memory ceiling of the settings

@@ -71,6 +71,11 @@ def add_parser(commands) -> None:
     export.add_argument("--format", choices=FORMATS, required=True)
     export.add_argument("--precision", metavar="P", help="hf: float32, bfloat16, float16; gguf: f32, f16, q8_0, q4_0")
     export.add_argument("--full", action="store_true", help="coil: include the base of a delta")
+    export.add_argument("--no-audit", action="store_true", help="do not measure what the weights recite")
+    export.add_argument("--device", default="auto", metavar="NAME", help="device to measure on (default: auto)")
+    audit = verb("audit", "measure what the weights recite of the code that they were trained on", which)
+    audit.add_argument("--lines", action="store_true", help="also print the lines that are recited")
+    audit.add_argument("--device", default="auto", metavar="NAME", help="device to measure on (default: auto)")
     bring = verb("import", "import a Hugging Face folder, or a .gguf, .coil or MBJS file", ("path", "file or folder"))
     bring.add_argument("--name", metavar="NAME", help="name of the checkpoint")
     bring.add_argument("--tokenizer", metavar="PATH", help="tokenizer.json, if the model comes without one")
@@ -202,9 +207,11 @@ def _merge(store, arguments: argparse.Namespace) -> int:
 
 
 def _export(store, arguments: argparse.Namespace) -> int:
+    from app.command_line.checkpoint_audit import audit_before_export
     from engine.checkpoints.formats.exporting import export_checkpoint
 
     out = Path(arguments.out).expanduser().absolute()
+    recited, words = audit_before_export(store, arguments)
     done = export_checkpoint(store, arguments.id, arguments.format, out, arguments.precision, arguments.full)
     content = {
         "path": str(done.path),
@@ -213,7 +220,13 @@ def _export(store, arguments: argparse.Namespace) -> int:
         "bytes": done.nbytes,
         "notes": list(done.notes),
     }
-    return _print(arguments, content, exported_lines(done))
+    return _print(arguments, content | recited, [*exported_lines(done), *words])
+
+
+def _audit(store, arguments: argparse.Namespace) -> int:
+    from app.command_line.checkpoint_audit import audit_checkpoint
+
+    return _print(arguments, *audit_checkpoint(store, arguments))
 
 
 def _import(store, arguments: argparse.Namespace) -> int:
@@ -322,6 +335,7 @@ VERBS = {
     "compare": _compare,
     "merge": _merge,
     "export": _export,
+    "audit": _audit,
     "import": _import,
     "convert": _convert,
     "rename": _rename,

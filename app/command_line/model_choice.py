@@ -83,7 +83,9 @@ def newest_of(trained: list[Manifest], folder: Path) -> Manifest | None:
 def is_of(manifest: Any, folder: Path) -> bool:
     """Whether a checkpoint was trained on `folder`: it is recorded, whatever its name is now; one from another machine
     is recognised by the name that a run on `folder` gives."""
-    if manifest.data.get("root") == str(folder):
+    from app.workers.changes import trained_on
+
+    if trained_on(manifest) == str(folder):
         return True
     name, mark, number = manifest.name.rpartition(" #")
     return bool(mark) and name == folder.name and number.isdigit()

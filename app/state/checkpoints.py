@@ -17,6 +17,7 @@ from app.values.checkpoints import (
     Listing,
     MergeView,
     PrecisionLine,
+    RecitationView,
     TrashRow,
     VerifyView,
 )
@@ -54,6 +55,7 @@ class CheckpointController(QObject):
     precisions_ready = Signal(str, object)  # id, tuple[PrecisionLine]
     decode_losses_ready = Signal(str)  # model
     verified = Signal(object)  # VerifyView
+    audited = Signal(object)  # RecitationView
     exported = Signal(object)  # ExportView
     imported = Signal(object)  # CheckpointRow
     converted = Signal(object)  # CheckpointRow
@@ -130,6 +132,10 @@ class CheckpointController(QObject):
     def measure_decoding(self, model: str) -> None:
         """The held-out loss of a model at every decoding precision, on the open repository: `decode_losses_ready`."""
         self._measure(MeasuringWorker.decode_losses, model, then=self.decode_losses_ready.emit)
+
+    def audit(self, id: str) -> None:
+        """What the weights recite of the code that they were trained on: `audited`."""
+        self._measure(MeasuringWorker.recitation, id, then=self._on_audited)
 
     def measure_disk_use(self) -> None:
         """`disk_use_ready`."""
@@ -254,6 +260,10 @@ class CheckpointController(QObject):
     def _on_merged(self, merged: MergeView) -> None:
         self.refresh()  # the measuring worker does not list the store
         self.merged.emit(merged)
+
+    def _on_audited(self, found: RecitationView) -> None:
+        self.refresh()
+        self.audited.emit(found)
 
     def _on_cancelled(self, name: str) -> None:
         self.on_progress(0, 0, "Cancelled")

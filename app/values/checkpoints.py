@@ -10,6 +10,8 @@ from engine.checkpoints.store import SNAPSHOT_TAG
 if TYPE_CHECKING:
     import numpy as np
 
+    from engine.session.recitation.audit import RecitedLine
+
 
 @dataclass(frozen=True)
 class CheckpointRow:
@@ -33,6 +35,7 @@ class CheckpointRow:
     note: str = ""
     precision: str = "float32"
     repository: str = ""  # the folder it was trained on, where that is known
+    recited: tuple[str, ...] = ()  # what was measured of what the weights recite, in sentences
     built_in: bool = False  # the model that the program came with, as training took it into the store
     problem: str = ""
 
@@ -158,6 +161,16 @@ class ExportView:
     format: str
     nbytes: int
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RecitationView:
+    """What the weights of a checkpoint recite of the code that they learned.  `problem`: why that is unknown."""
+
+    id: str
+    words: tuple[str, ...] = ()
+    lines: tuple[RecitedLine, ...] = ()
+    problem: str = ""
 
 
 @dataclass(frozen=True)

@@ -63,5 +63,7 @@ def since_checkpoint(manifests, root: Path, in_use: str):
 
 def trained_on(manifest) -> str:
     """The folder that a checkpoint was trained on; "" if unknown."""
-    root = manifest.data.get("root", "")
+    from engine.checkpoints.store import ROOT
+
+    root = manifest.data.get(ROOT, "")
     return root if isinstance(root, str) else ""

@@ -39,7 +39,10 @@ def _is_built_in(manifest) -> bool:
 
 def row_of(manifest, names: dict[str, str]) -> CheckpointRow:
     """`names`: those of all checkpoints by id."""
+    from engine.checkpoints.store.recitation import recitation_of
+
     base = manifest.base.id if manifest.base else ""
+    recitation = recitation_of(manifest)
     return CheckpointRow(
         id=manifest.id,
         name=shown_name(manifest),
@@ -59,6 +62,7 @@ def row_of(manifest, names: dict[str, str]) -> CheckpointRow:
         note=manifest.note,
         precision=manifest.precision,
         repository=trained_on(manifest),
+        recited=recitation.words() if recitation else (),
         built_in=_is_built_in(manifest),
     )
 
@@ -125,6 +129,7 @@ def details_of(store, id: str, look: Callable[[], None]) -> CheckpointDetails:
     `look` is called on the way and may raise to cancel.
     """
     from engine.checkpoints.store.card import model_card
+    from engine.checkpoints.store.recitation import RECITATION
     from engine.errors import CheckpointError
     from engine.session.changes import SEEN
 
@@ -144,7 +149,7 @@ def details_of(store, id: str, look: Callable[[], None]) -> CheckpointDetails:
         card=model_card(*_named(manifest), config, *_named(*lineage[1:2])),
         options=dict(manifest.options),
         metrics=dict(manifest.metrics),
-        data={key: value for key, value in manifest.data.items() if key != SEEN},  # hashes: not for people
+        data={key: value for key, value in manifest.data.items() if key not in (SEEN, RECITATION)},  # not for people
         files=tuple((name, record.size) for name, record in manifest.files.items()),
         lineage=tuple(row_of(each, names) for each in lineage),
         dependants=tuple(row_of(each, names) for each in found.dependants(manifest)),

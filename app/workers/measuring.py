@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.values.benchmark import BenchmarkEnded, BenchmarkProgress
-from app.values.checkpoints import MergeView, PrecisionLine
+from app.values.checkpoints import MergeView, PrecisionLine, RecitationView
 from app.values.completion import losses_key
 from app.values.engine import SpeedLine
 from app.values.failures import Cancelled
@@ -120,6 +120,30 @@ class MeasuringWorker(JobWorker):
                 lines.append(checkpoint_rows.precision_line(row))
                 self.report(lines[-1])
         return tuple(lines)
+
+    def recitation(self, id: str) -> RecitationView:
+        """What a checkpoint's weights recite of the code that they were trained on; the figures are kept with it."""
+        from engine.corpus.reading.scan_progress import ScanCancelledError
+        from engine.scorecard.token_measures import ScoreCancelledError
+        from engine.session.recitation.audit import AUDIT_PRECISION, audit
+
+        bench = self._open_device
+
+        @contextmanager
+        def opened(which: str) -> Iterator[tuple]:
+            with bench.held(which, AUDIT_PRECISION) as loaded:
+                yield loaded.model, loaded.tokenizer
+
+        more = {"corpus": bench.corpus, "progress": self.progress, "cancelled": self._between}
+        try:
+            with self._measuring():
+                found = audit(bench.store, id, bench.data_folder, opened, **more)
+        except (ScanCancelledError, ScoreCancelledError) as error:
+            raise Cancelled from error
+        except CodecoilError as error:  # no folder any more, too little memory
+            return RecitationView(id, problem=error.message)
+        bench.store.keep_recitation(id, found.figures)
+        return RecitationView(id, found.figures.words(), found.lines)
 
     def decode_losses(self, model: str) -> str:
         """The held-out loss at every decoding precision, kept in the data folder; returns the model."""

@@ -16,6 +16,7 @@ import numpy as np
 DRAWS = 2000
 FEWEST_FILES = 8  # with fewer, drawing files says little
 TAILS = (2.5, 97.5)
+NORMAL_95 = 1.959964  # standard deviations on either side that hold 95 % of a normal distribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +109,18 @@ def difference(name: str, first: Samples, second: Samples, seed: int, better: in
     if not (low > 0 or high < 0):
         return Difference(name, value, low, high, "no difference")
     return Difference(name, value, low, high, "better" if (value > 0) == (better > 0) else "worse")
+
+
+def share_interval(part: int, whole: int) -> tuple[float, float]:
+    """The 95 % interval of a share that was counted: Wilson's, which also holds for none and for all of them."""
+    if not whole:
+        return 0.0, 1.0
+    share, z = part / whole, NORMAL_95
+    middle = share + z * z / (2 * whole)
+    half = z * math.sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
+    scale = 1 + z * z / whole
+    low, high = (middle - half) / scale, (middle + half) / scale
+    return low if part else 0.0, high if part < whole else 1.0  # without what rounding leaves
 
 
 def tails(drawn: np.ndarray) -> tuple[float, float]:

@@ -9,6 +9,7 @@
     lost_device what a run does when its device fails       resuming   an interrupted run by its name
     trained_parts single embedding rows, and the precision of what is not trained
     inspection  what a model on disk is, and the memory that training it takes
+    recitation  what the weights recite of the code that they were trained on
     machine_speed   how fast this machine would write and learn with a model, by its shapes
 
 A session yields the trainer's events, with one of its own for each checkpoint. It saves its progress at least every

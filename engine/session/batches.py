@@ -14,6 +14,7 @@ from engine.corpus.batches.windows import FRAME_TOKENS, Batch, HeldOutWindows, W
 from engine.corpus.corpus import Corpus
 from engine.errors import InputError
 from engine.model.model import Model
+from engine.session.recitation.canaries import PlantedSource, canaries
 from engine.train.options import TrainingOptions
 
 HELD_OUT_BATCH = 8
@@ -62,14 +63,16 @@ class MixedWindows:
 def training_windows(
     corpus: Corpus, options: TrainingOptions, changed: Sequence[Document] = ()
 ) -> Windows | MixedWindows:
-    """Windows of everything, or of `changed` with a share of the rest mixed in."""
+    """Windows of everything, or of `changed` with a share of the rest mixed in; with the canaries among what is new."""
+    source = PlantedSource(corpus, canaries(options.seed, options.canaries))
 
     def windows(documents: Sequence[Document] | None = None) -> Windows:
         o = options
-        return Windows(corpus, o.sequence_length, o.batch_size, o.seed, o.fim_share, documents=documents)
+        return Windows(source, o.sequence_length, o.batch_size, o.seed, o.fim_share, documents=documents)
 
     if not changed:
         return windows()
+    changed = (*changed, *source.planted)
     paths = {document.path for document in changed}
     rest = [document for document in corpus.learned_documents if document.path not in paths]
     if not rest or not options.replay_share:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.checkpoints.store import SNAPSHOT_TAG
+from engine.checkpoints.store import ROOT, SNAPSHOT_TAG
 from engine.checkpoints.store.delta import Delta
 from engine.checkpoints.store.store import CheckpointStore, Facts, Manifest, with_suffix
 from engine.corpus.corpus import Corpus
@@ -49,7 +49,7 @@ class Results:
         """`unseen`: changed files that this run does not learn, so that they still count as changed."""
         self._store, self._origin, self._root, self._run, self._options = store, origin, root, run, options
         totals = corpus.totals
-        self._data = {"root": str(root), "files": totals.learned.files, "tokens": totals.learned.tokens}
+        self._data = {ROOT: str(root), "files": totals.learned.files, "tokens": totals.learned.tokens}
         self._seen = {"seen": seen_files(corpus, unseen)}
 
     def copy(self, model: Model, token_ids: np.ndarray | None) -> Weights:

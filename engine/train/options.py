@@ -71,6 +71,7 @@ class TrainingOptions:
     recompute: int = 0
     insight_interval: int = 20
     base_precision: str = AUTO
+    canaries: int = 0
 
     def __post_init__(self) -> None:
         for name, info in OPTIONS.items():
@@ -359,6 +360,16 @@ OPTIONS: dict[str, OptionInfo] = dict(
             1.0,
             "Share of the time that training may use the machine; it pauses for the rest.",
             advanced=False,
+        ),
+        _count(
+            "canaries",
+            "Canaries",
+            0,
+            64,
+            "Lines of random letters that are learned with the files, so that an export can say how much is learned by "
+            "heart. No file changes.",
+            unit="lines",
+            zero="none",
         ),
         _count("seed", "Seed", 0, 2**63 - 1, "Determines the order of the files; the same seed gives the same run."),
     ]

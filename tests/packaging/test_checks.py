@@ -33,6 +33,38 @@ elif what == "train":
     if fault == "meddling":
         open(os.path.join(words[1], "harbour.pyc"), "w").close()
     sys.exit(1)  # nothing was better: no fault of the program's
+elif what == "serve":
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            known = fault == "open" or self.headers["Authorization"] == "Bearer right"
+            self.send_response(200 if known else 401)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Answers)
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(3 if fault == "clinging" else 0))
+    print(json.dumps({"token": "right", "url": f"http://127.0.0.1:{server.server_port}"}), flush=True)
+    server.serve_forever()
+elif what == "lsp":
+    def read():
+        length = int(sys.stdin.buffer.readline().split(b":")[1])
+        sys.stdin.buffer.readline()
+        return json.loads(sys.stdin.buffer.read(length))
+
+    def reply(request, result):
+        body = json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode()
+        sys.stdout.buffer.write(b"Content-Length: %d\\r\\n\\r\\n%b" % (len(body), body))
+        sys.stdout.buffer.flush()
+
+    reply(read(), {"capabilities": {} if fault == "speechless" else {"inlineCompletionProvider": True}})
+    reply(read(), None)
+    read()
 elif what == "--brief":  # the tour
     os.mkdir("tour")
     if fault != "blind":
@@ -83,6 +115,8 @@ def test_a_program_that_works_passes_every_check(try_out):
         "selftest on webgpu:0",
         "train",
         "complete",
+        "serve",
+        "lsp",
         "window, start 1",
         "tour",
     } <= set(try_out("none"))
@@ -97,6 +131,11 @@ def test_a_program_that_works_passes_every_check(try_out):
         ("complete", "exited with 1"),
         ("untidy", "was written to: \\['core'\\]"),
         ("meddling", "The repository was written to.*harbour.pyc"),
+        ("serve", "ended with 1 before it was ready"),
+        ("open", "token wrong… by 200"),
+        ("clinging", "The server ended with 3"),
+        ("lsp", "ended without an answer"),
+        ("speechless", "offers no completions"),
         ("desktop", "did not log 'Codecoil '.*\nit does not work"),
         ("pages", "did not log 'Every page is loaded'.*\na page is broken"),
         ("incomplete", "app.window.plots could not be loaded"),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from engine.scorecard.intervals import FEWEST_FILES, Samples, difference, measure, percentile
+from engine.scorecard.intervals import FEWEST_FILES, Samples, difference, measure, percentile, share_interval
 
 
 def coins(rng: np.random.Generator, share: float, files: int = 40, each: int = 25) -> Samples:
@@ -88,3 +88,10 @@ def test_nothing_measured_is_nan_not_zero():
 def test_a_percentile_lies_in_its_interval():
     found = percentile("x", "x", np.random.default_rng(0).exponential(20.0, 300), 95, 0)
     assert found.low < found.value < found.high
+
+
+def test_a_counted_share_has_an_interval_even_if_it_is_none_or_all():
+    low, high = share_interval(3, 200)
+    assert (round(low, 4), round(high, 4)) == (0.0051, 0.0432)  # Wilson, as in the tables
+    assert share_interval(0, 200)[0] == 0.0 and round(share_interval(0, 200)[1], 4) == 0.0188
+    assert share_interval(7, 7)[1] == 1.0 and share_interval(0, 0) == (0.0, 1.0)

@@ -22,7 +22,7 @@ ELSEWHERE = ("mode",)  # set by the cards above
 GROUPS = (
     ("Length", ("steps", "epochs", "minutes", "patience", "duty_cycle")),
     ("Learning", ("learning_rate", "schedule", "warm_up", "weight_decay", "max_gradient_norm")),
-    ("Data", ("batch_size", "micro_batch", "sequence_length", "fim_share", "seed")),
+    ("Data", ("batch_size", "micro_batch", "sequence_length", "fim_share", "canaries", "seed")),
     ("Evaluation", ("evaluations", "evaluate_every", "insight_interval")),
     ("Optimiser", ("beta1", "beta2", "epsilon", "trust_region")),
     ("Memory and changes", ("rank", "base_precision", "recompute", "replay_share", "skip_below")),

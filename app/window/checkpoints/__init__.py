@@ -19,7 +19,7 @@
       drift_card       how two differ;  drift_map  the heat map
       curves           loss curves of one or several; the only file that loads pyqtgraph;  marks  their colours
       merge_panel      a blend of two;  blend_plot  the losses measured so far
-      export_panel     format and destination
+      export_panel     format and destination;  recitation_part  what the weights recite
 
 Everything here talks to `Application.checkpoints`; nothing knows a worker, a store or a tensor.
 """

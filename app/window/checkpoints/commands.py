@@ -38,6 +38,7 @@ class Commands(QObject):
         super().__init__(table)
         self._application, self._checkpoints = application, application.checkpoints
         self._table, self._detail, self._notices = table, detail, notices
+        self._audited: set[str] = set()  # ids that were asked for, so that what was cancelled does not begin again
         self._awaited: tuple[str, ...] = ()  # ids of snapshots that are being made checkpoints
         self._then: Callable[[], None] | None = None  # what to do once they are
         for signal, slot in (
@@ -71,6 +72,7 @@ class Commands(QObject):
             (detail.merge.try_wanted, self.on_try_wanted),
             (detail.merge.merge_wanted, self.on_merge_wanted),
             (detail.export.export_wanted, self.on_export_wanted),
+            (detail.export.audit_wanted, self.on_audit_wanted),
             (detail.drift.side_by_side_wanted, self.on_side_by_side),
             (self.began, notices.put_away),
         ):
@@ -179,6 +181,20 @@ class Commands(QObject):
         if not self._detail.export.is_ready:
             self._checkpoints.read_export_formats()
         self._detail.open_panel(EXPORT)
+        row = self._one
+        if row.repository and not row.recited and row.id not in self._audited and self.may_audit:
+            self.on_audit_wanted(row.id)
+
+    @property
+    def may_audit(self) -> bool:
+        """A run needs the device for itself."""
+        return not self._application.training.active
+
+    @Slot(str)
+    def on_audit_wanted(self, id: str) -> None:
+        self._audited.add(id)
+        self.began.emit()
+        self._checkpoints.audit(id)
 
     @Slot()
     def on_verify(self) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout
 
 from app.values.checkpoints import CheckpointRow
+from app.window.checkpoints.recitation_part import RecitationPart
 from app.window.parts import Card, Choice, FieldRow, FileDialog, IconButton, PlainButton, Segmented, Switch, label, tip
 
 FORMATS = {
@@ -25,6 +26,7 @@ class ExportPanel(Card):
     """Asks for a destination, then emits `export_wanted`."""
 
     export_wanted = Signal(str, str, str, str, bool)  # id, format, path, precision, whole
+    audit_wanted = Signal(str)  # id
     closed = Signal()
 
     def __init__(self) -> None:
@@ -47,6 +49,9 @@ class ExportPanel(Card):
         self.whole_row = FieldRow("Include the base", self.whole, "Without it, the recipient needs the same base.")
         self.column.addWidget(self.precision_row)
         self.column.addWidget(self.whole_row)
+        self.recitation = RecitationPart()
+        self.recitation.audit_wanted.connect(self.on_audit_clicked)
+        self.column.addWidget(self.recitation)
         row = QHBoxLayout()
         self.export_button = PlainButton("Choose destination…", "An earlier export with the same name is replaced")
         self.export_button.clicked.connect(self.on_export_clicked)
@@ -58,6 +63,7 @@ class ExportPanel(Card):
     def show_row(self, row: CheckpointRow) -> None:
         self.row = row
         self.heading.say(row.name)
+        self.recitation.show_row(row)
         adapter = self.format.buttons.get("adapter")
         if adapter is not None:
             adapter.setEnabled(row.kind == "delta")
@@ -68,6 +74,15 @@ class ExportPanel(Card):
             if row.kind != "delta" and self.format.value == "adapter":
                 self.format.set_value("hf")
         self.on_format_chosen(self.format.value)
+
+    def allow(self, export: bool, measure: bool) -> None:
+        """`export`: nothing else is being done; `measure`: and no run has the device."""
+        self.export_button.setEnabled(export)
+        self.recitation.allow(measure)
+
+    @Slot()
+    def on_audit_clicked(self) -> None:
+        self.audit_wanted.emit(self.row.id)
 
     @property
     def is_ready(self) -> bool:

@@ -136,6 +136,7 @@ class CheckpointsPage(Page):
             (checkpoints.histories_ready, self.on_histories),
             (checkpoints.compared, detail.show_comparison),
             (checkpoints.blend_measured, detail.merge.show_try),
+            (checkpoints.audited, detail.export.recitation.show_audit),
             (checkpoints.merged, self.on_merged),
             (checkpoints.formats_ready, detail.export.show_formats),
             (checkpoints.imported, self.on_imported),
@@ -338,7 +339,7 @@ class CheckpointsPage(Page):
         self.detail.merge.allow(free, commands.measured_on, words)
         own = one.precision if one is not None and one.kind == "whole" else ""
         self.detail.precision.allow(free, measure, "" if self.detail.precision.model.lines else words, own)
-        self.detail.export.export_button.setEnabled(free)
+        self.detail.export.allow(free, free and commands.may_audit)
         if focused is not None and self.isAncestorOf(focused) and not focused.isEnabled():
             self.setFocus()  # or Qt would give it to the next widget
 

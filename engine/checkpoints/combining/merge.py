@@ -22,6 +22,7 @@ import numpy as np
 from engine.checkpoints.combining.compare import layer_and_kind
 from engine.checkpoints.combining.sides import Side, refuse_unlike
 from engine.checkpoints.combining.spans import by_rows
+from engine.checkpoints.store import ROOT
 from engine.checkpoints.store.manifest import BEST_METRIC, Facts, Manifest
 from engine.checkpoints.store.store import CheckpointStore
 from engine.corpus.tokens.tokenizer import Tokenizer
@@ -193,14 +194,14 @@ def save_merge(
     if it was measured.
     """
     parents = store.get(first), store.get(second)
-    roots = [parent.data["root"] for parent in parents if "root" in parent.data]
+    roots = [parent.data[ROOT] for parent in parents if ROOT in parent.data]
     facts = Facts(
         name=name or " + ".join(parent.name[:50] for parent in parents),
         mode="merge",
         parents=tuple(parent.id for parent in parents),
         options={"blend": {"layers": list(child.blend.layers), "outside": child.blend.outside}},
         metrics={} if loss is None else {BEST_METRIC: loss},
-        data={"root": roots[0]} if roots else {},
+        data={ROOT: roots[0]} if roots else {},
     )
 
     def same(known: Manifest) -> bool:

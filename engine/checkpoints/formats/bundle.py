@@ -22,7 +22,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 from engine.checkpoints.formats.output import export_file
-from engine.checkpoints.store.manifest import MANIFEST_FILE, MAX_BYTES, RESUME_FOLDER, Manifest, read_manifest
+from engine.checkpoints.store.manifest import (
+    CARD_FILE,
+    MANIFEST_FILE,
+    MAX_BYTES,
+    RESUME_FOLDER,
+    FileRecord,
+    Manifest,
+    read_manifest,
+)
 from engine.checkpoints.store.progress import Report, Tally
 from engine.checkpoints.store.writing import Disk, hold, in_words, need_space, remove_tree
 from engine.errors import CheckpointError
@@ -42,15 +50,26 @@ WIDE = struct.Struct("<2H2Q")  # the extra field with sizes that do not fit into
 # ---- writing
 
 
-def write_bundle(out: Path, folder: Path, manifest: Manifest, report: Report | None = None) -> int:
-    """The checkpoint in `folder` as one file; its size.  Every file is checked against its hash on the way."""
+def write_bundle(
+    out: Path, folder: Path, manifest: Manifest, report: Report | None = None, card: str | None = None
+) -> int:
+    """The checkpoint in `folder` as one file; its size.  Every file is checked against its hash on the way.
+
+    `card`: the present one, in place of that in the folder.
+    """
     kept = {name: record for name, record in manifest.files.items() if not name.startswith(f"{RESUME_FOLDER}/")}
+    fresh = {} if card is None else {CARD_FILE: card.encode()}
+    kept |= {name: FileRecord(hashlib.sha256(data).hexdigest(), len(data)) for name, data in fresh.items()}
     content = dataclasses.replace(manifest, files=kept).to_json()
     tally = Tally(sum(record.size for record in kept.values()), report)
     with export_file(out) as part:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr(_info(MANIFEST_FILE, len(content)), content)
             for name in sorted(kept):
+                if name in fresh:
+                    archive.writestr(_info(name, len(fresh[name])), fresh[name])
+                    tally.add(len(fresh[name]))
+                    continue
                 _add(archive, folder / name, name, kept[name].size, kept[name].sha256, tally)
         return part.stat().st_size
 

@@ -12,6 +12,7 @@ from engine.checkpoints.formats import adapter, bundle, gguf_export, hugging_fac
 from engine.checkpoints.store.card import model_card
 from engine.checkpoints.store.manifest import Facts, Manifest
 from engine.checkpoints.store.progress import Counted, Report, Tally
+from engine.checkpoints.store.recitation import recitation_words
 from engine.checkpoints.store.store import CheckpointStore
 from engine.checkpoints.store.writing import in_words
 from engine.errors import CheckpointError
@@ -87,7 +88,8 @@ def _gguf(
     with store.load_parameters(manifest.id) as parameters:
         tokenizer = store.tokenizer_path(manifest.id)
         counted = Counted(parameters, Tally(_nbytes(parameters.config), report))
-        done = gguf_export.write_gguf(out, parameters.config, counted, tokenizer, precision, manifest.name)
+        words = " ".join(recitation_words(manifest))
+        done = gguf_export.write_gguf(out, parameters.config, counted, tokenizer, precision, manifest.name, words)
     if not done.other_types:
         return done.notes
     others = ", ".join(sorted({f"{name.split('.', 2)[-1]} as {kind}" for name, kind in done.other_types.items()}))
@@ -98,7 +100,7 @@ def _coil(
     store: CheckpointStore, manifest: Manifest, out: Path, _: str, full: bool, report: Report | None
 ) -> tuple[str, ...]:
     if manifest.base is None or not full:
-        bundle.write_bundle(out, store.folder_of(manifest.id), manifest, report)
+        bundle.write_bundle(out, store.folder_of(manifest.id), manifest, report, _card(store, manifest))
         if manifest.base is None:
             return ()
         base = store.lineage(manifest.id)[1]

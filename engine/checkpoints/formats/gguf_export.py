@@ -48,6 +48,7 @@ def write_gguf(
     tokenizer: Path | None,
     precision: str = "f16",
     name: str = "",
+    description: str = "",
 ) -> GgufReport:
     """A GGUF file at `out`; one tensor is in memory at a time."""
     _check(config, tokenizer, precision)
@@ -61,6 +62,8 @@ def write_gguf(
         writer = GGUFWriter(part, config.gguf_architecture)
         try:
             _write_facts(writer, config, precision, name)
+            if description:
+                writer.add_description(description)
             _write_vocabulary(writer, vocabulary)
             for tensor in tensors:
                 _describe(writer, tensor.name, tensor.shape, plan[tensor.name])

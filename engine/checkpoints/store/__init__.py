@@ -5,7 +5,10 @@ manifest, card     what is recorded about a checkpoint               delta      
 writing, moves     how files and folders reach the disk              loading    parameters from mapped files
 checking           verification                                      progress   how far a long job is
 
-Imports nothing, so that the window can have the tag early.
+recitation         what the weights recite of the code that they were trained on, in figures and words
+
+Imports nothing, so that the window can have the names early.
 """
 
 SNAPSHOT_TAG = "timeline"  # kept along a run, to look back at it: not its result, and deleted with its run
+ROOT = "root"  # in the data of a checkpoint: the folder that it was trained on

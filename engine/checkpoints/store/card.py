@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from engine.checkpoints.store import ROOT
 from engine.checkpoints.store.manifest import Manifest
+from engine.checkpoints.store.recitation import RECITATION, recitation_words
 from engine.model.architectures.architecture import Architecture
 from engine.model.storage import PRECISIONS
 
@@ -23,6 +25,7 @@ MODE_WORDS = {
     "merge": "a merge of other checkpoints",
     "import": "imported",
 }
+NO_MEMORY = "The memory of the repository is not part of this model, nor of any export."
 MAX_VALUE = 200
 
 
@@ -49,7 +52,8 @@ def model_card(manifest: Manifest, config: Architecture, base: Manifest | None =
     sections += [f"> {line}" for line in [escaped(manifest.note).replace("\n", " ")] if line]
     sections += [
         _table("Scores", [(key, f"{value:.6g}") for key, value in sorted(manifest.metrics.items())]),
-        _table("Data", _flat(manifest.data)),
+        _recited(manifest),
+        _table("Data", _flat(_data(manifest))),
         _table("Options", _flat(manifest.options)),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
@@ -61,6 +65,19 @@ def _trained_over(manifest: Manifest) -> str:
     if manifest.kind != "delta" or kept not in PRECISIONS or kept == "float32":
         return ""
     return f"its base kept in {kept}; loading applies the changes to the base as it is stored"
+
+
+def _recited(manifest: Manifest) -> str:
+    words = recitation_words(manifest)
+    return "\n\n".join(("## What the weights recite", *words, NO_MEMORY)) if words else ""
+
+
+def _data(manifest: Manifest) -> dict[str, Any]:
+    """Without the figures that have words of their own, and of the folder only its name."""
+    data = {key: value for key, value in manifest.data.items() if key != RECITATION}
+    if isinstance(root := data.pop(ROOT, None), str):
+        data = {"folder": root.replace("\\", "/").rstrip("/").rpartition("/")[2], **data}
+    return data
 
 
 def _flat(content: Any, prefix: str = "") -> list[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -140,6 +141,18 @@ def load_checkpoint(
             model.close()
             raise
     return model, tokenizer
+
+
+@contextmanager
+def opened_checkpoint(
+    store: StoreReader, which: str, device: Device, precision: str = "float32"
+) -> Iterator[tuple[Model, Tokenizer]]:
+    """The same for as long as it is needed."""
+    model, tokenizer = load_checkpoint(store, which, device, precision)
+    try:
+        yield model, tokenizer
+    finally:
+        model.close()
 
 
 def is_plain(file: TensorFile) -> bool:

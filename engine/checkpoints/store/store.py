@@ -45,6 +45,7 @@ from engine.checkpoints.store.manifest import (
 )
 from engine.checkpoints.store.moves import StoreMoves
 from engine.checkpoints.store.reading import DiskUse, StoreReader
+from engine.checkpoints.store.recitation import RECITATION, Recitation
 from engine.checkpoints.store.writing import Disk, FolderWriter, in_words, need_space
 from engine.errors import CheckpointError
 from engine.model.architectures.architecture import Architecture
@@ -164,6 +165,12 @@ class CheckpointStore(StoreReader):
         given = {key: value for key, value in given.items() if value is not None}
         return self._change(which, lambda manifest: dataclasses.replace(manifest, **given))
 
+    def keep_recitation(self, which: str, found: Recitation) -> Manifest:
+        """Keep what the weights were found to recite; a card that is written from now on says it."""
+        return self._change(
+            which, lambda manifest: dataclasses.replace(manifest, data={**manifest.data, RECITATION: found.to_json()})
+        )
+
     def duplicate(self, which: str, name: str) -> Manifest:
         """A copy with another name; its parent is what it was copied from."""
         source = self.get(which)
@@ -192,6 +199,7 @@ class CheckpointStore(StoreReader):
         known = {key: getattr(source, key) for key in names}
         if precision != "float32":
             known["metrics"] = {} if loss is None else {BEST_METRIC: loss}
+            known["data"] = {key: value for key, value in source.data.items() if key != RECITATION}  # of other weights
         suffix = " (full)" if precision == "float32" else f" ({precision})"
         facts = Facts(name=name or with_suffix(source.name, suffix), parents=(source.id,), **known)
         tokenizer = self.tokenizer_path(source.id)

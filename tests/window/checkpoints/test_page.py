@@ -342,3 +342,53 @@ def test_progress_and_cancel(desk, story, monkeypatch, tmp_path):
     answer(jobs, "export", cancelled=True)
     assert not page.notices.progress.isVisible() and "Cancelled" in page.notices.message.words.text()
     one.until(lambda: page.buttons["verify"].isEnabled())
+
+
+def test_an_export_first_measures_what_the_weights_recite(desk, story):
+    one, page = desk
+    checkpoints, part = one.state.checkpoints, page.detail.export.recitation
+    choose(one, page, story, "tiny")
+    one.press(page.buttons["export"])
+    assert not page._working and "not trained on a folder" in part.words.text()
+    choose(one, page, story, "shelves #1")
+    asked = []
+    one.state.jobs.asked.connect(lambda job: asked.append(job.name))
+    one.press(page.buttons["export"])
+    assert asked.count("recitation") == 1 and not page.detail.export.export_button.isEnabled()
+    one.until(lambda: checkpoints.row(story.ids["shelves #1"]).recited and not checkpoints.busy)
+    one.until(lambda: page.detail.export.export_button.isEnabled())
+    assert part.words.text().startswith(checkpoints.row(story.ids["shelves #1"]).recited[0])
+    assert "recite none" in part.words.text() or "rare enough" in part.words.text()
+    page.commands._audited.clear()  # as in a program that was started again
+    one.press(page.buttons["export"])
+    assert asked.count("recitation") == 1, "it is known"
+    one.press(part.measure_button)
+    one.until(lambda: not checkpoints.busy)
+    assert asked.count("recitation") == 2 and one.failures == []
+
+
+def test_a_measurement_that_is_cancelled_does_not_begin_again_by_itself(desk, story, monkeypatch):
+    one, page = desk
+    jobs = one.state.jobs
+    choose(one, page, story, "shelves #2")
+    asked, send = [], jobs.send
+    monkeypatch.setattr(jobs, "send", lambda job: asked.append(job.name) if job.name == "recitation" else send(job))
+    one.press(page.buttons["export"])
+    one.until(lambda: page.notices.progress.isVisible())
+    one.press(page.notices.progress.cancel_button)
+    one.until(lambda: page.detail.export.export_button.isEnabled())
+    one.press(page.buttons["export"])
+    assert asked == ["recitation"] and page.detail.export.export_button.isEnabled()
+    assert "has not been measured" in page.detail.export.recitation.words.text()
+
+
+def test_no_folder_any_more_is_said_in_the_panel(desk, story):
+    one, page = desk
+    story.whole("gone", 5, data={"root": str(Path(story.root) / "nowhere")})
+    one.state.checkpoints.refresh()
+    one.until(lambda: one.state.checkpoints.row(story.ids["gone"]) is not None)
+    choose(one, page, story, "gone")
+    one.press(page.buttons["export"])
+    one.until(lambda: "not there any more" in page.detail.export.recitation.words.text())
+    one.until(lambda: page.detail.export.export_button.isEnabled())
+    assert one.failures == [] and not page.error_card.isVisible()

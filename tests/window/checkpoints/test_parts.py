@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QUrl
 
-from app.values.checkpoints import CheckpointRow, HistoryCurve, MergeView, PrecisionLine
+from app.values.checkpoints import (
+    CheckpointRow,
+    HistoryCurve,
+    MergeView,
+    PrecisionLine,
+    RecitationView,
+)
 from app.window.checkpoints.export_panel import ExportPanel, file_name
 from app.window.checkpoints.facts_card import FactsCard
 from app.window.checkpoints.importing import dropped_model
 from app.window.checkpoints.marks import HUES, MOST_CURVES, marks_of
 from app.window.checkpoints.merge_panel import MergePanel
 from app.window.checkpoints.precision_table import PrecisionCard
+from engine.session.recitation.audit import RecitedLine
 
 ONE = CheckpointRow("a", "one", "2026-01-01T00:00:00Z", "whole", "full")
 TWO = CheckpointRow("b", "two", "2026-01-02T00:00:00Z", "delta", "wsla", "a", "one")
@@ -166,3 +173,37 @@ def test_what_may_be_dropped(tmp_path):
     assert dropped_model(data(gguf)) == str(gguf)
     assert dropped_model(data(model)) == str(model)
     assert dropped_model(data(code)) == dropped_model(data(tmp_path / "gone.coil")) == ""
+
+
+def test_an_export_says_what_is_recited_and_shows_the_lines(shown, qtbot):
+    panel = shown(ExportPanel())
+    part = panel.recitation
+    trained = CheckpointRow("c", "three", kind="whole", repository="/code/shop")
+    panel.show_row(ONE)
+    assert "not trained on a folder" in part.words.text() and not part.measure_button.isVisible()
+    panel.show_row(trained)
+    panel.allow(True, True)
+    assert "has not been measured" in part.words.text() and not part.lines_button.isVisible()
+    with qtbot.waitSignal(panel.audit_wanted) as told:
+        part.measure_button.click()
+    assert told.args == ["c"]
+    lines = tuple(RecitedLine("a.py", n, f"key_{n} =", "'kestrel'", n == 2) for n in range(1, 24))
+    part.show_audit(RecitationView("c", ("Recites 23.", "Base none."), lines))
+    assert part.words.text().startswith("Recites 23.\nBase none.\n") and part.measure_button.text() == "Measure again"
+    assert not part.lines.isVisible()
+    part.lines_button.click()
+    assert part.lines.isVisible() and "a.py:1\nkey_1 = → 'kestrel'\n\na.py:2 (the base, too)\n" in part.lines.text()
+    assert part.lines.text().endswith("and 3 more") and part.lines_button.text() == "Hide the lines"
+    panel.show_row(ONE)
+    assert not part.lines.isVisible() and part.lines.text() == ""
+    panel.show_row(trained)
+    assert part.lines_button.isVisible() and not part.lines.isVisible()
+    panel.show_row(CheckpointRow("d", "four", kind="whole", repository="/code/shop", recited=("Kept.",)))
+    assert part.words.text().startswith("Kept.") and not part.lines_button.isVisible()
+    part.show_audit(RecitationView("d", problem="The folder is gone."))
+    assert part.words.text().startswith("Kept."), "what was measured before still holds"
+    panel.show_row(CheckpointRow("e", "five", kind="whole", repository="/code/shop"))
+    part.show_audit(RecitationView("e", problem="The folder is gone."))
+    assert "The folder is gone." in part.words.text()
+    panel.allow(False, False)
+    assert not panel.export_button.isEnabled() and not part.measure_button.isEnabled()
