@@ -71,7 +71,11 @@ def add_parser(commands) -> None:
     export.add_argument("--format", choices=FORMATS, required=True)
     export.add_argument("--precision", metavar="P", help="hf: float32, bfloat16, float16; gguf: f32, f16, q8_0, q4_0")
     export.add_argument("--full", action="store_true", help="coil: include the base of a delta")
-    bring = verb("import", "import a Hugging Face folder, or a .gguf, .coil or MBJS file", ("path", "file or folder"))
+    bring = verb(
+        "import",
+        "import a Hugging Face folder, a .gguf, .coil or MBJS file, or what `handoff` came back with",
+        ("path", "file or folder"),
+    )
     bring.add_argument("--name", metavar="NAME", help="name of the checkpoint")
     bring.add_argument("--tokenizer", metavar="PATH", help="tokenizer.json, if the model comes without one")
     verb("rename", "rename a checkpoint", which, ("name", "the new name"))
@@ -218,10 +222,14 @@ def _export(store, arguments: argparse.Namespace) -> int:
 
 def _import(store, arguments: argparse.Namespace) -> int:
     from engine.checkpoints.formats.importing import import_checkpoint
+    from engine.handoff import find_result, import_result
 
     known = {one.id for one in store.list()}
     path, tokenizer = Path(arguments.path).expanduser(), arguments.tokenizer
-    manifest = import_checkpoint(store, path, arguments.name, Path(tokenizer) if tokenizer else None)
+    if (result := find_result(path)) is not None:
+        manifest = import_result(store, data_folder(), result, arguments.name)
+    else:
+        manifest = import_checkpoint(store, path, arguments.name, Path(tokenizer) if tokenizer else None)
     words = "Already imported" if manifest.id in known else "Imported"
     notes = [f"  {plain(line)}" for line in manifest.note.splitlines()]
     lines = [f"{words}: {manifest.id[:8]}  {manifest.name}, {nbytes(manifest.nbytes)}.", *notes]
