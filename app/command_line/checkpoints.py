@@ -221,15 +221,11 @@ def _export(store, arguments: argparse.Namespace) -> int:
 
 
 def _import(store, arguments: argparse.Namespace) -> int:
-    from engine.checkpoints.formats.importing import import_checkpoint
-    from engine.handoff import find_result, import_result
+    from engine.handoff import import_any
 
     known = {one.id for one in store.list()}
     path, tokenizer = Path(arguments.path).expanduser(), arguments.tokenizer
-    if (result := find_result(path)) is not None:
-        manifest = import_result(store, data_folder(), result, arguments.name)
-    else:
-        manifest = import_checkpoint(store, path, arguments.name, Path(tokenizer) if tokenizer else None)
+    manifest = import_any(store, data_folder(), path, arguments.name, Path(tokenizer) if tokenizer else None)
     words = "Already imported" if manifest.id in known else "Imported"
     notes = [f"  {plain(line)}" for line in manifest.note.splitlines()]
     lines = [f"{words}: {manifest.id[:8]}  {manifest.name}, {nbytes(manifest.nbytes)}.", *notes]

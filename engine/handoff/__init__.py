@@ -14,8 +14,8 @@
 `train.py` itself is text (`resources/handoff`): nothing here imports PyTorch.
 """
 
-from engine.handoff.importing import find_result, import_result
+from engine.handoff.importing import find_result, import_any, import_result
 from engine.handoff.preparing import HandoffPlan
 from engine.handoff.writing import HandedOff, hand_off
 
-__all__ = ["HandedOff", "HandoffPlan", "find_result", "hand_off", "import_result"]
+__all__ = ["HandedOff", "HandoffPlan", "find_result", "hand_off", "import_any", "import_result"]

@@ -17,18 +17,19 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
+from engine.checkpoints.formats.importing import ReportFor, import_checkpoint
 from engine.checkpoints.store.manifest import Manifest
 from engine.checkpoints.store.progress import Report, Tally
 from engine.checkpoints.store.store import CheckpointStore
 from engine.checkpoints.store.writing import need_space
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CheckpointError
-from engine.handoff.record import Record
+from engine.handoff.record import RUN_FILE, START_FILE, Record
 from engine.handoff.trained_parts import row_tensors, trained_parts
 from engine.model.modes import ADAPTER_MODES
 from engine.model.selection import selected_rows
 from engine.model.storage import Storage
-from engine.safe_reading import open_plain, parse_json, read_json, read_plain
+from engine.safe_reading import check_name, open_plain, parse_json, read_json, read_plain
 from engine.session.bases import tokenizer_of
 from engine.session.fim_teaching import FimOutcome, not_measured
 from engine.session.origin import Origin
@@ -48,7 +49,7 @@ REMEDY = "Copy the result again; if it stays so, train again from the hand-off."
 
 @dataclass(frozen=True)
 class Result:
-    """result.json.  `with_memory_before`, `with_memory_after`: held-out losses of the mixture, if they were measured."""
+    """result.json.  `with_memory_before`, `with_memory_after`: held-out losses of the mixture, where measured."""
 
     handoff: str
     run_sha256: str
@@ -65,15 +66,38 @@ class Result:
     with_memory_after: float | None = None
 
 
+def import_any(
+    store: CheckpointStore,
+    data_folder: Path,
+    path: Path,
+    name: str | None = None,
+    tokenizer: Path | None = None,
+    report_for: ReportFor = lambda part: None,
+) -> Manifest:
+    """The result of a hand-off, or whatever else can be imported (`import_checkpoint`)."""
+    folder = find_result(path)
+    if folder is not None:
+        return import_result(store, data_folder, folder, name, report_for("Verifying"))
+    return import_checkpoint(store, path, name, tokenizer, report_for)
+
+
 def find_result(path: Path) -> Path | None:
-    """The folder of a result, if `path` is one or has one in it."""
-    return next((folder for folder in (path, path / FOLDER) if (folder / RESULT_FILE).is_file()), None)
+    """The folder of a result, if `path` is one or has one in it; refuses a hand-off without a result."""
+    found = next((folder for folder in (path, path / FOLDER) if (folder / RESULT_FILE).is_file()), None)
+    if found is None and all((path / name).is_file() for name in (RUN_FILE, START_FILE)):
+        raise CheckpointError(
+            f"{path} is a hand-off without a result.",
+            "Run its train.py; the result appears when held-out loss has improved, or at the end.",
+        )
+    return found
 
 
 def import_result(
     store: CheckpointStore, data_folder: Path, folder: Path, name: str | None = None, report: Report | None = None
 ) -> Manifest:
     """The checkpoint of the result in `folder`; one that was imported before is returned as it is."""
+    if name is not None:
+        check_name(name, "The checkpoint's name")
     result = _read_result(folder / RESULT_FILE)
     record = Record.load(data_folder, result.handoff)
     if result.run_sha256 != record.run_sha256:

@@ -28,7 +28,6 @@ from engine.session.trained_parts import tokens_to_train
 from engine.train.options import TrainingOptions
 
 Progress = Callable[[int, int, str], None]
-Cancelled = Callable[[], bool]
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class Prepared:
         return table
 
 
-def prepare(plan: HandoffPlan, held: ExitStack, progress: Progress | None, cancelled: Cancelled | None) -> Prepared:
+def prepare(plan: HandoffPlan, held: ExitStack, progress: Progress) -> Prepared:
     """Read the folder, and decide all that a run decides before its first step.
 
     `held`: the base is not deleted until it is closed.
@@ -102,11 +101,11 @@ def prepare(plan: HandoffPlan, held: ExitStack, progress: Progress | None, cance
     store = CheckpointStore(plan.data_folder / "checkpoints")
     session = SessionPlan(plan.root, plan.data_folder, plan.options, plan.base)
     id = uuid.uuid4().hex[:12]
-    base = base_of(store, session, progress, cancelled)
+    base = base_of(store, session, progress, None)
     held.enter_context(store.in_use(base.id, id))
     origin = Origin.of(store, base)
     _check_can_leave(origin.config, plan.options)
-    corpus = corpus_for(store, base, session, None, progress, cancelled)
+    corpus = corpus_for(store, base, session, None, progress, None)
     if not corpus.learned_documents:
         raise CorpusError(
             f"There is nothing to learn in {plan.root}.", "`codecoil scan` lists why each file is left out."

@@ -22,6 +22,7 @@ from engine.session.results import Learned
 from engine.train.options import TrainingOptions
 
 SCHEMA = 1
+RUN_FILE, START_FILE = "run.json", "start.safetensors"  # in the folder that was handed off
 FOLDER = "handoffs"  # in the data folder
 MOST_BYTES = 64 << 20  # the hashes of all files, and the numbers of embedding rows
 

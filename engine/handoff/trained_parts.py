@@ -23,7 +23,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class TrainedParts:
-    """`parts`: for run.json.  `shapes`: of the tensors of a result.  `without_decay`: those that weight decay spares."""
+    """`parts`: for run.json.  `shapes`: of a result's tensors.  `without_decay`: those that weight decay spares."""
 
     parts: tuple[dict[str, Any], ...]
     shapes: dict[str, Shape]

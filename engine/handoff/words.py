@@ -40,10 +40,10 @@ def commands(nodes: int = NODES, gpus: int = GPUS) -> dict[str, list[str]]:
 
 def leaves(prepared: Prepared) -> list[str]:
     """What the folder gives away about the repository, in whole sentences."""
-    learned = prepared.learned
+    windows = prepared.options.steps * prepared.options.batch_size
     found = [
-        f"data/ is your code: {learned.tokens:,} tokens of {learned.files:,} files, with their paths. Anyone who has "
-        "base/tokenizer.json can turn them back into text.",
+        f"data/ is your code: {windows:,} windows from {prepared.learned.files:,} files, with their paths. Anyone who "
+        "has base/tokenizer.json can turn them back into text.",
         "Secrets that were found are masked, and files that are left out are not in it, as in every run.",
         "A model that was trained on it can recite parts of it.",
         "Nothing was sent anywhere. Treat the folder as you treat the repository.",

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,12 @@ from engine.checkpoints.formats.output import export_folder, json_bytes
 from engine.checkpoints.store.manifest import BaseReference
 from engine.checkpoints.store.progress import Counted, Tally
 from engine.checkpoints.store.writing import FolderWriter, in_words, need_space
-from engine.corpus.reading.scan_progress import ScanCancelledError
 from engine.corpus.repository import Repository
 from engine.errors import InputError
 from engine.handoff import training_data
 from engine.handoff.memory_numbers import memory_numbers
 from engine.handoff.preparing import HandoffPlan, Prepared, prepare
-from engine.handoff.record import Record
+from engine.handoff.record import RUN_FILE, START_FILE, Record
 from engine.handoff.trained_parts import start_tensors, trained_parts
 from engine.handoff.words import commands, data_card, leaves, readme, resource
 from engine.memory.mixing import SURE
@@ -31,12 +31,11 @@ from engine.model.modes import ADAPTER_MODES
 from engine.tensor_file import TensorSource, pieces_of
 from engine.train.options import TrainingOptions
 
-RUN_FILE, START_FILE, DATA_CARD = "run.json", "start.safetensors", "data/README.md"
+DATA_CARD = "data/README.md"
 COPIED = ("train.py", "requirements.txt", "fsdp.yaml")
 SPARE = 16 << 20  # bytes for all that is small
 
 Progress = Callable[[int, int, str], None]
-Cancelled = Callable[[], bool]
 
 
 @dataclass(frozen=True)
@@ -55,20 +54,18 @@ class HandedOff:
     leaves: list[str]
 
 
-def hand_off(
-    plan: HandoffPlan, out: Path, progress: Progress | None = None, cancelled: Cancelled | None = None
-) -> HandedOff:
-    """Write the folder `out`, which must be new or empty.  `cancelled` is asked often; then ScanCancelledError."""
+def hand_off(plan: HandoffPlan, out: Path, progress: Progress = lambda done, total, what: None) -> HandedOff:
+    """Write the folder `out`, which must be new or empty.  What `progress` raises ends it, and leaves nothing."""
     check_place(plan, out)
     with ExitStack() as held:
-        prepared = prepare(plan, held, progress, cancelled)
-        return _write(prepared, out, _Reports(progress, cancelled))
+        return _write(prepare(plan, held, progress), out, progress)
 
 
 def check_place(plan: HandoffPlan, out: Path) -> None:
     """Refuse a folder where the next scan would find it, or where something is."""
-    where = out.resolve()
-    if where.is_relative_to(plan.root.resolve()):
+    where, root = out.resolve(), plan.root.resolve()
+    repository = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    if where.is_relative_to(repository):
         raise InputError(
             f"{out} is inside the repository: it would be learned with it, and could be committed.",
             "Choose a folder outside.",
@@ -79,23 +76,7 @@ def check_place(plan: HandoffPlan, out: Path) -> None:
         raise InputError(f"{out} is not empty.", "Choose a new or empty folder.")
 
 
-class _Reports:
-    """Progress of each part; ends the job where it was cancelled."""
-
-    def __init__(self, progress: Progress | None, cancelled: Cancelled | None) -> None:
-        self._progress, self._cancelled = progress, cancelled
-
-    def of(self, what: str) -> Callable[[int, int], None]:
-        return lambda done, total: self(done, total, what)
-
-    def __call__(self, done: int, total: int, what: str) -> None:
-        if self._cancelled is not None and self._cancelled():
-            raise ScanCancelledError
-        if self._progress is not None:
-            self._progress(done, total, what)
-
-
-def _write(prepared: Prepared, out: Path, reports: _Reports) -> HandedOff:
+def _write(prepared: Prepared, out: Path, progress: Progress) -> HandedOff:
     config, options = prepared.config, prepared.options
     precision = _precision(prepared)
     with in_words(f"{out} cannot be written"):
@@ -103,11 +84,11 @@ def _write(prepared: Prepared, out: Path, reports: _Reports) -> HandedOff:
     width = hugging_face.PRECISIONS[precision].itemsize
     nbytes = width * config.parameter_count + training_data.train_bytes(options) + SPARE
     need_space(out.parent, nbytes, f"{out} cannot be written")
-    memory = _memory(prepared, reports) if prepared.plan.with_memory else None
+    memory = _memory(prepared, progress) if prepared.plan.with_memory else None
     parts = trained_parts(config, options, prepared.token_ids)
     with export_folder(out, ()) as writer:
-        _write_base(prepared, writer, precision, reports)
-        train = training_data.write_train(writer, prepared.windows, options, reports.of("Writing windows"))
+        _write_base(prepared, writer, precision, progress)
+        train = training_data.write_train(writer, prepared.windows, options, partial(progress, what="Writing windows"))
         held_out = training_data.write_held_out(writer, prepared.held_out, memory)
         schedule = training_data.write_schedule(writer, options)
         pairs = prepared.origin.first_pairs(options) if options.mode in ADAPTER_MODES else {}
@@ -174,14 +155,14 @@ def _precision(prepared: Prepared) -> str:
     return stored if plain and not prepared.fim.is_active else "float32"
 
 
-def _write_base(prepared: Prepared, writer: FolderWriter, precision: str, reports: _Reports) -> None:
+def _write_base(prepared: Prepared, writer: FolderWriter, precision: str, progress: Progress) -> None:
     """The base as the run begins: with rows of new tokens, and without the low-rank pairs that are trained further."""
     config, origin = prepared.config, prepared.origin
     separate = origin.continues_pairs(prepared.options)
     table = prepared.first_embedding()
     with prepared.store.load_parameters(origin.base.id, pairs=not separate) as parameters:
         total = 4 * config.parameter_count
-        counted = Counted(parameters, Tally(total, reports.of("Writing the base, in bytes")))
+        counted = Counted(parameters, Tally(total, partial(progress, what="Writing the base, in bytes")))
         content = counted if table is None else _With(counted, config.embedding_name, table)
         path = prepared.store.tokenizer_path(origin.base.id)
         hugging_face.write_files(writer, "base/", config, content, path, precision)
@@ -206,10 +187,10 @@ class _With(TensorSource):
         return len(self._tensors)
 
 
-def _memory(prepared: Prepared, reports: _Reports) -> tuple[np.ndarray, np.ndarray]:
+def _memory(prepared: Prepared, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
     plan = prepared.plan
     folder = Repository(plan.root, plan.data_folder).folder
-    return memory_numbers(prepared.corpus, prepared.held_out, folder, prepared.config.parameter_count, reports)
+    return memory_numbers(prepared.corpus, prepared.held_out, folder, prepared.config.parameter_count, progress)
 
 
 def as_json(done: HandedOff) -> dict[str, Any]:
