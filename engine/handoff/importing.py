@@ -139,18 +139,19 @@ def import_result(
             if (value := getattr(result, key)) is not None
         }
         return results.save_result(
-            finished, weights, history, 0, fim, name=name, metrics=more, note=_note(record, result)
+            finished, weights, history, 0, fim, name=name, metrics=more, note=_note(record, result, fim)
         )
 
 
-def _note(record: Record, result: Result) -> str:
+def _note(record: Record, result: Result, fim: FimOutcome | None) -> str:
     plural = "es" * (result.processes != 1)
-    return f"Trained elsewhere in {result.processes} process{plural}, from hand-off {record.id}; {result.reason}."
+    words = f"Trained elsewhere in {result.processes} process{plural}, from hand-off {record.id}: {result.reason}."
+    return words if fim is None else f"{words}\n{fim.note}"
 
 
 def _fim(tokenizer: Tokenizer) -> FimOutcome | None:
     taught = tokenizer if tokenizer.has_taught_fim else tokenizer.with_taught_fim()
-    return None if taught is None else not_measured(taught)
+    return None if taught is None else not_measured(taught, "the run took place elsewhere")
 
 
 # ---- what is read

@@ -87,7 +87,7 @@ class FimTeaching:
         if self._without is None:
             return None
         if self._trial is None or not self._trial.finished:
-            return not_measured(self.corpus.tokenizer)
+            return not_measured(self.corpus.tokenizer, "the run was stopped")
         facts, verdict = facts_of(self.corpus.tokenizer), self._trial.verdict()
         if verdict.helps:
             return FimOutcome(self.corpus.tokenizer, facts | {"used": True} | verdict.facts, verdict.words)
@@ -99,7 +99,7 @@ def facts_of(taught: Tokenizer) -> dict[str, Any]:
     return {"used": False, "tokens": " ".join(taught.without_taught_fim().token(one) for one in taught.special.fim)}
 
 
-def not_measured(taught: Tokenizer) -> FimOutcome:
-    """Of a run that was stopped before the trial, or took place elsewhere."""
-    note = f"Fill-in-the-middle was not measured, because the run was stopped. {WITHOUT}"
+def not_measured(taught: Tokenizer, why: str) -> FimOutcome:
+    """Of a run without a trial."""
+    note = f"Fill-in-the-middle was not measured, because {why}. {WITHOUT}"
     return FimOutcome(taught.without_taught_fim(), facts_of(taught) | {"reason": "not measured"}, note)

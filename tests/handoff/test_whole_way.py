@@ -108,4 +108,5 @@ def test_a_base_that_cannot_fill_in_is_taught_it(repository, data_folder, cpu, t
     first, second = values(store, ours.id), values(store, theirs.id)
     assert all(np.array_equal(first[name], second[name]) for name in first)
     assert theirs.data["fill_in_the_middle"]["reason"] == "not measured"
+    assert "Fill-in-the-middle was not measured, because the run took place elsewhere." in theirs.note
     assert not Tokenizer.load(store.tokenizer_path(theirs.id)).has_fim
