@@ -33,6 +33,8 @@ HERE = Path(__file__).resolve().parent
 RESULT = HERE / "result"
 NOT_COUNTED = -100  # what cross_entropy ignores
 MOST_FAILURES = 3  # steps in a row with a number that is not finite, after which the run ends
+NOT_BY_FSDP = """FSDP cannot divide a model of which single embedding rows are trained while its head is tied to them.
+Run it without FSDP, or hand off again with --mode lora and --fim-share 0."""
 
 
 # ---- what is trained
@@ -61,8 +63,11 @@ class LowRank(torch.nn.Module):
         return weight + self.up @ self.down
 
 
-def choose_parameters(model, run, start):
-    """Make what run["trained"] names trainable, and nothing else; torch's parameter names by those of the result."""
+def choose_parameters(model, run, start, sharded):
+    """Make what run["trained"] names trainable, and nothing else; torch's parameter names by those of the result.
+
+    sharded: whether FSDP divides the model.
+    """
     names, peft = {}, []
     for part in run["trained"]:
         parameter = part["parameter"]
@@ -73,7 +78,10 @@ def choose_parameters(model, run, start):
             weight = model.get_parameter(parameter)
             index = start[part["index"]].long() if "index" in part else torch.arange(part["first"], part["last"])
             rows = Rows(weight, index)
-            for module in [each for each in model.modules() if getattr(each, "weight", None) is weight]:  # a tied head
+            modules = [each for each in model.modules() if getattr(each, "weight", None) is weight]  # a tied head, too
+            if sharded and len(modules) > 1:
+                raise SystemExit(NOT_BY_FSDP)
+            for module in modules:
                 register_parametrization(module, "weight", rows, unsafe=True)
             names[part["tensor"]] = f"{module_name}.parametrizations.weight.0.rows"
         elif part["peft"]:
@@ -171,7 +179,7 @@ class Run:
         self.schedule = load_file(HERE / self.data["schedule"])
         model = AutoModelForCausalLM.from_pretrained(HERE / "base", dtype=torch.float32)
         start = load_file(HERE / "start.safetensors")
-        self.names = choose_parameters(model, self.run, start)
+        self.names = choose_parameters(model, self.run, start, accelerator.distributed_type.value == "FSDP")
         if arguments.gradient_checkpointing:
             model.gradient_checkpointing_enable()
         self.micro_batch = arguments.micro_batch or self.options["micro_batch"]
@@ -278,7 +286,7 @@ class Run:
         evaluated = self.schedule["evaluated"].tolist()
         trained = sum(tensor.numel() for tensor in by_result_name(self.plain_model, self.names).values())
         processes = self.accelerator.num_processes
-        device = f"{processes} × {self.accelerator.device.type} (accelerate)"
+        device = f"{processes} × {self.accelerator.device.type} ({self.accelerator.distributed_type.value})"
         tokens = o["batch_size"] * o["sequence_length"]
         own = math.ceil(o["batch_size"] / processes)
         self.note(
