@@ -24,6 +24,7 @@ from app.command_line.checkpoint_words import (
     precision_lines,
     trash_lines,
 )
+from app.command_line.scan import ProgressBar
 from app.data.data_folder import data_folder
 from app.values.words import nbytes
 
@@ -221,14 +222,24 @@ def _export(store, arguments: argparse.Namespace) -> int:
 
 
 def _import(store, arguments: argparse.Namespace) -> int:
-    from engine.handoff import import_any
+    from engine.handoff import find_result, import_any
+    from engine.handoff.writing import in_mib
 
     known = {one.id for one in store.list()}
     path, tokenizer = Path(arguments.path).expanduser(), arguments.tokenizer
-    manifest = import_any(store, data_folder(), path, arguments.name, Path(tokenizer) if tokenizer else None)
+    progress = ProgressBar()
+    try:
+        manifest = import_any(
+            store, data_folder(), path, arguments.name, Path(tokenizer) if tokenizer else None,
+            lambda part: in_mib(progress, part),
+        )  # fmt: skip
+    finally:
+        progress.clear()
     words = "Already imported" if manifest.id in known else "Imported"
     notes = [f"  {plain(line)}" for line in manifest.note.splitlines()]
     lines = [f"{words}: {manifest.id[:8]}  {manifest.name}, {nbytes(manifest.nbytes)}.", *notes]
+    if find_result(path) is not None:
+        lines.append(f"  To score it: codecoil score {plain(manifest.data['root'])} --checkpoint {manifest.id[:8]}")
     return _print(arguments, {**as_json(manifest), "new": manifest.id not in known}, lines)
 
 

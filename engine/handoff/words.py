@@ -34,7 +34,7 @@ def commands(nodes: int = NODES, gpus: int = GPUS) -> dict[str, list[str]]:
         "A model that is too large for one GPU": [
             f"accelerate launch --config_file fsdp.yaml --num_processes {gpus} train.py"
         ],
-        "No GPU": ["accelerate launch --cpu --num_processes 2 train.py"],
+        "No GPU": ["accelerate launch --cpu --num_processes 1 train.py"],
     }
 
 

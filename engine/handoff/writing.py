@@ -162,10 +162,15 @@ def _write_base(prepared: Prepared, writer: FolderWriter, precision: str, progre
     table = prepared.first_embedding()
     with prepared.store.load_parameters(origin.base.id, pairs=not separate) as parameters:
         total = 4 * config.parameter_count
-        counted = Counted(parameters, Tally(total, partial(progress, what="Writing the base, in bytes")))
+        counted = Counted(parameters, Tally(total, in_mib(progress, "Writing the base")))
         content = counted if table is None else _With(counted, config.embedding_name, table)
         path = prepared.store.tokenizer_path(origin.base.id)
         hugging_face.write_files(writer, "base/", config, content, path, precision)
+
+
+def in_mib(progress: Progress, what: str) -> Callable[[int, int], None]:
+    """Progress in bytes, reported in MiB."""
+    return lambda done, total: progress(done >> 20, -(-total >> 20), f"{what}, in MiB")
 
 
 class _With(TensorSource):

@@ -28,7 +28,8 @@ def test_from_the_folder_to_a_checkpoint(repository, tiny_base, cpu, tmp_path, c
     made = json.loads(capsys.readouterr().out)
     assert made["new"] and made["name"] == "shop #1" and made["mode"] == "wsla" and made["parents"] == [tiny_base.id]
     assert main(["checkpoints", "import", str(out / "result")]) == 0
-    assert "Already imported" in capsys.readouterr().out
+    words = capsys.readouterr().out
+    assert "Already imported" in words and f"codecoil score {repository} --checkpoint {made['id'][:8]}" in words
 
 
 def test_for_programs(repository, tiny_base, tmp_path, capsys):

@@ -194,7 +194,7 @@ def test_too_little_disk_is_said_before_anything_is_written(plan, tmp_path, monk
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("when", ["Writing the base, in bytes", "Writing windows"])
+@pytest.mark.parametrize("when", ["Writing the base, in MiB", "Writing windows"])
 def test_ended_by_ctrl_c_it_leaves_nothing(plan, tmp_path, when):
     place = tmp_path / "place"
 
