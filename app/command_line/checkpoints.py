@@ -24,6 +24,7 @@ from app.command_line.checkpoint_words import (
     precision_lines,
     trash_lines,
 )
+from app.command_line.chosen_device import open_chosen_device
 from app.command_line.scan import ProgressBar
 from app.data.data_folder import data_folder
 from app.values.words import nbytes
@@ -231,7 +232,7 @@ def _import(store, arguments: argparse.Namespace) -> int:
     try:
         manifest = import_any(
             store, data_folder(), path, arguments.name, Path(tokenizer) if tokenizer else None,
-            lambda part: in_mib(progress, part),
+            lambda part: in_mib(progress, part), lambda: open_chosen_device("auto", progress),
         )  # fmt: skip
     finally:
         progress.clear()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import UnionType
@@ -22,16 +22,18 @@ from engine.checkpoints.store.manifest import Manifest
 from engine.checkpoints.store.progress import Report, Tally
 from engine.checkpoints.store.store import CheckpointStore
 from engine.checkpoints.store.writing import need_space
-from engine.corpus.tokens.tokenizer import Tokenizer
+from engine.corpus.repository import Repository
+from engine.devices import Device
 from engine.errors import CheckpointError
 from engine.handoff.record import RUN_FILE, START_FILE, Record
 from engine.handoff.trained_parts import row_tensors, trained_parts
+from engine.model.model import Model
 from engine.model.modes import ADAPTER_MODES
 from engine.model.selection import selected_rows
 from engine.model.storage import Storage
 from engine.safe_reading import check_name, open_plain, parse_json, read_json, read_plain
 from engine.session.bases import tokenizer_of
-from engine.session.fim_teaching import FimOutcome, not_measured
+from engine.session.fim_teaching import FimOutcome, FimTeaching, not_measured
 from engine.session.origin import Origin
 from engine.session.results import History, Results, Weights
 from engine.tensor_file import TensorFile, TensorSource, not_finite, pieces_of
@@ -44,6 +46,7 @@ CHUNK = 4 << 20
 EVENTS: dict[str, type[Event]] = {
     kind.event: kind for kind in (PlanEvent, StepEvent, EvaluationEvent, NoteEvent, FinishedEvent)
 }
+OpenDevice = Callable[[], Device]
 REMEDY = "Copy the result again; if it stays so, train again from the hand-off."
 
 
@@ -73,11 +76,12 @@ def import_any(
     name: str | None = None,
     tokenizer: Path | None = None,
     report_for: ReportFor = lambda part: None,
+    open_device: OpenDevice | None = None,
 ) -> Manifest:
     """The result of a hand-off, or whatever else can be imported (`import_checkpoint`)."""
     folder = find_result(path)
     if folder is not None:
-        return import_result(store, data_folder, folder, name, report_for("Verifying"))
+        return import_result(store, data_folder, folder, name, report_for("Verifying"), open_device)
     return import_checkpoint(store, path, name, tokenizer, report_for)
 
 
@@ -93,9 +97,17 @@ def find_result(path: Path) -> Path | None:
 
 
 def import_result(
-    store: CheckpointStore, data_folder: Path, folder: Path, name: str | None = None, report: Report | None = None
+    store: CheckpointStore,
+    data_folder: Path,
+    folder: Path,
+    name: str | None = None,
+    report: Report | None = None,
+    open_device: OpenDevice | None = None,
 ) -> Manifest:
-    """The checkpoint of the result in `folder`; one that was imported before is returned as it is."""
+    """The checkpoint of the result in `folder`; one that was imported before is returned as it is.
+
+    `open_device`: for a base that was taught to fill in, to try out whether it helps.
+    """
     if name is not None:
         check_name(name, "The checkpoint's name")
     result = _read_result(folder / RESULT_FILE)
@@ -110,7 +122,7 @@ def import_result(
             "Held-out loss did not improve in this run, so there is nothing to import.",
             "Hand off again with a lower learning rate or other options.",
         )
-    base, tokenizer = _base(store, record)
+    base = _base(store, record)
     origin = Origin.of(store, base)
     results = Results(store, origin, record.learned, record.id, record.options)
     if (known := results.find_result()) is not None and name in (None, known.name):
@@ -132,7 +144,7 @@ def import_result(
             False,
             result.seconds,
         )
-        fim = _fim(tokenizer) if record.teaches_fim else None
+        fim = _fim(store, data_folder, origin, record, trained, open_device) if record.teaches_fim else None
         more = {
             key: value
             for key in ("with_memory_before", "with_memory_after")
@@ -149,9 +161,36 @@ def _note(record: Record, result: Result, fim: FimOutcome | None) -> str:
     return words if fim is None else f"{words}\n{fim.note}"
 
 
-def _fim(tokenizer: Tokenizer) -> FimOutcome | None:
+def _fim(
+    store: CheckpointStore,
+    data_folder: Path,
+    origin: Origin,
+    record: Record,
+    trained: _Trained,
+    open_device: OpenDevice | None,
+) -> FimOutcome:
+    """What became of teaching to fill in: tried out as after a run here, if there is a device and the folder."""
+    tokenizer = tokenizer_of(store, origin.base)
     taught = tokenizer if tokenizer.has_taught_fim else tokenizer.with_taught_fim()
-    return None if taught is None else not_measured(taught, "the run took place elsewhere")
+    root = record.learned.root
+    if open_device is None or not root.is_dir():
+        why = "the run took place elsewhere" if root.is_dir() else f"{root} is not there"
+        return not_measured(taught, why)
+    corpus = Repository(root, data_folder, tokenizer).scan()
+    teaching = FimTeaching(corpus, wanted=True)
+    device = open_device()
+    try:
+        model = Model(origin.config, device)
+        try:
+            model.parameters.fill(origin.whole(trained, store))
+            model.document_end = tokenizer.special.end_of_text
+            while not teaching.try_out(model, corpus.validation_code, record.options.sequence_length):
+                pass
+        finally:
+            model.close()
+    finally:
+        device.close()
+    return teaching.outcome()
 
 
 # ---- what is read
@@ -223,7 +262,7 @@ def _check_hash(path: Path, expected: str, report: Report | None) -> None:
         raise CheckpointError(f"{path} does not have the hash that {RESULT_FILE} gives it.", REMEDY)
 
 
-def _base(store: CheckpointStore, record: Record) -> tuple[Manifest, Tokenizer]:
+def _base(store: CheckpointStore, record: Record) -> Manifest:
     """The base of the hand-off, if it is still what it was."""
     try:
         base = store.get(record.base.id)
@@ -232,12 +271,11 @@ def _base(store: CheckpointStore, record: Record) -> tuple[Manifest, Tokenizer]:
             f"The base of hand-off {record.id} is no longer there ({record.base.id[:8]}).",
             "Restore it from the trash, or import it again and hand off again.",
         ) from error
-    tokenizer = tokenizer_of(store, base)
-    if base.weights_sha256 != record.base.sha256 or tokenizer.digest != record.tokenizer:
+    if base.weights_sha256 != record.base.sha256 or tokenizer_of(store, base).digest != record.tokenizer:
         raise CheckpointError(
             f"{base.name} has other weights or another tokenizer than when it was handed off.", "Hand off again."
         )
-    return base, tokenizer
+    return base
 
 
 # ---- what was trained

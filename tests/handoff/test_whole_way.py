@@ -7,9 +7,11 @@ import pytest
 
 from engine.checkpoints.store.store import CheckpointStore
 from engine.corpus.tokens.tokenizer import Tokenizer
+from engine.devices import open_device
 from engine.handoff import HandoffPlan, hand_off, import_any
 from engine.model.architectures.reading import config_from
 from engine.session import Session, SessionPlan
+from engine.session.fim_trial import FimTrial, FimVerdict
 from engine.train.options import TrainingOptions
 from tests.corpus.tokens import samples
 from tests.corpus.tokens.test_taught_fim import SMOLLM
@@ -94,19 +96,52 @@ def test_a_run_continues_with_the_pairs_of_its_base(repository, data_folder, tin
     assert theirs.base.id == tiny_base.id and theirs.parents == (before.id,)
 
 
-def test_a_base_that_cannot_fill_in_is_taught_it(repository, data_folder, cpu, tmp_path):
-    """Its first rows differ from the base's; without a trial, the result does not use what it was taught."""
+@pytest.fixture
+def taught(repository, data_folder, cpu, tmp_path):
+    """A base without fill-in-the-middle, and the result of a hand-off that taught it."""
     data_folder.mkdir(exist_ok=True)
     tokenizer = Tokenizer.load(samples.write_style(tmp_path, SMOLLM))
     config = config_from(LLAMA | {"vocab_size": tokenizer.vocab_size})
     base = save_base(data_folder, tokenizer, "without", config=config)
     options = OPTIONS.changed(mode="lora", rank=2)
     done = hand_off(HandoffPlan(repository, data_folder, options, base.name), tmp_path / "out")
+    return base, options, trained_elsewhere(done.path, cpu)
+
+
+def test_a_base_that_cannot_fill_in_is_taught_it(repository, data_folder, cpu, taught):
+    """Its first rows differ from the base's; without a trial, the result does not use what it was taught."""
+    base, options, result = taught
     store = CheckpointStore(data_folder / "checkpoints")
-    theirs = import_any(store, data_folder, trained_elsewhere(done.path, cpu))
+    theirs = import_any(store, data_folder, result)
     ours, _ = run_here(repository, data_folder, cpu, options, base.name)
     first, second = values(store, ours.id), values(store, theirs.id)
     assert all(np.array_equal(first[name], second[name]) for name in first)
     assert theirs.data["fill_in_the_middle"]["reason"] == "not measured"
     assert "Fill-in-the-middle was not measured, because the run took place elsewhere." in theirs.note
     assert not Tokenizer.load(store.tokenizer_path(theirs.id)).has_fim
+
+
+@pytest.mark.parametrize("loss", [1.8, 1.99])
+def test_filling_in_is_tried_out_where_there_is_a_device(data_folder, taught, monkeypatch, loss):
+    verdict = FimVerdict(40, 2.0, loss, 0.05)
+    monkeypatch.setattr(FimTrial, "verdict", lambda self: verdict)
+    store = CheckpointStore(data_folder / "checkpoints")
+    made = import_any(store, data_folder, taught[2], open_device=lambda: open_device("cpu"))
+    assert made.data["fill_in_the_middle"]["used"] == verdict.helps and verdict.words in made.note
+    assert Tokenizer.load(store.tokenizer_path(made.id)).has_fim == verdict.helps
+
+
+def test_the_trial_is_the_one_after_a_run_here(repository, data_folder, cpu, taught):
+    base, options, result = taught
+    store = CheckpointStore(data_folder / "checkpoints")
+    theirs = import_any(store, data_folder, result, open_device=lambda: open_device("cpu"))
+    ours, _ = run_here(repository, data_folder, cpu, options, base.name)
+    expected = ours.data["fill_in_the_middle"]
+    assert theirs.data["fill_in_the_middle"] == pytest.approx(expected, abs=1e-5)  # pairs are merged here
+
+
+def test_without_the_repository_there_is_no_trial(repository, data_folder, taught):
+    repository.rename(repository.with_name("moved"))
+    store = CheckpointStore(data_folder / "checkpoints")
+    made = import_any(store, data_folder, taught[2], open_device=lambda: open_device("cpu"))
+    assert made.data["fill_in_the_middle"]["reason"] == "not measured" and f"{repository} is not there" in made.note
