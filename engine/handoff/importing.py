@@ -18,7 +18,7 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from engine.checkpoints.formats.importing import ReportFor, import_checkpoint
-from engine.checkpoints.store.manifest import Manifest
+from engine.checkpoints.store.manifest import BEST_METRIC, Manifest
 from engine.checkpoints.store.progress import Report, Tally
 from engine.checkpoints.store.store import CheckpointStore
 from engine.checkpoints.store.writing import need_space
@@ -125,7 +125,7 @@ def import_result(
     base = _base(store, record)
     origin = Origin.of(store, base)
     results = Results(store, origin, record.learned, record.id, record.options)
-    if (known := results.find_result()) is not None and name in (None, known.name):
+    if known := next((one for one in store.list() if _is_result(one, result) and name in (None, one.name)), None):
         return known
     history = _read_history(folder / HISTORY_FILE, record.id)
     path = folder / WEIGHTS_FILE
@@ -153,6 +153,15 @@ def import_result(
         return results.save_result(
             finished, weights, history, 0, fim, name=name, metrics=more, note=_note(record, result, fim)
         )
+
+
+def _is_result(known: Manifest, result: Result) -> bool:
+    """Whether it was imported from this; of one hand-off, an early result and a later one may be imported."""
+    return (known.run, known.step, known.metrics.get(BEST_METRIC)) == (
+        result.handoff,
+        result.best_step,
+        result.held_out_after,
+    )
 
 
 def _note(record: Record, result: Result, fim: FimOutcome | None) -> str:

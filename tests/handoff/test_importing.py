@@ -62,6 +62,15 @@ def test_the_whole_folder_or_the_result_alone_once(store, data_folder, result, t
     assert len([one for one in store.list() if one.run == first.run]) == 2
 
 
+def test_a_later_result_of_the_same_hand_off_is_another_checkpoint(store, data_folder, result):
+    """The run goes on while its best so far is imported."""
+    early = import_any(store, data_folder, result)
+    values = json.loads((result / "result.json").read_text())
+    change(result / "result.json", step=values["step"] + 5, held_out_after=values["held_out_after"] - 0.1)
+    later = import_any(store, data_folder, result)
+    assert later.id != early.id and later.name == "shop #2" and import_any(store, data_folder, result) == later
+
+
 def test_a_hand_off_without_a_result_is_said_to_be_one(plan, store, data_folder, tmp_path):
     done = hand_off(plan, tmp_path / "out")
     refused(store, data_folder, done.path, "without a result")

@@ -120,6 +120,15 @@ def test_a_base_is_written_in_the_precision_in_which_nothing_is_lost(plan, tmp_p
     assert half.precision == "bfloat16"
 
 
+def test_where_a_base_came_from_stays_here(plan, tmp_path):
+    store = CheckpointStore(plan.data_folder / "checkpoints")
+    tokenizer = Tokenizer.load(store.tokenizer_path(store.get("tiny").id))
+    keys = store.config("tiny").to_hugging_face() | {"_name_or_path": str(tmp_path / "models")}
+    save_base(plan.data_folder, tokenizer, "named", config=config_from(keys))
+    done = hand_off(replace(plan, base="named"), tmp_path / "out")
+    assert "_name_or_path" not in json.loads((done.path / "base" / "config.json").read_text())
+
+
 def load_file_types(path) -> dict[str, str]:
     content = path.read_bytes()
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])

@@ -143,6 +143,7 @@ class _Rounded(TensorSource):
 def _config_keys(config: Architecture, precision: str, ids: dict[str, int]) -> dict[str, Any]:
     keys = {**ids, **config.to_hugging_face(), "dtype": precision}
     keys.pop("torch_dtype", None)  # the older name of the same key, with what the file was before
+    keys.pop("_name_or_path", None)  # may be a folder of the user
     return keys
 
 
