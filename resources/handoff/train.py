@@ -32,6 +32,7 @@ from transformers import AutoModelForCausalLM
 HERE = Path(__file__).resolve().parent
 RESULT = HERE / "result"
 NOT_COUNTED = -100  # what cross_entropy ignores
+MEASURED = 8  # held-out rows that a process computes at once
 MOST_FAILURES = 3  # steps in a row with a number that is not finite, after which the run ends
 NOT_BY_FSDP = """FSDP cannot divide a model of which single embedding rows are trained while its head is tied to them.
 Run it without FSDP, or hand off again with --mode lora and --fim-share 0."""
@@ -105,11 +106,9 @@ def choose_parameters(model, run, start, sharded):
     return names
 
 
-def by_result_name(model, names):
-    """The trained parameters as they are now, whole on every process."""
-    found = dict(model.named_parameters())
-    whole = {key: found[name].detach() for key, name in names.items()}
-    return {key: (p.full_tensor() if hasattr(p, "full_tensor") else p).cpu().clone() for key, p in whole.items()}
+def whole(tensor):
+    """A tensor that FSDP has divided, put together: every process has to ask for it."""
+    return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
 
 
 # ---- windows
@@ -196,9 +195,10 @@ class Run:
         self.history = []
         self.began = time.monotonic()
 
-    @property
-    def plain_model(self):
-        return self.accelerator.unwrap_model(self.model)
+    def trained(self):
+        """What is trained, by its name in the result."""
+        found = dict(self.accelerator.unwrap_model(self.model).named_parameters())
+        return [(key, found[name]) for key, name in self.names.items()]
 
     def note(self, event, **values):
         """A line of history.jsonl, and of what is printed."""
@@ -222,8 +222,9 @@ class Run:
         keys = ["tokens", "counted"] + (["memory_factor", "memory_share"] if memory else [])
         self.model.eval()
         with torch.no_grad():
-            for first in range(0, self.held_out.count, 8 * self.accelerator.num_processes):
-                count = min(8 * self.accelerator.num_processes, self.held_out.count - first)
+            size = min(self.micro_batch or MEASURED, MEASURED) * self.accelerator.num_processes
+            for first in range(0, self.held_out.count, size):
+                count = min(size, self.held_out.count - first)
                 places, own = share(first, count, self.accelerator)
                 rows = self.moved(self.held_out.rows(places, keys))
                 rows["counted"][own:] = 0
@@ -262,7 +263,7 @@ class Run:
             total += loss.detach()
         loss = accelerator.reduce(total, "sum").item() / targets
         norm = accelerator.clip_grad_norm_(self.model.parameters(), o["max_gradient_norm"] or math.inf)
-        norm = float(norm.full_tensor() if hasattr(norm, "full_tensor") else norm)
+        norm = float(whole(norm))
         applied = math.isfinite(loss) and math.isfinite(norm)
         if applied:
             for group in self.optimiser.param_groups:
@@ -284,7 +285,7 @@ class Run:
     def go(self):
         o, rates = self.options, self.schedule["learning_rate"].tolist()
         evaluated = self.schedule["evaluated"].tolist()
-        trained = sum(tensor.numel() for tensor in by_result_name(self.plain_model, self.names).values())
+        trained = sum(parameter.numel() for _, parameter in self.trained())
         processes = self.accelerator.num_processes
         device = f"{processes} × {self.accelerator.device.type} ({self.accelerator.distributed_type.value})"
         tokens = o["batch_size"] * o["sequence_length"]
@@ -323,7 +324,7 @@ class Run:
             worse = 0 if best else worse + 1
             if best:
                 found |= {"best": loss, "step": number, "mixed": mixed}
-                self.write(found, number, "interrupted", by_result_name(self.plain_model, self.names))
+                self.write(found, number, "interrupted", weights=True)
             if o["patience"] and worse >= o["patience"]:
                 reason = "no longer improving"
                 break
@@ -334,12 +335,17 @@ class Run:
         self.write(found, number, reason)
         self.accelerator.end_training()
 
-    def write(self, found, step, reason, weights=None):
+    def write(self, found, step, reason, weights=False):
         """The result so far: a run that is killed later leaves the best weights until then."""
-        if not self.accelerator.is_main_process:
+        main, kept = self.accelerator.is_main_process, {}
+        for key, parameter in self.trained() if weights else ():
+            tensor = whole(parameter.detach())
+            if main:
+                kept[key] = tensor.cpu().contiguous()
+        if not main:
             return
-        if weights is not None:
-            save_file({key: tensor.contiguous() for key, tensor in weights.items()}, RESULT / "new.part")
+        if weights:
+            save_file(kept, RESULT / "new.part")
             os.replace(RESULT / "new.part", RESULT / "trained.safetensors")
         (RESULT / "history.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in self.history), "utf-8")
         values = {

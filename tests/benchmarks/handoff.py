@@ -9,7 +9,7 @@ written, trained there, imported, and compared with a run of this engine from th
     weights     the largest difference of a number in the two checkpoints, over the largest change
     measured    the held-out losses of both checkpoints by this engine, in longer windows: their difference
     untouched   whether every number that the mode does not train is still the base's, bit for bit
-    score       (first case) the scorecards of both: the largest relative difference of a measure that is no speed
+    score       (starter-lora) the scorecards of both: the largest relative difference of a measure that is no speed
 """
 
 from __future__ import annotations
@@ -158,8 +158,10 @@ def compare_scores(store: CheckpointStore, root: Path, data: Path, device, ids: 
     return max(abs(a - b) / max(abs(a), 1e-9) for a, b in pairs if np.isfinite(a))
 
 
-def run_case(name: str, root: Path, data: Path, work: Path, device, arguments, scored: bool) -> dict:
+def run_case(name: str, root: Path, work: Path, device, arguments) -> dict:
+    """One case in full; the data folder is shared by all."""
     base_name, _, mode = name.rpartition("-")
+    data = work / "data"
     store = CheckpointStore(data / "checkpoints")
     options = TrainingOptions(
         mode=mode,
@@ -195,7 +197,7 @@ def run_case(name: str, root: Path, data: Path, work: Path, device, arguments, s
         "untouched": untouched,
         "from_to": [theirs.metrics["held_out_before"], theirs.metrics["held_out_loss"]],
     }
-    if scored:
+    if name == "starter-lora":
         found["score"] = compare_scores(store, root, data, device, [ours.id, theirs.id])
     return found
 
@@ -211,10 +213,8 @@ def main() -> None:
     device = engine.open_device("cpu")
     with tempfile.TemporaryDirectory(prefix="codecoil-handoff-") as place:
         work = Path(place)
-        for number, name in enumerate(arguments.cases):
-            data = work / "data"
-            found = run_case(name, arguments.folder, data, work, device, arguments, scored=not number)
-            print(json.dumps(found), flush=True)
+        for name in arguments.cases:
+            print(json.dumps(run_case(name, arguments.folder, work, device, arguments)), flush=True)
     device.close()
 
 
