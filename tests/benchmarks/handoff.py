@@ -1,6 +1,6 @@
 """A hand-off, trained by its own train.py in two processes (gloo, CPU), beside the same run of this engine.
 
-    python tests/benchmarks/handoff.py --peers FOLDER [--cases starter-lora …] [--steps 20] [--processes 2]
+    python tests/benchmarks/handoff.py --peers FOLDER [--cases starter-lora …] [--steps 20] [--processes 2] [--fsdp]
 
 FOLDER: the `bin` of an environment in which the hand-off's requirements.txt is installed. For every case the folder is
 written, trained there, imported, and compared with a run of this engine from the same base with the same options:
@@ -69,6 +69,17 @@ CASES = (
 )  # fmt: skip
 
 
+# accelerate divides no model on CPUs: it is told that they are GPUs of a kind that is not there, and to use gloo.
+FSDP_WITHOUT_GPU = """import os
+
+if "LOCAL_RANK" in os.environ:
+    import accelerate.state
+    from accelerate.utils import DistributedType
+
+    accelerate.state.PartialState._prepare_backend = lambda *a, **more: ("gloo", DistributedType.MULTI_XPU)
+"""
+
+
 def base_of(store: CheckpointStore, name: str) -> str:
     """The checkpoint that a case starts from: the built-in model, or one of random weights with its tokenizer."""
     if name == "starter":
@@ -94,13 +105,22 @@ def run_here(plan: SessionPlan, device) -> tuple[list[dict], Manifest]:
     return events, CheckpointStore(plan.data_folder / "checkpoints").get(made)
 
 
-def train_there(folder: Path, peers: Path, processes: int) -> None:
+def train_there(folder: Path, peers: Path, processes: int, fsdp: bool) -> None:
     """`accelerate launch`, with no GPU."""
-    command = [str(peers / "accelerate"), "launch", "--num_machines", "1", "--mixed_precision", "no"]
-    command += ["--dynamo_backend", "no", "--num_processes", str(processes)]
-    command += (["--multi_gpu"] if processes > 1 else ["--cpu"]) + ["train.py"]
+    command = [str(peers / "accelerate"), "launch", "--num_processes", str(processes)]
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    environment |= {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PATH": f"{peers}:{os.environ['PATH']}"}
+    environment |= {"OMP_NUM_THREADS": "1", "PATH": f"{peers}:{os.environ['PATH']}"}
+    if fsdp:
+        patch = folder.parent / "patch"
+        patch.mkdir(exist_ok=True)
+        (patch / "sitecustomize.py").write_text(FSDP_WITHOUT_GPU)
+        command += ["--config_file", "fsdp.yaml"]
+        environment |= {"ACCELERATE_TORCH_DEVICE": "cpu", "PYTHONPATH": str(patch)}
+    else:
+        command += ["--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no"]
+        command += ["--multi_gpu"] if processes > 1 else ["--cpu"]
+        environment["ACCELERATE_USE_CPU"] = "true"
+    command.append("train.py")
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} failed in {folder}:\n{done.stderr[-3000:]}")
@@ -174,7 +194,7 @@ def run_case(name: str, root: Path, work: Path, device, arguments) -> dict:
     )
     base = base_of(store, base_name)
     done = hand_off(HandoffPlan(root, data, options, base), work / name)
-    train_there(done.path, arguments.peers, arguments.processes)
+    train_there(done.path, arguments.peers, arguments.processes, arguments.fsdp)
     result = find_result(done.path)
     theirs = import_result(store, data, result)
     history = [json.loads(line) for line in (result / "history.jsonl").read_text().splitlines()]
@@ -189,6 +209,7 @@ def run_case(name: str, root: Path, work: Path, device, arguments) -> dict:
     found = {
         "case": name,
         "processes": arguments.processes,
+        "divided": history[0]["device"],
         "steps": arguments.steps,
         "loss": largest_difference(events, history, "step", "loss"),
         "held_out": largest_difference(events, history, "evaluation", "held_out_loss"),
@@ -209,6 +230,7 @@ def main() -> None:
     parser.add_argument("--cases", nargs="+", default=CASES, choices=CASES)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--fsdp", action="store_true", help="divide the model by fsdp.yaml")
     arguments = parser.parse_args()
     device = engine.open_device("cpu")
     with tempfile.TemporaryDirectory(prefix="codecoil-handoff-") as place:
