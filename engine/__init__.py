@@ -13,6 +13,7 @@
     devices/      the two devices and the kernels that they share
     train/        steps, evaluations, health and memory of a run; knows no repository
     session/      a run from folder to checkpoint: corpus, base, trainer and store put together
+    handoff/      a run for another machine, as a folder, and its result
     checkpoints/  the store, comparing and merging, other people's formats
     memory/       every token of the repository, asked while a completion is written
     generate/     completion: from a cursor to a stream of text

@@ -7,6 +7,7 @@ be met (message and remedy on standard error), 3 a run failed and can be resumed
     devices, selftest   where the engine can compute, and whether its numbers are right
     benchmark           how fast every kernel is there, as a text for an issue
     scan                which files of a folder would be learned
+    handoff             a run for another machine
     train               adapt a model, with train_options and train_report (text, or JSON lines)
     complete            complete a text                    score         did training help?
     checkpoints         manage checkpoints, with checkpoint_words, checkpoint_measuring and checkpoint_audit
@@ -47,12 +48,24 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     # They need this module: imported when it is ready.
-    from app.command_line import base, benchmark, checkpoints, complete, lsp, memory, score, serve, train_options
+    from app.command_line import (
+        base,
+        benchmark,
+        checkpoints,
+        complete,
+        handoff,
+        lsp,
+        memory,
+        score,
+        serve,
+        train_options,
+    )
 
     base.add_parser(commands)
     benchmark.add_parser(commands)
     checkpoints.add_parser(commands)
     complete.add_parser(commands)
+    handoff.add_parser(commands)
     lsp.add_parser(commands)
     memory.add_parser(commands)
     score.add_parser(commands)

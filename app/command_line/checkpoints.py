@@ -24,6 +24,8 @@ from app.command_line.checkpoint_words import (
     precision_lines,
     trash_lines,
 )
+from app.command_line.chosen_device import open_chosen_device
+from app.command_line.scan import ProgressBar
 from app.data.data_folder import data_folder
 from app.values.words import nbytes
 
@@ -76,7 +78,11 @@ def add_parser(commands) -> None:
     audit = verb("audit", "measure what the weights recite of the code that they were trained on", which)
     audit.add_argument("--lines", action="store_true", help="also print the lines that are recited")
     audit.add_argument("--device", default="auto", metavar="NAME", help="device to measure on (default: auto)")
-    bring = verb("import", "import a Hugging Face folder, or a .gguf, .coil or MBJS file", ("path", "file or folder"))
+    bring = verb(
+        "import",
+        "import a Hugging Face folder, a .gguf, .coil or MBJS file, or what `handoff` came back with",
+        ("path", "file or folder"),
+    )
     bring.add_argument("--name", metavar="NAME", help="name of the checkpoint")
     bring.add_argument("--tokenizer", metavar="PATH", help="tokenizer.json, if the model comes without one")
     verb("rename", "rename a checkpoint", which, ("name", "the new name"))
@@ -230,14 +236,24 @@ def _audit(store, arguments: argparse.Namespace) -> int:
 
 
 def _import(store, arguments: argparse.Namespace) -> int:
-    from engine.checkpoints.formats.importing import import_checkpoint
+    from engine.handoff import find_result, import_any
+    from engine.handoff.writing import in_mib
 
     known = {one.id for one in store.list()}
     path, tokenizer = Path(arguments.path).expanduser(), arguments.tokenizer
-    manifest = import_checkpoint(store, path, arguments.name, Path(tokenizer) if tokenizer else None)
+    progress = ProgressBar()
+    try:
+        manifest = import_any(
+            store, data_folder(), path, arguments.name, Path(tokenizer) if tokenizer else None,
+            lambda part: in_mib(progress, part), lambda: open_chosen_device("auto", progress),
+        )  # fmt: skip
+    finally:
+        progress.clear()
     words = "Already imported" if manifest.id in known else "Imported"
     notes = [f"  {plain(line)}" for line in manifest.note.splitlines()]
     lines = [f"{words}: {manifest.id[:8]}  {manifest.name}, {nbytes(manifest.nbytes)}.", *notes]
+    if find_result(path) is not None:
+        lines.append(f"  To score it: codecoil score {plain(manifest.data['root'])} --checkpoint {manifest.id[:8]}")
     return _print(arguments, {**as_json(manifest), "new": manifest.id not in known}, lines)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from collections.abc import Collection
 from typing import Any
 
 from engine.train.options import DEFAULT_PRESET, LENGTHS, OPTIONS, PASSES_OVER_CHANGES, PRESETS
@@ -62,10 +63,10 @@ def add_parser(commands) -> None:
     train.set_defaults(handler="app.command_line.train")
 
 
-def add_options(group, advanced: bool) -> None:
+def add_options(group, advanced: bool, without: Collection[str] = ()) -> None:
     """The engine's options; None for one that is not given."""
     for name, info in OPTIONS.items():
-        if info.advanced == advanced:
+        if info.advanced == advanced and name not in without:
             metavar = "NAME" if info.choices else "N" if info.whole else "X"
             group.add_argument(OF_A_NEW_RUN[name], type=info.kind, metavar=metavar, help=option_help(name))
 
@@ -110,7 +111,7 @@ def argument_problem(arguments: argparse.Namespace) -> str:
 
 def given_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The engine's options that were given.  A length that is given replaces the preset's."""
-    given = {name: getattr(arguments, name) for name in OPTIONS if getattr(arguments, name) is not None}
+    given = {name: value for name in OPTIONS if (value := getattr(arguments, name, None)) is not None}
     if "steps" not in given and any(name in given for name in LENGTHS):
         given["steps"] = 0
     return given

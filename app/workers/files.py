@@ -283,10 +283,10 @@ class FilesWorker(JobWorker):
         return ExportView(id, str(done.path), done.format, done.nbytes, done.notes)
 
     def import_(self, path: str, name: str = ""):
-        from engine.checkpoints.formats.importing import import_checkpoint
+        from engine.handoff import import_any
 
         with self._writing("Importing", size_of_model(Path(path))):
-            manifest = import_checkpoint(self._store, Path(path), name or None, report_for=self._bytes)
+            manifest = import_any(self._store, self._data_folder, Path(path), name or None, report_for=self._bytes)
         self.refresh()
         names = {each.id: checkpoint_rows.shown_name(each) for each in self._store.list()}
         return checkpoint_rows.row_of(manifest, names)

@@ -83,11 +83,16 @@ def all_fits() -> tuple[Fit, ...]:
 
 
 def fit_for(model: Model) -> Fit:
-    """The fit to the base nearest in size.
+    """The fit to the base nearest in size."""
+    return fit_for_size(weight_count(model))
+
+
+def fit_for_size(weights: int) -> Fit:
+    """The same for a model of so many weights.
 
     A strong base with fill-in-the-middle also sees the text after the cursor.
     """
-    weights = max(1, weight_count(model))
+    weights = max(1, weights)
     fit = min(all_fits(), key=lambda one: abs(math.log(weights / one.weights)))
     if weights >= LARGER * fit.weights:
         fit = replace(fit, mixing=fit.mixing.more_cautious(CAUTION))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.memory.evidence import MOST_TEXT, Counter, Evidence, Source
-from engine.memory.mixing import Level, Mixing, add, add_to_one, certainty
+from engine.memory.mixing import SURE, Level, Mixing, add, add_to_one, certainty
 from engine.memory.segment import border_of
 from engine.memory.suffixes import LONGEST
 
@@ -66,6 +66,18 @@ class Recall:
         for found, level in self._evidence(written):
             chance = add_to_one(chance, token, found, level, sure)
         return chance
+
+    def shares_of(self, token: int) -> np.ndarray:
+        """(2, classes): a and b of `mixed(token) = a p + b`, p being the model's probability of the token that comes
+        after `before`, by how confident the model is (`mixing.certainty`)."""
+        evidence = self._evidence([])
+        found = np.empty((2, len(SURE) + 1))
+        for sure in range(len(SURE) + 1):
+            whole, none = 1.0, 0.0
+            for counts, level in evidence:
+                whole, none = (add_to_one(chance, token, counts, level, sure) for chance in (whole, none))
+            found[:, sure] = whole - none, none
+        return found
 
     def _evidence(self, written: list[int]) -> list[tuple[Evidence, Level]]:
         """What followed the text up to here in each source, and how far to trust it."""

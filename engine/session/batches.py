@@ -94,6 +94,16 @@ def steps_for_epochs(options: TrainingOptions, documents: Sequence[Document], mi
     return max(1, math.ceil(options.epochs * tokens / options.sequence_length / rows))
 
 
+def resolved(
+    options: TrainingOptions, weights: int, documents: Sequence[Document], mixed: bool = False
+) -> TrainingOptions:
+    """Epochs as steps, and the learning rate for a model of so many weights if none was chosen."""
+    if options.epochs:
+        steps = steps_for_epochs(options, documents, mixed)
+        options = options.changed(steps=min(steps, options.steps) if options.steps else steps)
+    return options.changed(learning_rate=options.peak_rate_for(weights))
+
+
 def large_file_note(documents: Sequence[Document]) -> str:
     """A note if one file is a large part of what is learned: it is often data."""
     if len(documents) <= FEW_FILES:

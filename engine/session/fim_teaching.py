@@ -58,14 +58,19 @@ class FimTeaching:
 
     def initialise(self, model: Model, trained: np.ndarray) -> None:
         """Make the rows of the tokens differ; those that were `trained` before stay as they are."""
-        new = np.setdiff1d(self.ids, trained)
-        if not new.size:
+        if not np.setdiff1d(self.ids, trained).size:
             return
         name = model.config.embedding_name
         table = model.parameters[name]
-        size = np.sqrt(np.mean(np.square(table[new], dtype=np.float64)))
-        table[new] += np.random.default_rng(SEED).normal(0.0, NOISE * size, table[new].shape).astype(np.float32)
+        self.make_rows_differ(table, trained)
         model.parameters[name] = table
+
+    def make_rows_differ(self, table: np.ndarray, trained: np.ndarray) -> None:
+        """`initialise` on an embedding (v, m), in place."""
+        new = np.setdiff1d(self.ids, trained)
+        if new.size:
+            size = np.sqrt(np.mean(np.square(table[new], dtype=np.float64)))
+            table[new] += np.random.default_rng(SEED).normal(0.0, NOISE * size, table[new].shape).astype(np.float32)
 
     def try_out(self, model: Model, documents: Sequence[Document], length: int) -> bool:
         """Measure one batch of held-out `documents`, in rows of `length` tokens; True once nothing is left."""
@@ -81,12 +86,20 @@ class FimTeaching:
         """For the result of the run; None if nothing was taught.  Filling in that was not tried is not used."""
         if self._without is None:
             return None
-        roles = " ".join(self._without.token(number) for number in self.corpus.tokenizer.special.fim)
-        facts = {"used": False, "tokens": roles}
         if self._trial is None or not self._trial.finished:
-            note = f"Fill-in-the-middle was not measured, because the run was stopped. {WITHOUT}"
-            return FimOutcome(self._without, facts | {"reason": "not measured"}, note)
-        verdict = self._trial.verdict()
+            return not_measured(self.corpus.tokenizer, "the run was stopped")
+        facts, verdict = facts_of(self.corpus.tokenizer), self._trial.verdict()
         if verdict.helps:
             return FimOutcome(self.corpus.tokenizer, facts | {"used": True} | verdict.facts, verdict.words)
         return FimOutcome(self._without, facts | verdict.facts, f"{verdict.words} {WITHOUT}")
+
+
+def facts_of(taught: Tokenizer) -> dict[str, Any]:
+    """For a manifest: which tokens of a tokenizer were taught, and that they are not used."""
+    return {"used": False, "tokens": " ".join(taught.without_taught_fim().token(one) for one in taught.special.fim)}
+
+
+def not_measured(taught: Tokenizer, why: str) -> FimOutcome:
+    """Of a run without a trial."""
+    note = f"Fill-in-the-middle was not measured, because {why}. {WITHOUT}"
+    return FimOutcome(taught.without_taught_fim(), facts_of(taught) | {"reason": "not measured"}, note)

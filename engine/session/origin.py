@@ -7,7 +7,9 @@ when it is saved. If a delta has parts that no training mode makes, the result i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -15,10 +17,25 @@ from engine.checkpoints.store.delta import Delta, DeltaPart, apply_delta, make_d
 from engine.checkpoints.store.store import CheckpointStore, Manifest
 from engine.devices import Device
 from engine.model.architectures.architecture import Architecture
+from engine.model.initialise import initial_adapter
 from engine.model.model import Model
 from engine.model.modes import ADAPTER_MODES
 from engine.model.selection import adapter_names, adapter_shapes, storage_for
+from engine.model.storage import Storage
 from engine.train.options import TrainingOptions
+
+
+class TrainedModel(Protocol):
+    """What a result is read from: a model, or what another program has trained."""
+
+    @property
+    def parameters(self) -> Mapping[str, np.ndarray]: ...
+
+    @property
+    def adapters(self) -> Mapping[str, np.ndarray]: ...
+
+    @property
+    def storage(self) -> Storage: ...
 
 
 @dataclass(frozen=True)
@@ -70,7 +87,15 @@ class Origin:
             raise
         return model
 
-    def delta(self, model: Model, options: TrainingOptions, token_ids: np.ndarray | None) -> Delta | None:
+    def first_pairs(self, options: TrainingOptions) -> dict[str, np.ndarray]:
+        """The low-rank pairs by name as a run begins: those of the base, or new ones that change nothing yet."""
+        pairs = self._pairs() if self.continues_pairs(options) else []
+        if not pairs:
+            shapes = adapter_shapes(self.config, options.rank)
+            return {name: initial_adapter(name, shape, options.seed) for name, shape in shapes.items()}
+        return self._values(pairs)
+
+    def delta(self, model: TrainedModel, options: TrainingOptions, token_ids: np.ndarray | None) -> Delta | None:
         """The difference between the root and the trained model; None if it is to be saved as a full model."""
         if options.mode == "full" or self.before is None:
             return None
@@ -85,7 +110,7 @@ class Origin:
         tensors = {key: self.before.tensors[key] for part in kept for key in part.keys}
         return Delta((*kept, *new.parts), {**tensors, **new.tensors})
 
-    def whole(self, model: Model, store: CheckpointStore) -> dict[str, np.ndarray]:
+    def whole(self, model: TrainedModel, store: CheckpointStore) -> dict[str, np.ndarray]:
         """Every parameter of the trained model, low-rank pairs merged in.
 
         What the model keeps packed comes from the base: it was not trained, and its rounding is not part of the result.
@@ -113,10 +138,17 @@ class Origin:
 
     def _attach(self, model: Model, pairs: list[DeltaPart], options: TrainingOptions) -> None:
         adapters = model.attach_adapters(options.rank, seed=options.seed)
+        for name, array in self._values(pairs).items():
+            adapters[name] = array
+
+    def _values(self, pairs: list[DeltaPart]) -> dict[str, np.ndarray]:
+        """By the names of adapters, at scale 1."""
+        found = {}
         for part in pairs:
             down, up = adapter_names(part.parameter)
-            adapters[down] = self.before.tensors[part.down]
-            adapters[up] = np.float32(part.scale) * self.before.tensors[part.up]
+            found[down] = np.asarray(self.before.tensors[part.down])
+            found[up] = np.float32(part.scale) * self.before.tensors[part.up]
+        return found
 
 
 def _is_usual(part: DeltaPart, config: Architecture) -> bool:

@@ -15,9 +15,9 @@ from engine.checkpoints.store.store import CheckpointStore, Facts, Manifest, wit
 from engine.corpus.corpus import Corpus
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.model.model import Model
-from engine.session.changes import seen_files
+from engine.session.changes import SEEN, seen_files
 from engine.session.fim_teaching import FimOutcome
-from engine.session.origin import Origin
+from engine.session.origin import Origin, TrainedModel
 from engine.session.plan import repository_name
 from engine.train.events import Event, FinishedEvent
 from engine.train.options import TrainingOptions
@@ -33,26 +33,34 @@ class Weights:
     parameters: Mapping[str, np.ndarray]
 
 
+@dataclass(frozen=True)
+class Learned:
+    """What a run was given to learn, as its checkpoints say: the folder, its size, and hashes of the files seen."""
+
+    root: Path
+    files: int
+    tokens: int
+    seen: str
+
+    @classmethod
+    def from_corpus(cls, root: Path, corpus: Corpus, unseen: Sequence[str] = ()) -> Learned:
+        """`unseen`: changed files that the run does not learn, so that they still count as changed."""
+        learned = corpus.totals.learned
+        return cls(root, learned.files, learned.tokens, seen_files(corpus, unseen))
+
+
 class Results:
     """The checkpoints of one run."""
 
     def __init__(
-        self,
-        store: CheckpointStore,
-        origin: Origin,
-        root: Path,
-        run: str,
-        options: TrainingOptions,
-        corpus: Corpus,
-        unseen: Sequence[str] = (),
+        self, store: CheckpointStore, origin: Origin, learned: Learned, run: str, options: TrainingOptions
     ) -> None:
-        """`unseen`: changed files that this run does not learn, so that they still count as changed."""
-        self._store, self._origin, self._root, self._run, self._options = store, origin, root, run, options
-        totals = corpus.totals
-        self._data = {ROOT: str(root), "files": totals.learned.files, "tokens": totals.learned.tokens}
-        self._seen = {"seen": seen_files(corpus, unseen)}
+        self._store, self._origin, self._run, self._options = store, origin, run, options
+        self._root = learned.root
+        self._data = {ROOT: str(learned.root), "files": learned.files, "tokens": learned.tokens}
+        self._seen = {SEEN: learned.seen}
 
-    def copy(self, model: Model, token_ids: np.ndarray | None) -> Weights:
+    def copy(self, model: TrainedModel, token_ids: np.ndarray | None) -> Weights:
         delta = self._origin.delta(model, self._options, token_ids)
         return Weights(delta, {} if delta is not None else self._origin.whole(model, self._store))
 
@@ -67,28 +75,36 @@ class Results:
         history: Sequence[dict[str, Any]],
         skipped: int,
         fim: FimOutcome | None = None,
+        *,
+        name: str | None = None,
+        metrics: Mapping[str, float] | None = None,
+        note: str = "",
     ) -> Manifest:
-        """Save the run's result under the next free name.  `fim`: what became of teaching it to fill in."""
-        metrics = {
+        """Save the run's result, by default under the next free name.
+
+        `fim`: what became of teaching it to fill in.  `metrics`: in addition to those of the run.
+        """
+        measured = {
             "held_out_before": finished.held_out_before,
             "held_out_loss": finished.held_out_after,
             "seconds": finished.seconds,
         }
         data = {**self._data, **self._seen}
         if finished.changed_before is not None and finished.changed_after is not None:
-            metrics |= {"changed_before": finished.changed_before, "changed_loss": finished.changed_after}
+            measured |= {"changed_before": finished.changed_before, "changed_loss": finished.changed_after}
             data |= {"changed_files": finished.changed_files, "skipped_files": skipped}
         if fim is not None:
             data |= {"fill_in_the_middle": fim.facts}
         facts = Facts(
-            name=self._next_name(),
+            name=name or self._next_name(),
             mode=self._options.mode,
             run=self._run,
             parents=(self._origin.base.id,),
             step=finished.best_step,
-            metrics=metrics,
+            metrics={**measured, **(metrics or {})},
             options=asdict(self._options),
             data=data,
+            note=note,
         )
         return self._save(facts, weights, history, None if fim is None else fim.tokenizer)
 

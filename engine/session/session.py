@@ -18,7 +18,7 @@ from engine.session.bases import base_of, corpus_for
 from engine.session.batches import (
     large_file_note,
     measured_windows,
-    steps_for_epochs,
+    resolved,
     tokenizer_of_cursor,
     training_windows,
 )
@@ -28,7 +28,7 @@ from engine.session.fim_teaching import FimTeaching
 from engine.session.lost_device import Recovery, interruption, resumed_words
 from engine.session.origin import Origin
 from engine.session.plan import SessionPlan
-from engine.session.results import History, Results
+from engine.session.results import History, Learned, Results
 from engine.session.saving import BackgroundWriter
 from engine.session.trained_parts import TOKEN_IDS, tokens_to_train, with_base_precision
 from engine.train.events import CheckpointEvent, EvaluationEvent, Event, FinishedEvent, NoteEvent, PlanEvent
@@ -110,9 +110,8 @@ class Session:
             self.trainer = self._trainer()
             opened.callback(self.trainer.close)
             require_room(self._runs, KEPT_COPIES * self.trainer.trained_bytes)
-            self._results = Results(
-                self._store, origin, plan.root, self.run_id, self.options, self.corpus, self._selection.unseen
-            )
+            learned = Learned.from_corpus(plan.root, self.corpus, self._selection.unseen)
+            self._results = Results(self._store, origin, learned, self.run_id, self.options)
             if saved is not None:
                 self._notes = [self._restore(saved)]
             elif plan.incremental:
@@ -346,15 +345,11 @@ class Session:
 
         Both are saved with the run, so that it is resumed as it was started.
         """
-        weights = self.model.config.parameter_count
+        weights, learned = self.model.config.parameter_count, self._selection.learned
         if self.plan.incremental and not options.learning_rate:
             options = options.changed(learning_rate=GENTLER * options.peak_rate_for(weights))
-        if options.epochs:
-            learned = self._selection.learned
-            mixed = bool(learned) and len(learned) < len(self.corpus.learned_documents)
-            steps = steps_for_epochs(options, learned or self.corpus.learned_documents, mixed)
-            options = options.changed(steps=min(steps, options.steps) if options.steps else steps)
-        return options.changed(learning_rate=options.peak_rate_for(weights))
+        mixed = bool(learned) and len(learned) < len(self.corpus.learned_documents)
+        return resolved(options, weights, learned or self.corpus.learned_documents, mixed)
 
     def _trainer(self) -> Trainer:
         """The trainer, measuring validation code; in an incremental run that of the rest, and the changed files."""

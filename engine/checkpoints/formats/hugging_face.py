@@ -15,6 +15,7 @@ import numpy as np
 
 from engine.checkpoints.formats.imported import Imported, tokenizer_content
 from engine.checkpoints.formats.output import export_folder, json_bytes
+from engine.checkpoints.store.writing import FolderWriter
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.devices import Device
 from engine.errors import CheckpointError
@@ -79,21 +80,34 @@ def write_folder(
     card: str = "",
 ) -> None:
     """A folder that transformers and `read_folder` read.  What is few and sensitive stays float32."""
+    with export_folder(out, FILES) as writer:
+        write_files(writer, "", config, parameters, tokenizer, precision, card)
+
+
+def write_files(
+    writer: FolderWriter,
+    place: str,
+    config: Architecture,
+    parameters: Mapping[str, np.ndarray],
+    tokenizer: Path | None = None,
+    precision: str = "float32",
+    card: str = "",
+) -> None:
+    """The files of such a folder; `place` is put before their names ("base/")."""
     if precision not in PRECISIONS:
         raise CheckpointError(
             f"A Hugging Face folder cannot hold {precision}.", f"Choose one of: {', '.join(PRECISIONS)}."
         )
     rounded = _Rounded(parameters, config, PRECISIONS[precision])
     ids, names = _special_tokens(tokenizer)
-    with export_folder(out, FILES) as writer:
-        writer.write_file(CONFIG_FILE, json_bytes(_config_keys(config, precision, ids)))
-        writer.write_tensors(WEIGHTS_FILE, rounded, METADATA, rounded.described)
-        writer.write_file(GENERATION_FILE, json_bytes({"_from_model_config": True, "do_sample": False, **ids}))
-        if tokenizer is not None:
-            writer.copy_file(TOKENIZER_FILE, tokenizer)
-            writer.write_file(TOKENIZER_CONFIG_FILE, json_bytes(names))
-        if card:
-            writer.write_file(CARD_FILE, card.encode())
+    writer.write_file(place + CONFIG_FILE, json_bytes(_config_keys(config, precision, ids)))
+    writer.write_tensors(place + WEIGHTS_FILE, rounded, METADATA, rounded.described)
+    writer.write_file(place + GENERATION_FILE, json_bytes({"_from_model_config": True, "do_sample": False, **ids}))
+    if tokenizer is not None:
+        writer.copy_file(place + TOKENIZER_FILE, tokenizer)
+        writer.write_file(place + TOKENIZER_CONFIG_FILE, json_bytes(names))
+    if card:
+        writer.write_file(place + CARD_FILE, card.encode())
 
 
 class _Rounded(TensorSource):
@@ -129,6 +143,7 @@ class _Rounded(TensorSource):
 def _config_keys(config: Architecture, precision: str, ids: dict[str, int]) -> dict[str, Any]:
     keys = {**ids, **config.to_hugging_face(), "dtype": precision}
     keys.pop("torch_dtype", None)  # the older name of the same key, with what the file was before
+    keys.pop("_name_or_path", None)  # may be a folder of the user
     return keys
 
 

@@ -267,15 +267,16 @@ class HeldOutWindows:
         self._targets = max(0, len(self._stream.tokens) - 1)
         count = -(-self._targets // seq_len)
         chosen = count if limit is None else min(limit, count)
-        self._windows = [place * count // chosen for place in range(chosen)]
+        self.chosen = tuple(place * count // chosen for place in range(chosen))
+        """The numbers of the windows used: window n has the targets n * seq_len + 1 and on of all documents joined."""
 
     def __len__(self) -> int:
         """Batches."""
-        return -(-len(self._windows) // self.batch)
+        return -(-len(self.chosen) // self.batch)
 
     def __iter__(self) -> Iterator[Batch]:
-        for begin in range(0, len(self._windows), self.batch):
-            chosen = self._windows[begin : begin + self.batch]
+        for begin in range(0, len(self.chosen), self.batch):
+            chosen = self.chosen[begin : begin + self.batch]
             missing = self.batch - len(chosen)
             counted = [min(self.seq_len, self._targets - window * self.seq_len) for window in chosen] + [0] * missing
             tokens, starts = self._stream.batch([*chosen, *[chosen[0]] * missing], self.seq_len)

@@ -9,10 +9,14 @@ from app.state.checkpoints import CheckpointController
 from app.values.checkpoints import VerifyView
 from app.values.failures import Cancelled
 from app.workers.jobs import Job
+from engine.devices import open_device
+from engine.handoff import HandoffPlan, hand_off
 from tests.app import played_jobs
 from tests.app.played_jobs import PlayedJobs
 from tests.app.state.program import make_tiny_base
 from tests.checkpoints.formats.gguf_samples import written
+from tests.handoff.other_machine import trained_elsewhere
+from tests.session.small_repository import OPTIONS, write_file
 
 
 @pytest.fixture
@@ -138,6 +142,21 @@ def test_export_and_import(program, child, tmp_path):
     row = answer(one, checkpoints.imported, checkpoints.import_, done.path)
     assert any(total > 0 and "Importing" in what for _, total, what in told)
     assert row.id == child and checkpoints.row(child).name == "child"
+
+
+def test_the_result_of_a_hand_off_is_imported(program, folder, tiny, tmp_path):
+    root = tmp_path / "shop"
+    root.mkdir()
+    for name in ("price", "weight", "stock", "age", "rank", "size"):
+        write_file(root, name)
+    done = hand_off(HandoffPlan(root, folder, OPTIONS.changed(mode="wsla"), tiny), tmp_path / "out")
+    device = open_device("cpu")
+    trained_elsewhere(done.path, device)
+    device.close()
+    one = program()
+    checkpoints = one.state.checkpoints
+    row = answer(one, checkpoints.imported, checkpoints.import_, done.path)
+    assert row.name == "shop #1" and checkpoints.row(row.id).mode == "wsla" and one.failures == []
 
 
 def test_verify_finds_a_flipped_byte(program, child, store):
