@@ -38,13 +38,15 @@ from engine.devices.cpu.ssd_tiles import (
     with_skip,
 )
 from engine.devices.cpu.vector_math import ZERO, f32, sigmoid, softplus
-from engine.graph.ssd import SsdShape
 
 
-def backward_workspace(shape: SsdShape) -> int:
-    """Floats that `ssd_backward` needs: the gradient of the state behind each chunk."""
-    chunks = -(-shape.length // TOKENS)
-    return shape.sequences * chunks * shape.inner * shape.state
+def backward_scratch(states: tuple[int, ...]) -> int:
+    """Floats that `ssd_backward` needs besides its operands: the gradient of the state behind each chunk.
+
+    states: the shape of the operand (b, chunks + 1, h*n, e).
+    """
+    b, kept, rows, e = states
+    return b * (kept - 1) * rows * e
 
 
 @kernel
@@ -83,7 +85,7 @@ def ssd_steps_backward(d_steps, steps, dt, dt_stride, coefficients, d_dt, d_dt_s
 
 
 @kernel
-def ssd(x, steps, coefficients, states, y, workspace, length, carry):
+def ssd(x, steps, coefficients, states, y, length, carry):
     """y (t, h*e) and the states every 64 tokens; see engine.graph.kernels."""
     t, heads = steps.shape[0], steps.shape[1] // 2
     (kept, e), wide_x, inner = states.shape[1:4:2], x.shape[1], y.shape[1]
@@ -148,7 +150,7 @@ def ssd(x, steps, coefficients, states, y, workspace, length, carry):
 
 
 @kernel
-def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, workspace, length):
+def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, scratch, length):
     """d_x and d_steps; see engine.graph.kernels."""
     t, heads = steps.shape[0], steps.shape[1] // 2
     (kept, e), wide_x, inner = states.shape[1:4:2], x.shape[1], d_y.shape[1]
@@ -163,7 +165,7 @@ def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, workspace, l
         faded, tails = np.empty(TOKENS, f32), np.empty(TOKENS, f32)
         ones = np.ones(TOKENS, f32)
         for chunk in range(chunks - 1, -1, -1):
-            put_state(later, n, e, wide, workspace, ((b * chunks + chunk) * heads + h) * n * e)
+            put_state(later, n, e, wide, scratch, ((b * chunks + chunk) * heads + h) * n * e)
             if chunk == 0:
                 break
             first = b * length + chunk * TOKENS
@@ -221,7 +223,7 @@ def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, workspace, l
                 add_scaled(through, s * wide_n, faded[s], wide_n, d_C)
             d_u[:] = ZERO
             if chunk < chunks - 1:
-                take_state(workspace, ((b * chunks + chunk) * heads + h) * n * e, n, e, wide, later)
+                take_state(scratch, ((b * chunks + chunk) * heads + h) * n * e, n, e, wide, later)
                 add_product(B, wide_n, 1, later, wide, d_u, wide, count, wide, n, FULL)
                 scale_rows(d_u, count, wide, tails)
                 d_logs[count - 1] += whole * dot(later, 0, state, 0, n * wide)
