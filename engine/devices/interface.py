@@ -18,7 +18,6 @@ from engine.devices.interludes import Interludes
 from engine.devices.ledger import Ledger
 from engine.errors import InputError
 from engine.graph.plan import Plan, make_plan, shared_arena
-from engine.graph.ssd import SsdShape
 from engine.graph.tensor import DTYPE_BYTES, KernelCall, Kind, Program, Slab, Tensor
 
 NUMPY_DTYPES = {
@@ -149,8 +148,11 @@ class Device(ABC):
         return self._bind(plan, executable.arena)
 
     def compile_part(self, executable: Executable, program: Program) -> Executable:
-        """Bind calls on tensors of another program, which has them where `executable` does; for the benchmark."""
-        return self._bind(replace(executable.plan, program=program), executable.arena)
+        """Bind calls of another program, which has their tensors where `executable` does; for the benchmark."""
+        whole = executable.plan
+        scratch = {id(whole.program.calls[index]): tensor for index, tensor in whole.scratch.items()}
+        own = {index: scratch[id(call)] for index, call in enumerate(program.calls) if id(call) in scratch}
+        return self._bind(replace(whole, program=program, scratch=own), executable.arena)
 
     @abstractmethod
     def _bind(self, plan: Plan, arena: Arena) -> Executable: ...
@@ -162,10 +164,6 @@ class Device(ABC):
     def scratch_elements(self, call: KernelCall) -> int:
         """Floats that a call needs for itself while it runs, besides its operands."""
         return 0
-
-    @abstractmethod
-    def ssd_workspace_elements(self, kernel: str, shape: SsdShape) -> int:
-        """Floats of scratch memory that `ssd` or `ssd_backward` needs here; 0 for none."""
 
     @abstractmethod
     def synchronize(self) -> None:

@@ -8,7 +8,6 @@ import numpy as np
 
 from engine.devices.interface import Device
 from engine.devices.samples import Sample, make_sample
-from engine.devices.ssd_samples import shape_of
 from engine.graph.kernels import KERNELS
 from engine.graph.tensor import KernelCall, Kind, Program, Tensor, View
 
@@ -66,10 +65,7 @@ def sized_operand(device: Device, sample: Sample, name: str) -> np.ndarray | Non
     """The operand's array; scratch and partial sums of the scan have the size that the device needs."""
     s = sample.sizes
     if name == "workspace":
-        if sample.kernel.startswith("ssd"):
-            elements = device.ssd_workspace_elements(sample.kernel, shape_of(s))
-        else:
-            elements = device.workspace_elements(sample.kernel, s.b, s.l, s.d, s.n)
+        elements = device.workspace_elements(sample.kernel, s.b, s.l, s.d, s.n)
         return np.zeros(elements, np.float32) if elements else None
     if sample.kernel == "selective_scan_backward" and name == "partials":
         blocks = -(-s.d // device.scan_channel_block)

@@ -46,7 +46,7 @@ def _parts(x, heads, states):
     return u.reshape(len(x), heads, e), B, C, groups
 
 
-def ssd(x, steps, coefficients, states, y, workspace, length, carry) -> Arrays:
+def ssd(x, steps, coefficients, states, y, length, carry) -> Arrays:
     heads = steps.shape[1] // 2
     u, B, C, _ = _parts(x, heads, states)
     Delta, decay, states = steps[:, :heads, None, None], np.exp(steps[:, heads:, None, None]), states.copy()
@@ -64,7 +64,7 @@ def ssd(x, steps, coefficients, states, y, workspace, length, carry) -> Arrays:
     return {"states": states, "y": out.reshape(len(x), -1)}
 
 
-def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, workspace, length) -> Arrays:
+def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, length) -> Arrays:
     heads = steps.shape[1] // 2
     u, B, C, groups = _parts(x, heads, states)
     Delta, decay, D = steps[:, :heads], np.exp(steps[:, heads:]), coefficients[1]
@@ -98,5 +98,5 @@ def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, workspace, l
 def ssd_tokens(x, dt, coefficients, state, y, lowest, highest) -> Arrays:
     steps = ssd_steps(dt, coefficients, None, lowest, highest)["steps"]
     kept = np.stack([state, state])[None]  # (1, 2, h*n, e)
-    results = ssd(x, steps, coefficients, kept, y, None, length=len(x), carry=1)
+    results = ssd(x, steps, coefficients, kept, y, length=len(x), carry=1)
     return {"state": results["states"][0, -1], "y": results["y"]}

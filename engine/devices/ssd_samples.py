@@ -64,7 +64,7 @@ def _ssd_steps_backward(random, s, given):
 def _ssd(random, s, given):
     return sample(
         "ssd", s, given, {"length": s.l, "carry": 1}, **_inputs(random, s), states=_states(random, s),
-        y=np.zeros((s.t, s.r * s.d), np.float32), workspace=None,
+        y=np.zeros((s.t, s.r * s.d), np.float32),
     )  # fmt: skip
 
 
@@ -72,11 +72,11 @@ def _ssd_backward(random, s, given):
     """The states are those that the forward leaves when it starts from others than zero."""
     inputs, states = _inputs(random, s), _states(random, s).astype(np.float64)
     wide = {name: array.astype(np.float64) for name, array in inputs.items()}
-    kept = ssd(**wide, states=states, y=None, workspace=None, length=s.l, carry=1)["states"]
+    kept = ssd(**wide, states=states, y=None, length=s.l, carry=1)["states"]
     return sample(
         "ssd_backward", s, given, {"length": s.l}, **inputs, states=kept.astype(np.float32),
         d_y=normal(random, s.t, s.r * s.d), d_x=np.zeros((s.t, shape_of(s).width), np.float32),
-        d_steps=np.zeros((s.t, 3 * s.r), np.float32), workspace=None,
+        d_steps=np.zeros((s.t, 3 * s.r), np.float32),
     )  # fmt: skip
 
 

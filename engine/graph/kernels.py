@@ -167,7 +167,7 @@ KERNELS: dict[str, Kernel] = {
         ),
         _kernel(
             "ssd",
-            "x:r2 steps:r2 coefficients:r2 states:x4 y:w2 workspace:x1?",
+            "x:r2 steps:r2 coefficients:r2 states:x4 y:w2",
             "length carry",
             "Mamba-2's scan: x (t, h*e + 2gn) = channels of h heads, B and C of g groups; y (t, h*e), skip D*x "
             "included; states (b, ceil(l/64)+1, h*n, e): the state before each 64 tokens and, last, the final one; "
@@ -175,7 +175,7 @@ KERNELS: dict[str, Kernel] = {
         ),
         _kernel(
             "ssd_backward",
-            "x:r2 steps:r2 coefficients:r2 states:x4 d_y:r2 d_x:w2 d_steps:w2 workspace:x1?",
+            "x:r2 steps:r2 coefficients:r2 states:x4 d_y:r2 d_x:w2 d_steps:w2",
             "length",
             "d_x, with d_B and d_C summed over the heads of a group; d_steps (t, 3h): gradients of Delta where it "
             "stands alone, of Delta * A, and of D, token by token; states are used up",

@@ -86,7 +86,7 @@ def state_space_dual(
         tape.emit("carry_state", View(state.tensor, state.offset, one, shape.head_dim), states.view(0, one[1:]))
     known = (x, steps, coefficients, states)
     numbers = {"length": shape.length}
-    tape.emit("ssd", *known, y, _workspace(tape, "ssd", shape), **numbers, carry=int(state is not None))
+    tape.emit("ssd", *known, y, **numbers, carry=int(state is not None))
     if state is not None:
         tape.emit("carry_state", states.view(0, (kept, *one[1:])), state)
         return y
@@ -96,9 +96,7 @@ def state_space_dual(
 
     def backward() -> None:
         d_x, d_steps = tape.new("d_conv", x.shape), tape.new("d_steps", (t, 3 * heads))
-        tape.emit(
-            "ssd_backward", *known, tape.gradient(y), d_x, d_steps, _workspace(tape, "ssd_backward", shape), **numbers
-        )
+        tape.emit("ssd_backward", *known, tape.gradient(y), d_x, d_steps, **numbers)
         tape.set_gradient(x, d_x)
         d_dt = same_columns(tape.gradient_to_fill(dt.tensor)[0], dt) if tape.wants(dt.tensor) else None
         parts = (math.ceil(t / NORM_BLOCK_ROWS), 3, heads)
@@ -116,8 +114,3 @@ def state_space_dual(
 
     tape.record(y, backward)
     return y
-
-
-def _workspace(tape: Tape, kernel: str, shape: SsdShape) -> Tensor | None:
-    elements = tape.device.ssd_workspace_elements(kernel, shape)
-    return tape.new("ssd_workspace", (elements,), Kind.WORKSPACE) if elements else None

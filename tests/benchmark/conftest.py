@@ -7,10 +7,12 @@ import pytest
 from engine.benchmark.workloads import Decoding, Training
 from engine.devices.sample_parts import Sizes
 from engine.model.architectures.dense import DenseConfig
+from engine.model.architectures.mamba2 import Mamba2Config
 from engine.model.config import ModelConfig
 from tests.devices.opened import *  # noqa: F403  (fixtures)
 
 TINY = ModelConfig(hidden_size=16, num_hidden_layers=3, state_size=4, vocab_size=40)
+TINY_MAMBA2 = Mamba2Config(hidden_size=16, num_hidden_layers=3, head_dim=8, state_size=4, vocab_size=40)
 TINY_LLAMA = DenseConfig(
     "llama",
     hidden_size=16,

@@ -11,7 +11,7 @@ from engine.benchmark.timing import Timer, call_key, walk
 from engine.graph.tensor import Program
 from engine.model.model import create_model
 from engine.model.step import AdamW, batch_inputs
-from tests.benchmark.conftest import TINY, TINY_LLAMA, WORKLOADS
+from tests.benchmark.conftest import TINY, TINY_LLAMA, TINY_MAMBA2, WORKLOADS
 
 
 @pytest.fixture
@@ -28,9 +28,9 @@ def test_every_kind_of_call_is_timed_once(workload, device, timer):
     assert all(seconds > 0 for _, seconds in timed)
 
 
-@pytest.mark.parametrize("config", [TINY, TINY_LLAMA], ids=["mamba", "llama"])
+@pytest.mark.parametrize("config", [TINY, TINY_LLAMA, TINY_MAMBA2], ids=["mamba", "llama", "mamba2"])
 def test_a_walk_leaves_what_a_run_leaves(config, device, timer):
-    """What a call changes is put back, so the calls behind it see what they should."""
+    """What a call changes is put back, so the calls behind it see what they should; a call keeps its scratch memory."""
     model = create_model(config, seed=1, device=device)
     ids = np.random.default_rng(0).integers(0, config.vocab_size, (2, 9))
     expected, _ = model.loss_and_gradients(ids)

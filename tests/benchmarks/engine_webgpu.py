@@ -103,9 +103,10 @@ def dual_scans(device: WebGpuDevice) -> None:
     numbers = {"length": LENGTH, "rank": 0, "carry": 0, "want_inputs": 1, "want_coefficients": 1}
     launches = {}
     for kernel, own in shapes.items():
-        workspace = 0 if kernel.startswith("ssd") else device.workspace_elements(kernel, BATCH, LENGTH, d, n)
-        views = tuple(Tensor(str(i), shape).view() for i, shape in enumerate([*own, (workspace,)]))
-        views = views if workspace else (*views[:-1], None)
+        views = tuple(Tensor(str(i), shape).view() for i, shape in enumerate(own))
+        if not kernel.startswith("ssd"):
+            workspace = device.workspace_elements(kernel, BATCH, LENGTH, d, n)
+            views = (*views, Tensor("workspace", (workspace,)).view() if workspace else None)
         scratch = scratch_elements(KernelCall(kernel, views, numbers), device.traits)
         extra = (Tensor("scratch", (scratch,)).view(),) if scratch else ()
         launches[kernel] = LAUNCHES[kernel]((*views, *extra), numbers, device.traits)

@@ -1,14 +1,16 @@
 """Mamba-2 and hybrids of real shapes, with random weights: time and memory, beside Mamba-1, PyTorch and llama.cpp.
 
-    python tests/benchmarks/hybrid_model.py [--parts mamba falcon granite] [--peers PYTHON] [--rounds 5]
+    python tests/benchmarks/hybrid_model.py [--parts mamba falcon mixture granite] [--peers PYTHON] [--rounds 5]
 
     mamba     a full training step of Mamba-2 and of our Mamba-1, of equal width, 64 states, in turns
     falcon    a full training step of Falcon-H1-Tiny's shape (91 M), and transformers' on the same weights, in turns
+    mixture   the same of a mixture: five layers of Mamba-2, one of attention, 32 experts of which a token goes to 8
     granite   granite-4.0-h-350m's shape: import from Hugging Face and GGUF, a LoRA step, a WSLA step after which every
               other byte is compared, reading and writing; llama.cpp on the same file
 
 PYTHON: an interpreter with torch and transformers (and llama-cpp-python); without one, nothing is compared. PyTorch's
 peer keeps the memory that it has freed (glibc's thresholds raised), without which it spends its time on page faults.
+Beside the seconds of a step there are those that its threads computed, which say more where the machine is not idle.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import argparse
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -60,6 +63,12 @@ GRANITE = {
     "rms_norm_eps": 1e-5, "max_position_embeddings": 32768,
     "layer_types": ["attention" if layer in (10, 13, 17, 27) else "mamba" for layer in range(32)],
 }  # fmt: skip
+MIXTURE = GRANITE | {
+    "hidden_size": 512, "num_hidden_layers": 6, "num_attention_heads": 8, "num_key_value_heads": 2,
+    "intermediate_size": 256, "shared_intermediate_size": 512, "num_local_experts": 32, "num_experts_per_tok": 8,
+    "vocab_size": 32768, "mamba_n_heads": 32, "mamba_d_state": 64, "output_router_logits": True,
+    "router_aux_loss_coef": 0.01, "layer_types": ["attention" if layer == 3 else "mamba" for layer in range(6)],
+}  # fmt: skip
 CEILING = 16 * 2**30
 TOKENIZER = ROOT / "resources" / "starter" / "tokenizer.json"
 PROMPT, WRITTEN, CONTEXT = 512, 16, 2048
@@ -68,7 +77,7 @@ MIB = 2**20
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--parts", nargs="+", default=["mamba", "falcon", "granite"])
+    parser.add_argument("--parts", nargs="+", default=["mamba", "falcon", "mixture", "granite"])
     parser.add_argument("--peers", metavar="PYTHON")
     parser.add_argument("--rounds", type=int, default=5)
     chosen = parser.parse_args()
@@ -78,7 +87,9 @@ def main() -> None:
         if "mamba" in chosen.parts:
             against_mamba1(device, chosen.rounds)
         if "falcon" in chosen.parts:
-            against_pytorch(device, Path(folder) / "falcon", chosen.peers, chosen.rounds)
+            against_pytorch(device, "falcon", FALCON, Path(folder), chosen.peers, chosen.rounds)
+        if "mixture" in chosen.parts:
+            against_pytorch(device, "mixture", MIXTURE, Path(folder), chosen.peers, chosen.rounds)
         if "granite" in chosen.parts:
             real_shape(device, Path(folder), chosen.peers, chosen.rounds)
     device.close()
@@ -91,33 +102,47 @@ def against_mamba1(device, rounds: int) -> None:
         step = models[-1].training_step("full", BATCH, LENGTH)
         runs[name] = lambda step=step: step.run(ids, AdamW(), 1)()
     best = in_turns(runs, rounds)
-    for name, time in best.items():
-        report(f"{name}_step_seconds", time)
+    for name, elapsed in best.items():
+        report(f"{name}_step_seconds", elapsed)
     report("mamba2_speed_over_mamba1", best["mamba1"] / best["mamba2"])
     for model in models:
         model.close()
 
 
-def against_pytorch(device, folder: Path, peers: str | None, rounds: int) -> None:
-    config = config_from(FALCON)
+def against_pytorch(device, name: str, keys: dict, parent: Path, peers: str | None, rounds: int) -> None:
+    config, folder = config_from(keys), parent / name
+    report(f"{name}_parameters", config.parameter_count)
     write_folder(folder, config, dict(initial_parameters(config, seed=1)))
     model = engine.load_model(folder, device=device)
     step, ids = model.training_step("full", 2, LENGTH), token_ids(2, LENGTH, config.vocab_size)
+    computed: dict[str, list[float]] = {"": [], "pytorch_": []}  # seconds of all threads
 
     def ours() -> float:
-        return seconds(lambda: step.run(ids, AdamW(learning_rate=1e-5), 1)())
+        began = time.process_time()
+        elapsed = seconds(lambda: step.run(ids, AdamW(learning_rate=1e-5), 1)())
+        computed[""].append(time.process_time() - began)
+        return elapsed
+
+    def theirs() -> float:
+        elapsed, busy = peer.numbers("step")
+        computed["pytorch_"].append(busy)
+        return elapsed
 
     ours()
     if peers is None:
-        report("falcon_step_seconds", min(ours() for _ in range(rounds)))
+        best = (min(ours() for _ in range(rounds)), None)
     else:
         peer = Peer(peers, HERE.parent / "fixtures" / "torch_peer.py", folder, device.threads, 2, LENGTH, 0)
-        peer("step")
-        best = _best_in_turns(ours, lambda: peer("step"), rounds)
+        theirs()
+        best = _best_in_turns(ours, theirs, rounds)
         peer.close()
-        report("falcon_step_seconds", best[0])
-        report("falcon_step_pytorch_seconds", best[1])
-        report("falcon_step_over_pytorch", best[1] / best[0])
+    for side, elapsed in zip(("", "pytorch_"), best, strict=True):
+        if elapsed is not None:
+            report(f"{name}_step_{side}seconds", elapsed)
+            report(f"{name}_step_{side}computing_seconds", min(computed[side]))
+    if peers is not None:
+        report(f"{name}_step_over_pytorch", best[1] / best[0])
+        report(f"{name}_step_over_pytorch_computing", min(computed["pytorch_"]) / min(computed[""]))
     step.close()
     model.close()
 

@@ -58,8 +58,12 @@ class Peer:
                 raise SystemExit(f"{' '.join(command)} ended before it was ready.")
 
     def __call__(self, word: str) -> float:
+        return self.numbers(word)[0]
+
+    def numbers(self, word: str) -> list[float]:
+        """The seconds, and what else the process says about them."""
         print(word, file=self._process.stdin, flush=True)
-        return float(self._process.stdout.readline())
+        return [float(number) for number in self._process.stdout.readline().split()]
 
     def close(self) -> None:
         self._process.stdin.close()

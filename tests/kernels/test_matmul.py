@@ -1,7 +1,9 @@
 """matmul_nt, matmul_nn and matmul_tn against float64, by whatever variant the device takes."""
 
+import tracemalloc
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from engine.devices.samples import Sample, Sizes, make_sample
@@ -38,6 +40,27 @@ def test_flags_and_absent_operands(device, layout, alpha, accumulate, absent):
 def test_large_product_without_addend_and_bias(device, layout, rows, columns):
     sample = _sample(layout, rows, 100, columns, accumulate=0)
     check(device, with_operands(sample, addend=None, bias=None))
+
+
+@pytest.mark.parametrize("rows, columns", [(1100, 603), (300, 2100)])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_large_product_that_is_gone_through_again(device, layout, rows, columns):
+    """On the CPU it is computed piece by piece, in more pieces than there are threads."""
+    check(device, _sample(layout, rows, 12, columns, alpha=-0.5, accumulate=1))
+
+
+def test_adding_to_an_output_takes_little_memory(cpu):
+    """No estimate knows of a temporary as large as the gradient of a vocabulary."""
+    a, b, c = (np.ones(shape, np.float32) for shape in ((8, 8192), (8, 512), (8192, 512)))
+    product, nothing = cpu.kernel("matmul_tn"), np.empty((0, 0), np.float32)
+    tracemalloc.start()
+    try:
+        product(a, b, c, nothing, nothing.reshape(-1), 1.0, 1)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (c == 9).all()
+    assert peak < c.nbytes / 2
 
 
 @pytest.mark.parametrize("left, right", [(0, 0), (0, 3), (1, 0), (1, 3), (4, 0), (4, 4)])

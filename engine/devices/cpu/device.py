@@ -19,7 +19,6 @@ from engine.devices.ledger import Ledger
 from engine.errors import InputError, MemoryCeilingError
 from engine.graph.kernels import FEW_TOKENS, KERNELS
 from engine.graph.plan import Plan
-from engine.graph.ssd import SsdShape
 from engine.graph.tensor import KernelCall, Tensor, View
 
 _CACHE_LINE = 64
@@ -112,8 +111,8 @@ class CpuDevice(Device):
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
         return scan.backward_workspace(n, self.threads) if kernel == "selective_scan_backward" else 0
 
-    def ssd_workspace_elements(self, kernel: str, shape: SsdShape) -> int:
-        return ssd.backward_workspace(shape) if kernel == "ssd_backward" else 0
+    def scratch_elements(self, call: KernelCall) -> int:
+        return ssd.backward_scratch(call.operands[3].shape) if call.kernel == "ssd_backward" else 0
 
     def synchronize(self) -> None:
         """Nothing is ever pending."""
@@ -143,10 +142,12 @@ class CpuExecutable(Executable):
                 self.bound.append((Replay(list(calls), self._address, device.crew), ()))
                 self._begins.append(numbers[0])
             else:
-                self.bound += [(device.kernel(call.kernel), self._arguments(call)) for call in calls]
+                for number, call in zip(numbers, calls, strict=True):
+                    self.bound.append((device.kernel(call.kernel), self._arguments(call, plan.scratch.get(number))))
                 self._begins += numbers
 
-    def _arguments(self, call: KernelCall) -> tuple:
+    def _arguments(self, call: KernelCall, scratch: Tensor | None) -> tuple:
+        """Operands, scratch memory where the kernel asks for some, and numbers."""
         signature = KERNELS[call.kernel]
         arguments: list = []
         for view, spec in zip(call.operands, signature.operands, strict=True):
@@ -158,6 +159,8 @@ class CpuExecutable(Executable):
                 arguments.append(np.empty((0,) * spec.rank, NUMPY_DTYPES[spec.dtype]))
             else:
                 arguments.append(self._view(view))
+        if scratch is not None:
+            arguments.append(self._flat(scratch.view()))
         return (*arguments, *(call.numbers[name] for name in signature.numbers))
 
     def _address(self, view: View) -> int:

@@ -1,7 +1,7 @@
 """The products of a mixture's experts by NumPy's BLAS: each expert's rows, no more, with its own matrix.
 
-What the cores share is pieces, each with an output of its own: an expert, and of one with many rows a part of its
-columns. Cuts depend on how many rows an expert has, never on timing.
+What the cores share is pieces, each with an output of its own: an expert, and of one with far more rows than others a
+part of its columns. Cuts, and who gets which piece, depend on how many rows an expert has, never on timing.
 """
 
 from __future__ import annotations
@@ -44,11 +44,22 @@ class GroupedProducts:
             for product in products:
                 _multiply(*product)
             return
+        threads = self._products.threads
+        most = max(SMALL, sum(works) // (2 * threads))  # of a piece: larger ones could not be shared out evenly
         pieces = []
         for work, (a, b, c, *numbers) in zip(works, products, strict=True):
-            count = self._products.threads if work >= SMALL else 1
-            pieces += [(a, b[:, first:last], c[:, first:last], *numbers) for first, last in cuts(b.shape[1], count)]
-        self._products.share(_multiply, pieces)
+            ranges = cuts(b.shape[1], max(1, min(threads, -(-work // most))))
+            pieces += [
+                (work // len(ranges), (a, b[:, first:last], c[:, first:last], *numbers)) for first, last in ranges
+            ]
+        pieces.sort(key=lambda piece: -piece[0])
+        self._products.share(_multiply, [piece for _, piece in _there_and_back(pieces, threads)])
+
+
+def _there_and_back(pieces: list, threads: int) -> list:
+    """Pieces in falling order, for threads that take every n-th: each has its turn first as often as last."""
+    rounds = [pieces[start : start + threads] for start in range(0, len(pieces), threads)]
+    return [piece for number, each in enumerate(rounds) for piece in (each[::-1] if number % 2 else each)]
 
 
 def _stacked(matrix, starts):

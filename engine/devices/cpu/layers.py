@@ -6,7 +6,7 @@ import numpy as np
 from numba import prange
 
 from engine.devices.cpu.compile import kernel
-from engine.devices.cpu.simd import LANES, load, spread, store
+from engine.devices.cpu.simd import LANES, load, spread, store, total
 from engine.devices.cpu.vector_math import ONE, ZERO, exp, f32, sigmoid
 from engine.graph.kernels import SCALE_BLOCK
 
@@ -96,22 +96,31 @@ def rmsnorm_backward(d_y, x, scale, inverse_rms, d_x, d_scale, accumulate):
     groups = scale.size // m
     parts = d_scale.shape[0] if d_scale.shape[0] > 0 else (t + 63) // 64
     rows = (t + parts - 1) // parts
+    whole = m - m % LANES
+    x_flat, d_y_flat, d_x_flat = x.reshape(-1), d_y.reshape(-1), d_x.reshape(-1)
     for part in prange(parts):
         sums = np.zeros(groups * m, f32)
         for i in range(part * rows, min(t, part * rows + rows)):
-            r, at = inverse_rms[i], i % groups * m
-            dot = ZERO
-            for j in range(m):
-                dot += d_y[i, j] * scale[at + j] * x[i, j]
+            r, at, row = inverse_rms[i], i % groups * m, i * m
+            dots = spread(ZERO)
+            for j in range(0, whole, LANES):
+                dots = dots + load(d_y_flat, row + j) * load(scale, at + j) * load(x_flat, row + j)
+            dot = total(dots)
+            for j in range(whole, m):
+                dot += d_y_flat[row + j] * scale[at + j] * x_flat[row + j]
             mean = dot * r * r / f32(m)
-            if accumulate:
-                for j in range(m):
-                    d_x[i, j] += r * (d_y[i, j] * scale[at + j] - x[i, j] * mean)
-            else:
-                for j in range(m):
-                    d_x[i, j] = r * (d_y[i, j] * scale[at + j] - x[i, j] * mean)
-            for j in range(m):
-                sums[at + j] += d_y[i, j] * x[i, j] * r
+            for j in range(0, whole, LANES):
+                d, x_j = load(d_y_flat, row + j), load(x_flat, row + j)
+                d_x_j = (d * load(scale, at + j) - x_j * mean) * r
+                if accumulate:
+                    d_x_j = load(d_x_flat, row + j) + d_x_j
+                store(d_x_flat, row + j, d_x_j)
+                store(sums, at + j, load(sums, at + j) + d * x_j * r)
+            for j in range(whole, m):
+                d1, x1 = d_y_flat[row + j], x_flat[row + j]
+                before = d_x_flat[row + j] if accumulate else ZERO
+                d_x_flat[row + j] = before + r * (d1 * scale[at + j] - x1 * mean)
+                sums[at + j] += d1 * x1 * r
         if d_scale.shape[0] > 0:
             d_scale[part, :] = sums
 
@@ -166,21 +175,29 @@ def causal_conv_silu(x, x_stride, weight, bias, history, y, length):
     """y = silu(bias + sum_j weight[:, j] x[t-k+1+j]).  history (b, k-1, d) comes before the start."""
     t, d = y.shape
     taps = weight.shape[1]
-    w = np.ascontiguousarray(weight.T)
+    whole = d - d % LANES
+    w, before, y_flat = np.ascontiguousarray(weight.T).reshape(-1), history.reshape(-1), y.reshape(-1)
     for i in prange(t):
         s, b = i % length, i // length
-        for j in range(d):
-            y[i, j] = bias[j] if bias.size else ZERO
-        for k in range(taps):
-            back = taps - 1 - k
-            if back <= s:
-                for j in range(d):
-                    y[i, j] += w[k, j] * x[(i - back) * x_stride + j]
-            elif history.size:
-                for j in range(d):
-                    y[i, j] += w[k, j] * history[b, s + k, j]
-        for j in range(d):
-            y[i, j] *= sigmoid(y[i, j])
+        at_history = (b * (taps - 1) + s) * d
+        for j in range(0, whole, LANES):
+            v = load(bias, j) if bias.size else spread(ZERO)
+            for k in range(taps):
+                back = taps - 1 - k
+                if back <= s:
+                    v = v + load(w, k * d + j) * load(x, (i - back) * x_stride + j)
+                elif before.size:
+                    v = v + load(w, k * d + j) * load(before, at_history + k * d + j)
+            store(y_flat, i * d + j, v * sigmoid(v))
+        for j in range(whole, d):
+            v1 = bias[j] if bias.size else ZERO
+            for k in range(taps):
+                back = taps - 1 - k
+                if back <= s:
+                    v1 += w[k * d + j] * x[(i - back) * x_stride + j]
+                elif before.size:
+                    v1 += w[k * d + j] * before[at_history + k * d + j]
+            y_flat[i * d + j] = v1 * sigmoid(v1)
 
 
 @kernel

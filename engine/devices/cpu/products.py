@@ -5,8 +5,9 @@ machine a step took eight times as long). So it is held to one thread, and a pro
 output per core here, by threads that sleep when idle. The cuts depend only on shapes, so results do not depend on
 timing. A BLAS that cannot be held (Apple's) gets the product whole.
 
-BLAS gives no sum into an output from Python, so accumulating goes through a temporary; against the product itself
-that costs next to nothing.
+NumPy's product takes no factor and no sum into its output, so these are passes of their own, and accumulating goes
+through a temporary. Where there are such passes, pieces are small enough that a cache still holds them: a temporary of
+the size of a vocabulary's gradient would be memory that no estimate knows of, new from the system each time.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from threadpoolctl import ThreadpoolController
 
 SMALL = 2**21  # multiplications below which handing over costs more than it saves
 PIECE = 16  # pieces are multiples of this many rows or columns
+PASSED_AGAIN = 2**18  # elements of a piece that is gone through again after the product
 
 
 class Products:
@@ -51,11 +53,14 @@ class Products:
 
     def _multiply(self, a, b, c, addend, bias, alpha, accumulate) -> None:
         rows, columns = c.shape
-        if self._pool is None or rows * columns * a.shape[1] < SMALL:
+        threads = 1 if rows * columns * a.shape[1] < SMALL else self.threads
+        passes = accumulate or alpha != 1.0 or addend.size or bias.size
+        blocks = -(-rows * columns // (threads * PASSED_AGAIN)) if passes else 1
+        if threads * blocks == 1:
             _piece(a, b, c, addend, bias, alpha, accumulate)
             return
         pieces = []
-        for start, stop in cuts(max(rows, columns), self.threads):
+        for start, stop in cuts(max(rows, columns), threads * blocks):
             part = slice(start, stop)
             if rows >= columns:
                 pieces.append((a[part], b, c[part], addend[part], bias, alpha, accumulate))

@@ -8,7 +8,7 @@ nothing: each writes its own outputs and its own rows of partial sums.
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
+from numba import njit, prange
 
 from engine.compiling import compiled
 from engine.devices.cpu.compile import kernel
@@ -16,6 +16,7 @@ from engine.devices.cpu.simd import LANES, load, spread, store, total
 from engine.devices.cpu.vector_math import LN2, LOG2_E, ONE, ZERO, decay, exp, f32, sigmoid, softplus
 from engine.graph.kernels import STATE_INTERVAL
 
+_inlined = njit(inline="always")
 CHANNELS = 2 * LANES  # channels of a block: state and both strips of a chunk fit the second-level cache
 
 
@@ -230,33 +231,51 @@ def selective_scan_backward(
                 _put(d_bias, sums, b * (n + 2) + n + 1, 1, start, width)
 
 
+@_inlined
+def _silu(z):
+    return z * sigmoid(z)
+
+
+@_inlined
+def _silu_slope(z):
+    """The derivative of silu at z."""
+    s = sigmoid(z)
+    return s * (z * (ONE - s) + ONE)
+
+
 @kernel
 def gate(y, z, z_stride, g):
     """g = y * silu(z).  (t, d) each."""
     t, d = y.shape
+    whole = d - d % LANES
+    y_flat, g_flat = y.reshape(-1), g.reshape(-1)
     for i in prange(t):
-        for j in range(d):
-            z_ij = z[i * z_stride + j]
-            g[i, j] = y[i, j] * z_ij * sigmoid(z_ij)
+        at, at_z = i * d, i * z_stride
+        for j in range(0, whole, LANES):
+            store(g_flat, at + j, load(y_flat, at + j) * _silu(load(z, at_z + j)))
+        for j in range(whole, d):
+            g_flat[at + j] = y_flat[at + j] * _silu(z[at_z + j])
 
 
 @kernel
 def gate_backward(d_g, y, z, z_stride, d_z, d_z_stride):
     """In place d_g -> d_y and y -> g; d_z where it is wanted (else it has no elements)."""
     t, d = y.shape
-    if d_z.size > 0:
-        for i in prange(t):
-            for j in range(d):
-                z_ij = z[i * z_stride + j]
-                s = sigmoid(z_ij)
-                silu = z_ij * s
-                d_z[i * d_z_stride + j] = d_g[i, j] * y[i, j] * (s + silu * (ONE - s))
-                d_g[i, j] *= silu
-                y[i, j] *= silu
-    else:
-        for i in prange(t):
-            for j in range(d):
-                z_ij = z[i * z_stride + j]
-                silu = z_ij * sigmoid(z_ij)
-                d_g[i, j] *= silu
-                y[i, j] *= silu
+    whole = d - d % LANES
+    y_flat, d_flat = y.reshape(-1), d_g.reshape(-1)
+    for i in prange(t):
+        at, at_z, at_d_z = i * d, i * z_stride, i * d_z_stride
+        for j in range(0, whole, LANES):
+            z_j, y_j, d_j = load(z, at_z + j), load(y_flat, at + j), load(d_flat, at + j)
+            if d_z.size > 0:
+                store(d_z, at_d_z + j, d_j * y_j * _silu_slope(z_j))
+            silu = _silu(z_j)
+            store(d_flat, at + j, d_j * silu)
+            store(y_flat, at + j, y_j * silu)
+        for j in range(whole, d):
+            z1, y1, d1 = z[at_z + j], y_flat[at + j], d_flat[at + j]
+            if d_z.size > 0:
+                d_z[at_d_z + j] = d1 * y1 * _silu_slope(z1)
+            silu1 = _silu(z1)
+            d_flat[at + j] = d1 * silu1
+            y_flat[at + j] = y1 * silu1

@@ -98,6 +98,14 @@ def floor(builder, x):
     return builder.call(function, [x])
 
 
+@_elementwise(1)
+def root(builder, x):
+    """The square root of x."""
+    width = f"v{LANES}f32" if _is_lanes(x) else "f32"
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(x.type, [x.type]), f"llvm.sqrt.{width}")
+    return builder.call(function, [x])
+
+
 @_elementwise(3)
 def clamp(builder, x, low, high):
     """x held between low and high; NaN stays NaN."""

@@ -21,6 +21,7 @@ from engine.devices.cpu.ssd_tiles import (
     TOKENS,
     UPPER,
     add_product,
+    add_scaled,
     decays,
     dot,
     fade,
@@ -32,16 +33,20 @@ from engine.devices.cpu.ssd_tiles import (
     share_of_decays,
     take,
     take_state,
+    through_skip,
     turned,
+    with_skip,
 )
 from engine.devices.cpu.vector_math import ZERO, f32, sigmoid, softplus
-from engine.graph.ssd import SsdShape
 
 
-def backward_workspace(shape: SsdShape) -> int:
-    """Floats that `ssd_backward` needs: the gradient of the state behind each chunk."""
-    chunks = -(-shape.length // TOKENS)
-    return shape.sequences * chunks * shape.inner * shape.state
+def backward_scratch(states: tuple[int, ...]) -> int:
+    """Floats that `ssd_backward` needs besides its operands: the gradient of the state behind each chunk.
+
+    states: the shape of the operand (b, chunks + 1, h*n, e).
+    """
+    b, kept, rows, e = states
+    return b * (kept - 1) * rows * e
 
 
 @kernel
@@ -80,7 +85,7 @@ def ssd_steps_backward(d_steps, steps, dt, dt_stride, coefficients, d_dt, d_dt_s
 
 
 @kernel
-def ssd(x, steps, coefficients, states, y, workspace, length, carry):
+def ssd(x, steps, coefficients, states, y, length, carry):
     """y (t, h*e) and the states every 64 tokens; see engine.graph.kernels."""
     t, heads = steps.shape[0], steps.shape[1] // 2
     (kept, e), wide_x, inner = states.shape[1:4:2], x.shape[1], y.shape[1]
@@ -91,7 +96,8 @@ def ssd(x, steps, coefficients, states, y, workspace, length, carry):
     for task in prange(t // length * heads):
         b, h = task // heads, task % heads
         B, u, state = np.empty(TOKENS * wide_n, f32), np.zeros(TOKENS * wide, f32), np.zeros(wide_n * wide, f32)
-        Delta, faded, tails = np.empty(TOKENS, f32), np.empty(TOKENS, f32), np.empty(TOKENS, f32)
+        Delta, own = np.empty(TOKENS, f32), np.empty(TOKENS, f32)
+        faded, tails = np.empty(TOKENS, f32), np.empty(TOKENS, f32)
         ones = np.ones(TOKENS, f32)
         B[:] = ZERO
         at_state = (b * kept * heads + h) * n * e
@@ -101,7 +107,7 @@ def ssd(x, steps, coefficients, states, y, workspace, length, carry):
             first = b * length + chunk * TOKENS
             count = min(TOKENS, length - chunk * TOKENS)
             put_state(state, n, e, wide, states_flat, at_state + chunk * heads * n * e)
-            whole = decays(steps, first, count, h, heads, Delta, faded, tails)
+            whole = decays(steps, first, count, h, heads, Delta, own, faded, tails)
             for s in range(count):
                 tails[s] *= Delta[s]
             take(x_flat, first * wide_x + inner + h // share * n, wide_x, count, n, wide_n, B, ones)
@@ -118,7 +124,8 @@ def ssd(x, steps, coefficients, states, y, workspace, length, carry):
         B_across, CB = np.zeros(wide_n * TOKENS, f32), np.zeros(TOKENS * TOKENS, f32)
         L, u, out = np.empty(TOKENS * TOKENS, f32), np.zeros(TOKENS * wide, f32), np.empty(TOKENS * wide, f32)
         state = np.zeros(wide_n * wide, f32)
-        Delta, faded, tails = np.empty(TOKENS, f32), np.empty(TOKENS, f32), np.empty(TOKENS, f32)
+        Delta, own = np.empty(TOKENS, f32), np.empty(TOKENS, f32)
+        faded, tails = np.empty(TOKENS, f32), np.empty(TOKENS, f32)
         ones = np.ones(TOKENS, f32)
         at_B = first * wide_x + inner + group * n
         take(x_flat, at_B, wide_x, count, n, wide_n, B, ones)
@@ -126,25 +133,24 @@ def ssd(x, steps, coefficients, states, y, workspace, length, carry):
         turned(B, count, wide_n, n, B_across, TOKENS)
         add_product(C, wide_n, 1, B_across, TOKENS, CB, TOKENS, count, TOKENS, n, LOWER_RESULT)
         for h in range(group * share, (group + 1) * share):
-            decays(steps, first, count, h, heads, Delta, faded, tails)
+            decays(steps, first, count, h, heads, Delta, own, faded, tails)
             take(x_flat, first * wide_x + h * e, wide_x, count, e, wide, u, Delta)
             out[:] = ZERO
             if chunk > 0 or carry:
                 take_state(states_flat, ((b * kept + chunk) * heads + h) * n * e, n, e, wide, state)
                 add_product(C, wide_n, 1, state, wide, out, wide, count, wide, n, FULL)
                 scale_rows(out, count, wide, faded)
-            fade(steps, first, count, h, heads, L)
+            fade(own, count, L)
             masked(CB, L, count, L)
             add_product(L, TOKENS, 1, u, wide, out, wide, count, wide, count, LOWER)
             D = coefficients[1, h]
             for s in range(count):
-                at, at_x, at_y = s * wide, (first + s) * wide_x + h * e, (first + s) * inner + h * e
-                for c in range(e):
-                    y_flat[at_y + c] = out[at + c] + D * x_flat[at_x + c]
+                at_x, at_y = (first + s) * wide_x + h * e, (first + s) * inner + h * e
+                with_skip(out, s * wide, x_flat, at_x, D, e, y_flat, at_y)
 
 
 @kernel
-def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, workspace, length):
+def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, scratch, length):
     """d_x and d_steps; see engine.graph.kernels."""
     t, heads = steps.shape[0], steps.shape[1] // 2
     (kept, e), wide_x, inner = states.shape[1:4:2], x.shape[1], d_y.shape[1]
@@ -155,15 +161,16 @@ def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, workspace, l
     for task in prange(t // length * heads):  # the gradient that reaches the state behind each chunk
         b, h = task // heads, task % heads
         C, out, later = np.zeros(TOKENS * wide_n, f32), np.zeros(TOKENS * wide, f32), np.zeros(wide_n * wide, f32)
-        Delta, faded, tails = np.empty(TOKENS, f32), np.empty(TOKENS, f32), np.empty(TOKENS, f32)
+        Delta, own = np.empty(TOKENS, f32), np.empty(TOKENS, f32)
+        faded, tails = np.empty(TOKENS, f32), np.empty(TOKENS, f32)
         ones = np.ones(TOKENS, f32)
         for chunk in range(chunks - 1, -1, -1):
-            put_state(later, n, e, wide, workspace, ((b * chunks + chunk) * heads + h) * n * e)
+            put_state(later, n, e, wide, scratch, ((b * chunks + chunk) * heads + h) * n * e)
             if chunk == 0:
                 break
             first = b * length + chunk * TOKENS
             count = min(TOKENS, length - chunk * TOKENS)
-            whole = decays(steps, first, count, h, heads, Delta, faded, tails)
+            whole = decays(steps, first, count, h, heads, Delta, own, faded, tails)
             take(x_flat, first * wide_x + inner + (groups + h // share) * n, wide_x, count, n, wide_n, C, ones)
             take(out_flat, first * inner + h * e, inner, count, e, wide, out, faded)
             scale_all(later, n * wide, whole)
@@ -188,7 +195,8 @@ def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, workspace, l
             np.zeros(wide_n * wide, f32),
             np.zeros(wide * wide_n, f32),
         )
-        Delta, faded, tails = np.empty(TOKENS, f32), np.empty(TOKENS, f32), np.empty(TOKENS, f32)
+        Delta, own = np.empty(TOKENS, f32), np.empty(TOKENS, f32)
+        faded, tails = np.empty(TOKENS, f32), np.empty(TOKENS, f32)
         d_logs, ones = np.empty(TOKENS, f32), np.ones(TOKENS, f32)
         at_B = first * wide_x + inner + group * n
         take(x_flat, at_B, wide_x, count, n, wide_n, B, ones)
@@ -196,10 +204,10 @@ def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, workspace, l
         turned(B, count, wide_n, n, across, TOKENS)
         add_product(C, wide_n, 1, across, TOKENS, CB, TOKENS, count, TOKENS, n, LOWER_RESULT)
         for h in range(group * share, (group + 1) * share):
-            whole = decays(steps, first, count, h, heads, Delta, faded, tails)
+            whole = decays(steps, first, count, h, heads, Delta, own, faded, tails)
             take(x_flat, first * wide_x + h * e, wide_x, count, e, wide, u, Delta)
             take(out_flat, first * inner + h * e, inner, count, e, wide, out, ones)
-            fade(steps, first, count, h, heads, L)
+            fade(own, count, L)
             masked(CB, L, count, M)
             turned(u, count, wide, e, across, TOKENS)
             d_M[:] = ZERO
@@ -212,11 +220,10 @@ def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, workspace, l
             add_product(out, wide, 1, state_across, wide_n, through, wide_n, count, wide_n, e, FULL)
             for s in range(count):
                 d_logs[s] += faded[s] * dot(through, s * wide_n, C, s * wide_n, wide_n)
-                for k in range(s * wide_n, (s + 1) * wide_n):
-                    d_C[k] += faded[s] * through[k]
+                add_scaled(through, s * wide_n, faded[s], wide_n, d_C)
             d_u[:] = ZERO
             if chunk < chunks - 1:
-                take_state(workspace, ((b * chunks + chunk) * heads + h) * n * e, n, e, wide, later)
+                take_state(scratch, ((b * chunks + chunk) * heads + h) * n * e, n, e, wide, later)
                 add_product(B, wide_n, 1, later, wide, d_u, wide, count, wide, n, FULL)
                 scale_rows(d_u, count, wide, tails)
                 d_logs[count - 1] += whole * dot(later, 0, state, 0, n * wide)
@@ -230,13 +237,8 @@ def ssd_backward(x, steps, coefficients, states, d_y, d_x, d_steps, workspace, l
             add_product(M, 1, TOKENS, out, wide, d_u, wide, count, wide, count, UPPER)
             D, d_decay = coefficients[1, h], ZERO
             for s in range(count - 1, -1, -1):
-                i, at, at_x = first + s, s * wide, (first + s) * wide_x + h * e
-                d_Delta, d_skip, factor = ZERO, ZERO, Delta[s]
-                for c in range(e):
-                    x_c, out_c, d_u_c = x_flat[at_x + c], out[at + c], d_u[at + c]
-                    d_Delta += d_u_c * x_c
-                    d_skip += out_c * x_c
-                    d_x_flat[at_x + c] = factor * d_u_c + D * out_c
+                i, at_x = first + s, (first + s) * wide_x + h * e
+                d_Delta, d_skip = through_skip(d_u, out, s * wide, x_flat, at_x, Delta[s], D, e, d_x_flat)
                 d_decay += d_logs[s]
                 d_steps[i, h], d_steps[i, heads + h], d_steps[i, 2 * heads + h] = d_Delta, d_decay, d_skip
         add_product(d_K, TOKENS, 1, B, wide_n, d_C, wide_n, count, wide_n, count, LOWER)

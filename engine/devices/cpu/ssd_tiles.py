@@ -87,17 +87,63 @@ def take(source, at, stride, rows, width, wide, target, factors):
 @tile
 def take_state(states, at, n, e, wide, target):
     """target (n, wide) = a head's state (n, e)."""
+    whole = e - e % LANES
     for k in range(n):
-        for c in range(e):
-            target[k * wide + c] = states[at + k * e + c]
+        source, place = at + k * e, k * wide
+        for c in range(0, whole, LANES):
+            store(target, place + c, load(states, source + c))
+        for c in range(whole, e):
+            target[place + c] = states[source + c]
 
 
 @tile
 def put_state(source, n, e, wide, states, at):
     """The other way round."""
+    whole = e - e % LANES
     for k in range(n):
-        for c in range(e):
-            states[at + k * e + c] = source[k * wide + c]
+        place, target = k * wide, at + k * e
+        for c in range(0, whole, LANES):
+            store(states, target + c, load(source, place + c))
+        for c in range(whole, e):
+            states[target + c] = source[place + c]
+
+
+@tile
+def with_skip(out, at, x, at_x, D, width, y, at_y):
+    """y = out + D * x, over `width` numbers."""
+    whole = width - width % LANES
+    for c in range(0, whole, LANES):
+        store(y, at_y + c, load(x, at_x + c) * D + load(out, at + c))
+    for c in range(whole, width):
+        y[at_y + c] = out[at + c] + D * x[at_x + c]
+
+
+@tile
+def through_skip(d_u, out, at, x, at_x, Delta, D, width, d_x):
+    """d_x = Delta * d_u + D * out for a token of a head; gives d_u . x and out . x.
+
+    x and d_x from `at_x` on, d_u and out from `at` on, `width` numbers each.
+    """
+    whole = width - width % LANES
+    of_Delta, of_D = spread(ZERO), spread(ZERO)
+    for c in range(0, whole, LANES):
+        x_c, out_c, d_u_c = load(x, at_x + c), load(out, at + c), load(d_u, at + c)
+        of_Delta = of_Delta + d_u_c * x_c
+        of_D = of_D + out_c * x_c
+        store(d_x, at_x + c, d_u_c * Delta + out_c * D)
+    d_Delta, d_D = total(of_Delta), total(of_D)
+    for c in range(whole, width):
+        d_Delta += d_u[at + c] * x[at_x + c]
+        d_D += out[at + c] * x[at_x + c]
+        d_x[at_x + c] = Delta * d_u[at + c] + D * out[at + c]
+    return d_Delta, d_D
+
+
+@tile
+def add_scaled(x, at, factor, width, y):
+    """y += factor * x from `at` on, over `width` numbers, a multiple of 16."""
+    for k in range(at, at + width, LANES):
+        store(y, k, load(x, k) * factor + load(y, k))
 
 
 @tile
@@ -134,27 +180,32 @@ def dot(x, at_x, y, at_y, width):
 
 
 @tile
-def decays(steps, first, count, h, heads, Delta, faded, tails):
-    """Of each token of a chunk: Delta; the decay from the chunk's start through the token; that from behind it on.
+def decays(steps, first, count, h, heads, Delta, own, faded, tails):
+    """Of each token of a chunk: Delta; its own decay; that from the chunk's start through it; that from behind it on.
 
-    Gives the decay over the chunk.  steps: (t, 2 * heads).
+    Gives the decay over the chunk.  steps: (t, 2 * heads); the others (64,).
     """
+    for s in range(count):
+        Delta[s], own[s] = steps[first + s, h], steps[first + s, heads + h]
+    for s in range(count, TOKENS):
+        own[s] = ZERO
+    for s in range(0, count, LANES):
+        store(own, s, exp(load(own, s)))
     product = ONE
     for s in range(count):
-        Delta[s] = steps[first + s, h]
-        product *= exp(steps[first + s, heads + h])
+        product *= own[s]
         product = product if product > SMALLEST else ZERO
         faded[s] = product
     whole, product = product, ONE
     for s in range(count - 1, -1, -1):
         tails[s] = product
-        product *= exp(steps[first + s, heads + h])
+        product *= own[s]
         product = product if product > SMALLEST else ZERO
     return whole
 
 
 @tile
-def fade(steps, first, count, h, heads, L):
+def fade(own, count, L):
     """L (64, 64): L[i, j] = the decay of what token j brought until token i; nothing for later ones.
 
     Each row follows from the last one: no difference of large sums, which would cost digits.
@@ -163,9 +214,8 @@ def fade(steps, first, count, h, heads, L):
         L[j] = ZERO
     for i in range(count):
         if i > 0:
-            a = exp(steps[first + i, heads + h])
             for j in range(0, i, LANES):
-                faded = load(L, (i - 1) * TOKENS + j) * a
+                faded = load(L, (i - 1) * TOKENS + j) * own[i]
                 store(L, i * TOKENS + j, where_less(faded, SMALLEST, ZERO, faded))
         L[i * TOKENS + i] = ONE
 

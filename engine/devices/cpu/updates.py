@@ -8,7 +8,8 @@ from numba import njit, prange
 from engine.devices.cpu.compile import kernel
 from engine.devices.cpu.halves import narrow_row, read_floats
 from engine.devices.cpu.memory import byte_at, byte_lanes_at
-from engine.devices.cpu.simd import LANES, store
+from engine.devices.cpu.simd import LANES, clamp, load, root, spread, store
+from engine.devices.cpu.simd import total as total_of_lanes
 from engine.devices.cpu.vector_math import ONE, ZERO, f32
 from engine.graph.kernels import SCALE_BLOCK, Scalars, Statistics
 
@@ -70,8 +71,13 @@ def squared_norm(x, partials):
     parts = partials.size
     rows = (x.size + parts - 1) // parts
     for part in prange(parts):
-        partial = ZERO
-        for i in range(min(x.size, part * rows), min(x.size, part * rows + rows)):
+        first, last = min(x.size, part * rows), min(x.size, part * rows + rows)
+        whole = last - (last - first) % LANES
+        sums = spread(ZERO)
+        for i in range(first, whole, LANES):
+            sums = sums + load(x, i) * load(x, i)
+        partial = total_of_lanes(sums)
+        for i in range(whole, last):
             partial += x[i] * x[i]
         partials[part] = partial
 
@@ -89,10 +95,16 @@ def clip_factor(partials, scalars, statistics):
 @_inlined
 def _change(m, v, parameter, rate, step1, scale2, epsilon, shrink, trust):
     """What AdamW takes off a parameter, from the new moments."""
-    change = rate * (m * step1 / (np.sqrt(v * scale2) + epsilon) + shrink * parameter)
+    change = rate * (m * step1 / (root(v * scale2) + epsilon) + shrink * parameter)
     if trust > ZERO:
-        change = min(max(change, -trust), trust)
+        change = clamp(change, ZERO - trust, trust)
     return change
+
+
+@_inlined
+def _moment(moment, g, beta):
+    """The mean that forgets, with `g` in it."""
+    return beta * moment + (ONE - beta) * g
 
 
 @kernel
@@ -106,13 +118,20 @@ def adamw(parameter, gradient, first, second, scalars, statistics, decay):
     step1, scale2 = ONE / scalars[CORRECTION1], ONE / scalars[CORRECTION2]
     trust = scalars[TRUST]
     for task in prange((parameter.size + BLOCK - 1) // BLOCK):
-        for i in range(task * BLOCK, min(parameter.size, task * BLOCK + BLOCK)):
-            g = gradient[i] * factor
-            m = beta1 * first[i] + (ONE - beta1) * g
-            v = beta2 * second[i] + (ONE - beta2) * g * g
-            first[i] = m
-            second[i] = v
-            parameter[i] -= _change(m, v, parameter[i], rate, step1, scale2, epsilon, shrink, trust)
+        start, end = task * BLOCK, min(parameter.size, task * BLOCK + BLOCK)
+        whole = end - (end - start) % LANES
+        for i in range(start, whole, LANES):
+            g, p = load(gradient, i) * factor, load(parameter, i)
+            m, v = _moment(load(first, i), g, beta1), _moment(load(second, i), g * g, beta2)
+            store(first, i, m)
+            store(second, i, v)
+            store(parameter, i, p - _change(m, v, p, rate, step1, scale2, epsilon, shrink, trust))
+        for i in range(whole, end):
+            g1, p1 = gradient[i] * factor, parameter[i]
+            m1, v1 = _moment(first[i], g1, beta1), _moment(second[i], g1 * g1, beta2)
+            first[i] = m1
+            second[i] = v1
+            parameter[i] = p1 - _change(m1, v1, p1, rate, step1, scale2, epsilon, shrink, trust)
 
 
 @kernel
@@ -132,8 +151,7 @@ def update_squares(parameter, gradient, first, second, scalars, statistics, part
             parameters += parameter[i] * parameter[i]
             if factor != ZERO:
                 g = gradient[i] * factor
-                m = beta1 * first[i] + (ONE - beta1) * g
-                v = beta2 * second[i] + (ONE - beta2) * g * g
+                m, v = _moment(first[i], g, beta1), _moment(second[i], g * g, beta2)
                 change = _change(m, v, parameter[i], rate, step1, scale2, epsilon, shrink, trust)
                 changes += change * change
         partials[part, 0], partials[part, 1], partials[part, 2] = gradients, parameters, changes

@@ -29,7 +29,6 @@ from engine.devices.webgpu.pipelines import Pipelines
 from engine.devices.webgpu.stopwatch import FEATURE, Stopwatch
 from engine.errors import DeviceError, DeviceLostError, MemoryCeilingError
 from engine.graph.plan import Plan
-from engine.graph.ssd import SsdShape
 from engine.graph.tensor import KernelCall, Tensor, aligned
 
 LOGITS_SHARE = 24  # the part of the memory ceiling that the logits computed at a time may be, at most
@@ -149,9 +148,6 @@ class WebGpuDevice(Device):
 
     def scratch_elements(self, call: KernelCall) -> int:
         return scratch_elements(call, self.traits)
-
-    def ssd_workspace_elements(self, kernel: str, shape: SsdShape) -> int:
-        return 0  # the launches ask for scratch memory
 
     def submit(self, recording: Recording) -> Submission:
         """Hand one recording to the queue."""

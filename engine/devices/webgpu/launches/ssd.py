@@ -159,14 +159,13 @@ def _on_grid(view: View | None) -> bool:
 
 
 def ssd(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-    x, steps, coefficients, states, y, _, scratch = views
+    x, steps, coefficients, states, y, scratch = views
     call = _Call((x, steps, coefficients, states, None, y, None, scratch), numbers)
     return [call.lanes("ssd_decays"), call.scores("ssd_scores"), call.states(backward=0), call.mix(0)]
 
 
 def ssd_backward(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-    *operands, _, scratch = views
-    call = _Call((*operands, scratch), numbers)
+    call = _Call(views, numbers)
     return [
         *(call.lanes("ssd_decays"), call.scores("ssd_scores")),
         *(call.mix(1), call.scores("ssd_d_scores", _score_parts(call.shape)), *call.projections(of_B=0)),
