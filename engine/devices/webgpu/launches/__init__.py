@@ -53,11 +53,9 @@ def scratch_elements(call: KernelCall, traits: AdapterTraits) -> int:
 
 def launches_of(plan: Plan, traits: AdapterTraits) -> list[list[Launch]]:
     """The dispatches of each call of a plan."""
-    return [
-        LAUNCHES[call.kernel](
-            (*call.operands, plan.scratch[index].view()) if index in plan.scratch else call.operands,
-            call.numbers,
-            traits,
-        )
-        for index, call in enumerate(plan.program.calls)
-    ]
+    found = []
+    for call in plan.program.calls:
+        scratch = plan.scratch_of(call)
+        operands = call.operands if scratch is None else (*call.operands, scratch.view())
+        found.append(LAUNCHES[call.kernel](operands, call.numbers, traits))
+    return found
