@@ -41,8 +41,9 @@ FEW_ROWS, ROWS_COLUMNS = 4, 8  # most rows that matmul_rows takes, columns a wor
 LONG = 4096  # terms of a sum that is shared out among workgroups wherever that helps
 LONGEST_SUM = 32_768  # terms that a software adapter adds up in one dispatch
 TILE_SHARES = {"tiled_32": 0.5, "tiled_64": 0.75}  # of the peak, on paper (tests/benchmarks/paper_model.py)
-ENOUGH_GROUPS, BUSY_GROUPS = 300, 256  # workgroups that sums are shared out among, and that keep a GPU busy
-LEAST_PART = 128  # terms of a sum for which a workgroup is worth starting
+BUSY_GROUPS = 256  # workgroups that keep a GPU busy
+# Workgroups that sums are shared out among, and the terms of a sum for which each of so many is worth starting.
+SHARED_OUT = ((300, 128), (600, 512))
 MOST_SCRATCH = 16 * 2**20  # bytes of sums of parts
 CPU_LANES = 8  # lanes of a workgroup for CPU drivers: one 256-bit vector
 HAS_ADDEND, HAS_BIAS, ACCUMULATE = 1, 2, 4  # flags of lib/matmul_params.wgsl
@@ -105,8 +106,9 @@ def parts_of(m: int, n: int, k: int, variant: str) -> int:
     if variant not in TILES:
         return 1
     size = TILES[variant]
-    wanted = ENOUGH_GROUPS // max(1, ceil_div(m, size) * ceil_div(n, size))
-    return max(1, min(wanted, k // LEAST_PART, MOST_SCRATCH // max(4 * m * n, 1)))
+    tiles = max(1, ceil_div(m, size) * ceil_div(n, size))
+    wanted = max(min(groups // tiles, k // terms) for groups, terms in SHARED_OUT)
+    return max(1, min(wanted, MOST_SCRATCH // max(4 * m * n, 1)))
 
 
 def _register_cost(m: int, n: int, size: int) -> float:
