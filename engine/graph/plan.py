@@ -29,13 +29,14 @@ class Placement:
 
 @dataclass(frozen=True)
 class Plan:
-    """A program with a place for each of its unplaced tensors."""
+    """A program, as a device runs it, with a place for each of its unplaced tensors; `recorded`: as it was written."""
 
     program: Program
     placements: dict[Tensor, Placement]
     page_bytes: tuple[int, ...]
     arena_by_kind: dict[Kind, int]
     scratch: Mapping[int, Tensor] = field(default_factory=dict)  # by id of a call: memory that it alone uses
+    recorded: Program | None = None
 
     def scratch_of(self, call: KernelCall) -> Tensor | None:
         return self.scratch.get(id(call))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, start, whole
 from engine.errors import InputError
+from engine.graph.fused_kernels import KEPT_KEYS
 
 ELEMENTS = 1024  # of a workgroup: 256 lanes, four each
 LANES = 64  # of a workgroup of attention
@@ -45,6 +46,16 @@ def cache_append(views: Views, numbers: dict[str, float], traits: AdapterTraits)
     words = x.size // 2
     parameters = pack(words, width, whole(x), whole(reach), whole(cache) // 2)
     return [Launch("cache_append", views, parameters, flat_grid(ceil_div(words, 64)))]
+
+
+def kept_keys(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    q, k, v, reach, rotations, keys, values = views
+    lanes = q.size // 2 + k.size // 4 + v.size // 2
+    parameters = pack(
+        *(int(numbers["head_dim"]), q.size, k.size, *(whole(view) for view in (q, k, v, reach, rotations))),
+        *(whole(cache) // 2 for cache in (keys, values)),
+    )
+    return [Launch(KEPT_KEYS, views, parameters, flat_grid(ceil_div(lanes, 64)))]
 
 
 def attention(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
@@ -106,6 +117,7 @@ LAUNCHES = {
     "swiglu": swiglu,
     "swiglu_backward": swiglu_backward,
     "cache_append": cache_append,
+    KEPT_KEYS: kept_keys,
     "attention": attention,
     "attention_cached": attention_cached,
     "attention_deltas": attention_deltas,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, start, whole
+from engine.devices.webgpu.launches.fused import is_readable, row_product
 from engine.devices.webgpu.launches.matmul import FEW_ROWS, Product, product_launch
 from engine.errors import InputError
 from engine.graph.kernels import FEW_TOKENS, TOP
@@ -49,6 +50,8 @@ def selective_scan_tokens(views: Views, numbers: dict[str, float], traits: Adapt
 
 
 def matmul_nt_float16(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    if is_readable(*views[:2], "_float16"):
+        return [row_product("_float16", views, numbers, traits)]
     return [
         replace(launch, shader="matmul_rows_float16") for launch in _products(views, numbers, traits, views[0].shape[1])
     ]
@@ -56,6 +59,8 @@ def matmul_nt_float16(views: Views, numbers: dict[str, float], traits: AdapterTr
 
 def matmul_nt_int8(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
     """As by float32 rows of words; the scales come as a sixth binding, and where they lie as constants."""
+    if is_readable(*views[:2], "_int8"):
+        return [row_product("_int8", views, numbers, traits)]
     *others, scales = views
     places = {"scales_at": float(scales.offset), "scales_row": float(scales.stride)}
     return [
