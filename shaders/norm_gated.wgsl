@@ -1,4 +1,4 @@
-//! lib: grid activation row row_float32 row_gated
+//! lib: grid activation row row_float32 row_gated row_two
 // g (1, f) = silu(alpha * normed @ gate^T) * (high_alpha * normed @ up^T), normed being the norm of x (1, i); gate and up
 // (f, i) in float32.
 
@@ -7,11 +7,3 @@
 @group(0) @binding(3) var<storage, read_write> gate: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> up: array<vec4f>;
 @group(0) @binding(5) var<storage, read_write> c: array<f32>;
-
-fn low_part(at: u32, scale_at: u32, i: u32, values: Chunk) -> f32 {
-    return weighted(gate[at + i], values);
-}
-
-fn high_part(at: u32, scale_at: u32, i: u32, values: Chunk) -> f32 {
-    return weighted(up[at + i], values);
-}

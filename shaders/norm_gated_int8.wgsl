@@ -1,4 +1,4 @@
-//! lib: grid activation row row_int8 row_gated
+//! lib: grid activation row row_int8 row_gated row_two_scaled
 // g (1, f) = silu(alpha * normed @ gate^T) * (high_alpha * normed @ up^T), normed being the norm of x (1, i); gate and up
 // (f, i) in 8 bits.
 
@@ -9,11 +9,3 @@
 @group(0) @binding(5) var<storage, read_write> c: array<f32>;
 @group(0) @binding(6) var<storage, read_write> gate_scales: array<f32>;
 @group(0) @binding(7) var<storage, read_write> up_scales: array<f32>;
-
-fn low_part(at: u32, scale_at: u32, i: u32, values: Chunk) -> f32 {
-    return weighted(gate[at + i], values) * gate_scales[scale_at + i / 2u];
-}
-
-fn high_part(at: u32, scale_at: u32, i: u32, values: Chunk) -> f32 {
-    return weighted(up[at + i], values) * up_scales[scale_at + i / 2u];
-}

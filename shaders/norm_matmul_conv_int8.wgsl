@@ -1,4 +1,4 @@
-//! lib: grid activation row row_int8 row_conv
+//! lib: grid activation row row_int8 row_conv row_one_scaled
 // c (1, j) = alpha * the norm of x (1, i) @ b (j, i)^T, with b in 8 bits, some of its columns convolved over time.
 
 @group(0) @binding(1) var<storage, read_write> x: array<vec4f>;
@@ -9,11 +9,3 @@
 @group(0) @binding(6) var<storage, read_write> bias: array<f32>;
 @group(0) @binding(7) var<storage, read_write> history: array<f32>;
 @group(0) @binding(8) var<storage, read_write> scales: array<f32>;
-
-fn low_part(at: u32, scale_at: u32, i: u32, values: Chunk) -> f32 {
-    return weighted(b[at + i], values) * scales[scale_at + i / 2u];
-}
-
-fn high_part(at: u32, scale_at: u32, i: u32, values: Chunk) -> f32 {
-    return low_part(at, scale_at, i, values);
-}

@@ -1,5 +1,5 @@
-//! lib: grid row row_float16 row_store
-// c (1, j) = alpha * the norm of x (1, i), or x itself, @ b (j, i)^T, with b in float16.
+//! lib: grid row row_float16 row_store row_one
+// c (t, j) = alpha * x (t, i), of a single row also its norm, @ b (j, i)^T, with b in float16.
 
 @group(0) @binding(1) var<storage, read_write> x: array<vec4f>;
 @group(0) @binding(2) var<storage, read_write> scale: array<vec4f>;
@@ -7,11 +7,3 @@
 @group(0) @binding(4) var<storage, read_write> c: array<f32>;
 @group(0) @binding(5) var<storage, read_write> addend: array<f32>;
 @group(0) @binding(6) var<storage, read_write> bias: array<f32>;
-
-fn low_part(at: u32, scale_at: u32, i: u32, values: Chunk) -> f32 {
-    return weighted(b[at + i], values);
-}
-
-fn high_part(at: u32, scale_at: u32, i: u32, values: Chunk) -> f32 {
-    return low_part(at, scale_at, i, values);
-}

@@ -4,7 +4,7 @@
 
 const OUTPUTS = 8u;
 
-fn finish(j: u32, slot: u32) {
+fn finish(row: u32, j: u32, slot: u32) {
     let value = p.alpha * sums[slot];
     if (j < p.first || j >= p.first + p.channels) {
         c[p.c_at + j] = value;

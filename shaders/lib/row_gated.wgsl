@@ -3,6 +3,6 @@
 
 const OUTPUTS = 4u;
 
-fn finish(j: u32, slot: u32) {
+fn finish(row: u32, j: u32, slot: u32) {
     c[p.c_at + j] = silu(p.alpha * sums[slot]) * (p.high_alpha * sums[slot + 4u]);
 }

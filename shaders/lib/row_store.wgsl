@@ -2,11 +2,11 @@
 
 const OUTPUTS = 8u;
 
-fn finish(j: u32, slot: u32) {
-    let at = p.c_at + j;
+fn finish(row: u32, j: u32, slot: u32) {
+    let at = p.c_at + row * p.c_row + j;
     var value = p.alpha * sums[slot];
     if ((p.flags & HAS_ADDEND) != 0u) {
-        value += addend[p.addend_at + j];
+        value += addend[p.addend_at + row * p.addend_row + j];
     }
     if ((p.flags & HAS_BIAS) != 0u) {
         value += bias[p.bias_at + j];

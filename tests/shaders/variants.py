@@ -6,6 +6,7 @@ here by itself.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -79,8 +80,8 @@ def sample_launches(software: bool = True) -> Iterator[Launch]:
         for name in ("ssd", "ssd_backward"):
             views = _sample_operands(name, 16, 4, d=d)
             yield from launches_with_scratch(name, views, {"length": 256, "carry": 1}, AdapterTraits())
-    for each in adapters:  # products of one row, without a norm
-        a, c, scales = (Tensor(*named).view() for named in (("a", (1, 128)), ("c", (1, 8)), ("scales", (8, 4))))
+    for each, rows in itertools.product(adapters, (1, 2, 4)):  # products of a few rows, without a norm
+        a, c, scales = (Tensor(*named).view() for named in (("a", (rows, 128)), ("c", (rows, 8)), ("scales", (8, 4))))
         for end, shape, dtype in (
             ("", (8, 128), "float32"),
             ("_float16", (8, 128), "float16"),

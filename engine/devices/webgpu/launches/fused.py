@@ -1,6 +1,6 @@
-"""Launches of the kernels that do the work of several for one token, and of any product of one row.
+"""Launches of the kernels that do the work of several for one token, and of any product of a few rows.
 
-A matrix is read 16 bytes at a time, so it and the row must lie on a grid of as many; `takes` says whether they do.
+A matrix is read 16 bytes at a time, so it and the rows must lie on a grid of as many; `takes` says whether they do.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from engine.graph.kernels import SCALE_BLOCK
 from engine.graph.tensor import KernelCall, View
 
 LINES = 8  # of a matrix that a workgroup takes
+MOST_ROWS = {"": 4, "_float16": 4, "_int8": 2}  # that it multiplies them with: more would not stay in registers
 LANES, CPU_LANES = 64, 8  # of a workgroup; of one for CPU drivers: a 256-bit vector
 CHUNKS = {"": (4, 4), "_float16": (8, 8), "_int8": (16, 4)}  # numbers and elements of 16 bytes, by format
 HAS_ADDEND, HAS_BIAS, ACCUMULATE = 1, 2, 4  # flags of lib/row.wgsl
@@ -39,13 +40,13 @@ def takes(call: KernelCall) -> bool:
     stem, end = _name(call.kernel)
     x, scale, *others = call.operands
     matrices = others[:2] if stem == NORM_GATED else others[:1]
-    return all(is_readable(x, matrix, end) for matrix in matrices) and _is_on(scale, 4)
+    return x.shape[0] == 1 and all(is_readable(x, matrix, end) for matrix in matrices) and _is_on(scale, 4)
 
 
 def is_readable(x: View, matrix: View, end: str) -> bool:
-    """Whether a row and the lines of a matrix can be read in chunks."""
+    """Whether a few rows and the lines of a matrix can be read in chunks."""
     numbers, elements = CHUNKS[end]
-    return x.shape[0] == 1 and x.shape[1] % numbers == 0 and _is_on(x, 4) and _is_on(matrix, elements)
+    return 1 <= x.shape[0] <= MOST_ROWS[end] and x.shape[1] % numbers == 0 and _is_on(x, 4) and _is_on(matrix, elements)
 
 
 def _is_on(view: View, elements: int) -> bool:
@@ -92,23 +93,24 @@ def _launch(
     """`bindings` begin with x and the norm's scale (None: x as it is); `lines`: of one matrix, or of two in turns."""
     x, scale, *_ = bindings
     low, high = lines[0], lines[-1]
-    n = c.shape[1]
+    n, (addend, bias) = c.shape[1], terms
     parameters = pack(
         *(n, x.shape[1] // CHUNKS[low.end][0], float(x.shape[1]), float(numbers.get("epsilon", 0.0))),
         *(float(alpha) for alpha in alphas),
-        *(flags, x.offset // 4, start(scale) // 4),
+        *(flags, x.shape[0], x.offset // 4, x.stride // 4, start(scale) // 4),
         *(*low.parameters, *high.parameters, *low.of_scales, *high.of_scales),
-        *(c.offset, *(start(term) for term in terms)),
+        *(c.offset, c.stride, start(addend), addend.stride if addend else 0, start(bias)),
         *convolved,
     )
     lanes = CPU_LANES if traits.software else LANES
     constants = {"lanes": lanes, "slots": lanes * (LINES + 1), "normed": scale is not None}
     constants = {name: float(value) for name, value in constants.items()}
-    return Launch(kernel, bindings, parameters, flat_grid(ceil_div(n * len(lines), LINES)), constants)
+    header = {"ROWS": next(rows for rows in (1, 2, 4) if rows >= x.shape[0])}
+    return Launch(kernel, bindings, parameters, flat_grid(ceil_div(n * len(lines), LINES)), constants, header)
 
 
-def row_product(end: str, views: Views, numbers: dict[str, float], traits: AdapterTraits) -> Launch:
-    """A product of one row without a norm, by the same shaders."""
+def rows_product(end: str, views: Views, numbers: dict[str, float], traits: AdapterTraits) -> Launch:
+    """A product of a few rows without a norm, by the same shaders."""
     a, *others = views
     return _product(end, (a, None, *others), numbers, traits)
 

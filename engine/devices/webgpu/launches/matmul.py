@@ -6,7 +6,7 @@ The three layouts differ only in the distances between the numbers of an operand
                                  a load costs a hundred multiply-adds and workgroup memory is no cheaper than storage
     tiled_32, tiled_64           a workgroup shares 32 x 32 or 64 x 64 tiles through workgroup memory: for GPUs; with
                                  vec4 reads and stores where the views allow it, else with single ones
-    rows                         for the few rows of decoding, where b should be read once; a single one goes through
+    rows                         for the few rows of decoding, where b should be read once; they go through
                                  `fused`, where it can be read 16 bytes at a time
 
 Where the tiles of c are too few for a GPU, k is shared out among workgroups as well. Their sums go to scratch memory,
@@ -32,7 +32,7 @@ from engine.devices.webgpu.launch import (
     pack,
     start,
 )
-from engine.devices.webgpu.launches.fused import is_readable, row_product
+from engine.devices.webgpu.launches.fused import is_readable, rows_product
 from engine.graph.tensor import Tensor, View
 
 LAYOUTS = ("nt", "nn", "tn")
@@ -237,7 +237,7 @@ def _launcher(layout: str) -> LaunchFunction:
         if product.m == 0 or product.n == 0:
             return []
         if layout == "nt" and product.k <= LONGEST_SUM and is_readable(*views[:2], ""):
-            return [row_product("", views, numbers, traits)]
+            return [rows_product("", views, numbers, traits)]
         variant = choose_variant(product, traits)
         if scratch is not None:
             return shared_product(
