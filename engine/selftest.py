@@ -54,6 +54,8 @@ LIMITS = {
     "cache_append": 0.0,
     "group_rows": 0.0,
     "route_backward": 2e-5,
+    "scan_gated": 1e-5,
+    "kept_keys": 0.0,
     "argmax": 0.0,
 }
 Expect = Callable[[Sample], dict[str, np.ndarray]]

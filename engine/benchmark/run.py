@@ -165,7 +165,7 @@ class _Run:
         except _OutOfTime:
             self._omit(f"{fitting.name}: the last kernels", NO_TIME)
         finally:
-            rows = kernel_times(fitting, fitting.program(self._device).calls, measured)
+            rows = kernel_times(fitting, self._device.lowered(fitting.program(self._device)).calls, measured)
             self._add(kernels=(*self._result.kernels, *rows))
 
     def _fitting(self, workload: Workload | None) -> Workload | None:
@@ -226,9 +226,9 @@ class _Run:
         return trial_speed(workload.config, device, "full", workload.rows, workload.length, least_steps=2, **how)
 
     def _samples(self, sizes: Sizes) -> None:
-        """Every kernel that was not measured yet, on a sample."""
+        """Every kernel that was not measured yet and that the device has, on a sample."""
         known = {row.kernel for row in self._result.kernels}
-        left = [kernel for kernel in KERNELS if kernel not in known]
+        left = [kernel for kernel in KERNELS if kernel not in known and self._has(kernel, sizes)]
         try:
             for kernel in tuple(left):
                 self._look()
@@ -237,6 +237,11 @@ class _Run:
                 self._tell(f"The other kernels: {kernel} measured")
         except _OutOfTime:
             self._omit(", ".join(left), NO_TIME)
+
+    def _has(self, kernel: str, sizes: Sizes) -> bool:
+        """Whether it is a kernel of its own there, or done by others."""
+        program, _ = sample_program(self._device, make_sample(kernel, sizes))
+        return self._device.lowered(program) is program
 
     def _sample(self, kernel: str, sizes: Sizes) -> KernelTime:
         sample = replace(make_sample(kernel, sizes), beside={})  # contiguous, as a model has it

@@ -6,9 +6,9 @@ names and meaning.
     webgpu/     wgpu-py and shaders/        ledger    every allocated byte, by kind, against the ceiling
     interludes  other work in the middle of a long program
 
-    samples, decode_samples, attention_samples, ssd_samples, mixture_samples, sample_parts
+    samples, decode_samples, attention_samples, ssd_samples, mixture_samples, fused_samples, sample_parts
                                             small inputs for every kernel: self-test, tests, warm-up
-    reference, decode_reference, attention_reference, ssd_reference, mixture_reference
+    reference, decode_reference, attention_reference, ssd_reference, mixture_reference, fused_reference
                                             what every kernel means, in float64
     single_kernel                           runs one kernel alone
 

@@ -17,6 +17,7 @@ import numpy as np
 from engine.devices.interludes import Interludes
 from engine.devices.ledger import Ledger
 from engine.errors import InputError
+from engine.graph.fusion import unfused
 from engine.graph.plan import Plan, make_plan, shared_arena
 from engine.graph.tensor import DTYPE_BYTES, KernelCall, Kind, Program, Slab, Tensor
 
@@ -119,11 +120,17 @@ class Device(ABC):
 
     def plan(self, program: Program) -> Plan:
         """The arena that `program` would need here."""
+        recorded, program = program, self.lowered(program)
         wanted = {index: self.scratch_elements(call) for index, call in enumerate(program.calls)}
         scratch = {
             index: Tensor("scratch", (elements,), kind=Kind.WORKSPACE) for index, elements in wanted.items() if elements
         }
-        return make_plan(program, self.limits.max_binding_bytes, self.limits.max_buffer_bytes, scratch)
+        plan = make_plan(program, self.limits.max_binding_bytes, self.limits.max_buffer_bytes, scratch)
+        return replace(plan, recorded=recorded)
+
+    def lowered(self, program: Program) -> Program:
+        """The program as it runs here: in other kernels where the device has better ones, or lacks some."""
+        return unfused(program, lambda call: False)
 
     def compile(self, program: Program) -> Executable:
         """Allocate the program's arena and bind its calls."""
@@ -144,7 +151,7 @@ class Device(ABC):
 
     def compile_beside(self, executable: Executable, program: Program) -> Executable:
         """Bind a program for which the arena of `executable` has room."""
-        (plan,) = (plan for plan in executable.arena.plans if plan.program is program)
+        (plan,) = (plan for plan in executable.arena.plans if plan.recorded is program)
         return self._bind(plan, executable.arena)
 
     def compile_part(self, executable: Executable, program: Program) -> Executable:

@@ -10,7 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.devices import attention_reference, decode_reference, mixture_reference, ssd_reference
+from engine.devices import (
+    attention_reference,
+    decode_reference,
+    fused_reference,
+    mixture_reference,
+    ssd_reference,
+)
 from engine.devices.samples import Sample
 from engine.graph.kernels import KERNELS, STATE_INTERVAL, Scalars, Statistics
 
@@ -341,5 +347,6 @@ def narrow_bfloat16(x, y) -> Arrays:
     return {"y": np.where(np.isnan(x), upper | 0x40, upper + up).astype(np.uint16)}
 
 
-_OTHERS = vars(decode_reference) | vars(attention_reference) | vars(mixture_reference) | vars(ssd_reference)
+_MODULES = (decode_reference, attention_reference, mixture_reference, ssd_reference, fused_reference)
+_OTHERS = {name: function for module in _MODULES for name, function in vars(module).items()}
 _REFERENCES: dict[str, Callable[..., Arrays]] = {name: _OTHERS.get(name) or globals()[name] for name in KERNELS}

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from engine.devices import attention_samples, decode_samples, mixture_samples, ssd_samples
+from engine.devices import attention_samples, decode_samples, fused_samples, mixture_samples, ssd_samples
 from engine.devices.decode_samples import bytes_of
 from engine.devices.sample_parts import Sample, Sizes, normal, sample
 from engine.graph.kernels import NORM_PARTS, STATE_INTERVAL, Scalars, Statistics
@@ -331,6 +331,7 @@ def _make_narrow(kernel: str) -> Maker:
 
 
 _MAKERS |= decode_samples.MAKERS | attention_samples.MAKERS | mixture_samples.MAKERS | ssd_samples.MAKERS
+_MAKERS |= fused_samples.MAKERS
 _MAKERS |= {name: _make_widen(name) for name in ("widen_float16", "widen_bfloat16")}
 _MAKERS |= {name: _make_narrow(name) for name in ("narrow_float16", "narrow_bfloat16")}
 

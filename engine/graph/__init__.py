@@ -14,6 +14,8 @@ take.
     dense        the same for attention and the gated MLP   projections  matrices, packed or not, with their adapters
     ssd          the same for Mamba-2's scan                gating       what closes a mixer
     mixture      the same for experts                       mixture_kernels  their part of the contract
+    fused_kernels  those of one token that do the work of several, and what they stand for
+    fusion       where a program has such calls
     tape         reverse-mode differentiation               plan         where every tensor lives
     cost         operations and bytes of a call, from its shapes
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from engine.graph.fused_kernels import FUSED, parts
 from engine.graph.kernels import KERNELS, STATE_INTERVAL
 from engine.graph.tensor import DTYPE_BYTES, KernelCall, View
 
@@ -70,6 +71,8 @@ def operations(call: KernelCall, keys: float = 0.0) -> float:
 
     `keys`: how many each query of an attention sees on average.
     """
+    if call.kernel in FUSED:
+        return sum(operations(part, keys) for part in parts(call))
     count = OPERATIONS.get(call.kernel)
     return product_operations(call) if count is None else count(named_views(call), keys)
 

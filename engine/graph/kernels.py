@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.graph.fused_kernels import ROWS as FUSED_ROWS
 from engine.graph.mixture_kernels import ROWS as MIXTURE_ROWS
 
 
@@ -353,7 +354,7 @@ KERNELS: dict[str, Kernel] = {
             "best (t, 1 + 2k): the logarithm of the sum of the exponentials of a row, its k largest in falling order "
             "(equal ones by index) and their indices, 0 and -1 past the end of a short row",
         ),
-        *(_kernel(*row) for row in MIXTURE_ROWS),
+        *(_kernel(*row) for row in (*MIXTURE_ROWS, *FUSED_ROWS)),
     )
 }
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from engine.errors import MemoryCeilingError
-from engine.graph.tensor import Kind, Program, Tensor
+from engine.graph.tensor import KernelCall, Kind, Program, Tensor
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,17 @@ class Placement:
 
 @dataclass(frozen=True)
 class Plan:
-    """A program with a place for each of its unplaced tensors."""
+    """A program, as a device runs it, with a place for each of its unplaced tensors; `recorded`: as it was written."""
 
     program: Program
     placements: dict[Tensor, Placement]
     page_bytes: tuple[int, ...]
     arena_by_kind: dict[Kind, int]
-    scratch: Mapping[int, Tensor] = field(default_factory=dict)  # by call: memory that it alone uses
+    scratch: Mapping[int, Tensor] = field(default_factory=dict)  # by id of a call: memory that it alone uses
+    recorded: Program | None = None
+
+    def scratch_of(self, call: KernelCall) -> Tensor | None:
+        return self.scratch.get(id(call))
 
     @property
     def arena_bytes(self) -> int:
@@ -63,7 +67,7 @@ def lifetimes(program: Program) -> dict[Tensor, tuple[int, int]]:
 def make_plan(
     program: Program, max_binding_bytes: int, max_buffer_bytes: int, scratch: Mapping[int, Tensor] | None = None
 ) -> Plan:
-    """Place every unplaced tensor of `program`, and the scratch memory of its calls, in pages of at most
+    """Place every unplaced tensor of `program`, and the scratch memory of its calls (by number), in pages of at most
     `max_buffer_bytes`.
     """
     scratch = scratch or {}
@@ -81,7 +85,9 @@ def make_plan(
         placements[tensor] = placement
         pages[placement.page].append(placement)
     page_bytes = tuple(max((p.offset + p.tensor.footprint for p in page), default=0) for page in pages)
-    return Plan(program, placements, page_bytes, _by_kind_at_peak(list(placements.values()), sum(page_bytes)), scratch)
+    by_kind = _by_kind_at_peak(list(placements.values()), sum(page_bytes))
+    by_call = {id(program.calls[index]): tensor for index, tensor in scratch.items()}
+    return Plan(program, placements, page_bytes, by_kind, by_call)
 
 
 def shared_arena(plans: Sequence[Plan]) -> tuple[tuple[int, ...], dict[Kind, int]]:

@@ -97,9 +97,9 @@ class Kernel:
 def kernels_of(plan: Plan, traits: AdapterTraits, keys: float, codes: Codes) -> dict[str, Kernel]:
     """By name, with modelled seconds on each GPU; `keys`: how many each query of an attention sees on average."""
     kernels: dict[str, Kernel] = defaultdict(Kernel)
-    for index, (call, launches) in enumerate(zip(plan.program.calls, launches_of(plan, traits), strict=True)):
+    for call, launches in zip(plan.program.calls, launches_of(plan, traits), strict=True):
         kernel = kernels[call.kernel]
-        scratch = plan.scratch.get(index)
+        scratch = plan.scratch_of(call)
         nbytes = moved_bytes(call, keys) + (2 * scratch.nbytes if scratch else 0)
         kernel.dispatches += len(launches)
         kernel.operations += operations(call, keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from tests.model.tiny import ODD, TINY, batch, open_model
 
 LIMIT = 1e-4  # largest difference of a score
 ONE_TAP = {**TINY, "num_hidden_layers": 1, "conv_kernel": 1, "use_conv_bias": False}
+ROUND = {"hidden_size": 64, "num_hidden_layers": 2, "vocab_size": 67}
 LONG = 150  # tokens: past two of the scan's states and one of the decoder's chunks
 
 
@@ -50,6 +52,22 @@ def test_step_by_step_gives_the_scores_of_the_full_forward(device, config):
         ids = prompt(decoder, 20)
         assert_same(np.stack([decoder.step(int(token)) for token in ids]), full(decoder, ids))
         assert decoder.position == len(ids)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("software", [True, False])
+def test_kernels_that_are_made_one_give_the_scores_of_the_cpu(cpu, webgpu, monkeypatch, software, precision):
+    """Step by step and by twos, with rows as wide as all formats want them."""
+    monkeypatch.setattr(webgpu, "traits", replace(webgpu.traits, software=software))
+    found = []
+    for device in (cpu, webgpu):
+        with open_decoder(device, ROUND, precision=precision) as decoder:
+            ids = prompt(decoder, 12)
+            scores = [decoder.step(int(token)) for token in ids]
+            found.append(np.stack([*scores, *(decoder.read(ids[i : i + 2]) for i in (0, 3))]))
+            kernels = {call.kernel for call in decoder._executable("read", 1, "logits").plan.program.calls}
+    assert "scan_gated" in kernels and "rmsnorm" not in kernels
+    assert_same(*found)
 
 
 @pytest.mark.parametrize("config", [TINY, ODD], ids=["tiny", "odd"])

@@ -19,7 +19,7 @@ from engine.graph.tensor import KernelCall, Kind, Program, Tensor, View
 from tests.kernels.comparison import compare
 
 GUARD = 77
-ALIGNED = ("workspace", "cache")  # a cache is written by words of two numbers
+ALIGNED = ("workspace", "cache", "keys", "values")  # a cache is written by words of two numbers
 BEHIND = 68  # elements: a workgroup that takes 64 at a time runs into them
 
 

@@ -7,7 +7,9 @@ from engine.devices import Device
 from engine.devices.attention_samples import MAKERS, SHARE, head_dim
 from engine.devices.reference import reference
 from engine.devices.samples import Sample, Sizes, make_sample
-from engine.devices.single_kernel import run_sample
+from engine.devices.single_kernel import run_sample, sample_program
+from engine.devices.webgpu.launch import AdapterTraits
+from engine.devices.webgpu.launches import launches_of
 from tests.kernels.comparison import check, size_name, with_operands
 
 # Lengths around what the kernels work in (8, 16, 64), one key head and several, heads of 2 to 128 channels
@@ -25,6 +27,24 @@ SIZES = (
 @pytest.mark.parametrize("kernel", MAKERS)
 def test_odd_shapes(device, kernel, sizes):
     check(device, make_sample(kernel, sizes))
+
+
+@pytest.mark.parametrize("n", [32, 64, 128])
+@pytest.mark.parametrize("kernel", ["attention", "attention_backward_queries", "attention_backward_keys"])
+def test_the_smaller_tiles_of_a_gpu(webgpu, monkeypatch, kernel, n):
+    sample = make_sample(kernel, Sizes(b=2, l=37, n=n, r=1))
+    shared = {software: _shared_bytes(webgpu, sample, software) for software in (True, False)}
+    assert shared[False] <= 11 * 1024 and shared[True] >= shared[False]
+    monkeypatch.setattr(webgpu, "traits", AdapterTraits(software=False))
+    check(webgpu, sample)
+
+
+def _shared_bytes(device: Device, sample: Sample, software: bool) -> int:
+    """Of the matrices of a workgroup."""
+    plan = device.plan(sample_program(device, sample)[0])
+    ((launch,),) = launches_of(plan, AdapterTraits(software=software))
+    matrices = 1 if sample.kernel == "attention" else 2
+    return 4 * matrices * (launch.header["ROWS"] + launch.header["KEYS"]) * launch.header["HEAD_DIM"]
 
 
 @pytest.mark.parametrize("kernel", ["attention", "attention_cached"])
@@ -76,7 +96,7 @@ def test_one_head_of_a_head_wider_than_a_workgroup_is_refused():
 
     sample = make_sample("attention", Sizes(b=1, l=2, n=2048, r=1))
     with pytest.raises(InputError, match="2048"):
-        LAUNCHES["attention"](_views(sample), sample.numbers, None)
+        LAUNCHES["attention"](_views(sample), sample.numbers, AdapterTraits())
 
 
 def _views(sample: Sample):

@@ -84,7 +84,7 @@ def test_offsets_and_strides(webgpu, force, layout, variant, grid):
 @pytest.mark.parametrize("layout", matmul.LAYOUTS)
 def test_sums_that_are_shared_out(webgpu, monkeypatch, layout, variant, alpha, accumulate):
     """As on a GPU, with parts that end in the middle of a tile and a last one that is shorter."""
-    monkeypatch.setattr(matmul, "LEAST_PART", 16)
+    monkeypatch.setattr(matmul, "SHARED_OUT", ((300, 16),))
     monkeypatch.setattr(matmul, "choose_variant", lambda product, traits: variant)
     monkeypatch.setattr(webgpu, "traits", AdapterTraits(software=False))
     for m, n, k in ((37, 70, 33), (64, 32, 160), (5, 67, 131), (129, 65, 200)):
@@ -100,7 +100,8 @@ def test_a_product_with_many_tiles_or_few_terms_is_not_shared_out():
     assert matmul.parts_of(2048, 2048, 512, "tiled_64") == 1
     assert matmul.parts_of(64, 64, 255, "tiled_64") == 1
     assert matmul.parts_of(64, 64, 4096, "registers_16") == 1
-    assert matmul.parts_of(512, 768, 50_280, "tiled_64") == 3
+    assert matmul.parts_of(512, 768, 50_280, "tiled_64") == 6
+    assert matmul.parts_of(512, 768, 1024, "tiled_64") == 3
 
 
 @pytest.mark.parametrize("software", [False, True])

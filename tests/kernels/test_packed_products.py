@@ -1,5 +1,7 @@
 """Weights in 16 and 8 bits: making them, reading them back, and products with them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,15 @@ def test_odd_shapes(device, kernel, sizes):
 @pytest.mark.parametrize("kernel", ["matmul_nt", *PRODUCTS])
 def test_every_number_of_rows(device, kernel, tokens):
     check(device, make_sample(kernel, Sizes(b=1, l=tokens, d=48, v=67)))
+
+
+@pytest.mark.parametrize("tokens", range(1, FEW_TOKENS + 1))
+@pytest.mark.parametrize("kernel", ["matmul_nt", *PRODUCTS])
+def test_rows_that_are_read_16_bytes_at_a_time(device, kernel, tokens):
+    """With columns beside them: rows lie apart by multiples of four numbers, so GPUs read them in fours."""
+    beside = {"a": (4, 4), "c": (8, 4), "addend": (4, 0)}
+    sample = make_sample(kernel, Sizes(b=1, l=tokens, d=80, v=68))
+    check(device, replace(sample, beside=beside))
 
 
 @pytest.mark.parametrize("kernel", PRODUCTS)

@@ -6,6 +6,7 @@ here by itself.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -19,6 +20,7 @@ from engine.devices.webgpu.launches.scan import (
     selective_scan_backward,
 )
 from engine.devices.webgpu.shaders import shader_source
+from engine.graph.fused_kernels import FUSED, SCAN_GATED, SSD_GATED
 from engine.graph.kernels import KERNELS
 from engine.graph.tensor import KernelCall, Tensor, View
 
@@ -78,6 +80,15 @@ def sample_launches(software: bool = True) -> Iterator[Launch]:
         for name in ("ssd", "ssd_backward"):
             views = _sample_operands(name, 16, 4, d=d)
             yield from launches_with_scratch(name, views, {"length": 256, "carry": 1}, AdapterTraits())
+    for each, rows in itertools.product(adapters, (1, 2, 4)):  # products of a few rows, without a norm
+        a, c, scales = (Tensor(*named).view() for named in (("a", (rows, 128)), ("c", (rows, 8)), ("scales", (8, 4))))
+        for end, shape, dtype in (
+            ("", (8, 128), "float32"),
+            ("_float16", (8, 128), "float16"),
+            ("_int8", (8, 32), "int32"),
+        ):
+            operands = (a, Tensor("b", shape, dtype).view(), c, None, None, *([scales] if end == "_int8" else []))
+            yield from LAUNCHES[f"matmul_nt{end}"](operands, {"alpha": 1}, AdapterTraits(software=each))
     for few in (1, 8):
         views = _sample_operands("ssd_tokens", 16, 4, few=few)
         yield from LAUNCHES["ssd_tokens"](views, {"lowest": 0, "highest": 1}, AdapterTraits())
@@ -139,7 +150,7 @@ def _sample_operands(
         shapes |= {"logits": (t, v), "x_dbl": (t, r + 2 * n), "scales": (v, d // 32), "words": (t, d // 4)}
     if kernel.startswith("ssd"):
         heads, e = 6, d // 6
-        t = few if kernel == "ssd_tokens" else t
+        t = {"ssd_tokens": few, "ssd_gated": 1}.get(kernel, t)
         shapes |= {"x": (t, d + 4 * n), "d_x": (t, d + 4 * n), "steps": (t, 2 * heads), "d_steps": (t, 3 * heads)}
         shapes |= {"coefficients": (3, heads), "dt": (t, heads), "d_dt": (t, heads), "d_coefficients": (8, 3, heads)}
         shapes |= {"states": (b, chunks + 1, heads * n, e), "state": (heads * n, e)}
@@ -155,6 +166,13 @@ def _sample_operands(
         shapes |= {"places": (t, 2), "rows": (2 * t, d), "y": (t, d)} if kernel == "combine" else {}
         if kernel.startswith("expert_rows"):
             shapes |= {"chosen": (4, 2), "inputs": (4, d), "c": (8, v), "b": (8 * v, d), "scales": (8 * v, d // 32)}
+    if kernel in FUSED:
+        shapes |= {"x": (1, d), "u": (1, d), "z": (1, d), "x_dbl": (1, 4 + 2 * n), "scale": (d,), "history": (k - 1, d)}
+        shapes |= {"c": (1, v), "addend": (1, v), "bias": (v,), "g": (1, d if kernel in (SCAN_GATED, SSD_GATED) else v)}
+        shapes |= {name: (v, d // 4 if kernel.endswith("int8") else d) for name in ("b", "gate", "up")}
+        shapes |= dict.fromkeys(("scales", "gate_scales", "up_scales"), (v, d // 32))
+        shapes |= {"weight": (d, 4)} if kernel == SCAN_GATED else {}
+        shapes |= {"q": (1, 64), "k": (1, 32), "v": (1, 32), "reach": (1, 3), "keys": (8, 32), "values": (8, 32)}
     if kernel == "selective_scan_backward":
         shapes["partials"] = (blocks * t * 2 * n + b * (n + 2) * d,)
     if kernel == "sum_rows":

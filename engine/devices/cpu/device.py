@@ -17,6 +17,7 @@ from engine.devices.interface import NUMPY_DTYPES, Arena, Device, Executable, Li
 from engine.devices.interludes import calls_before_weights
 from engine.devices.ledger import Ledger
 from engine.errors import InputError, MemoryCeilingError
+from engine.graph.fused_kernels import FUSED
 from engine.graph.kernels import FEW_TOKENS, KERNELS
 from engine.graph.plan import Plan
 from engine.graph.tensor import KernelCall, Tensor, View
@@ -54,7 +55,7 @@ REPLAYED_ONLY = (
     "expert_rows_nt_int8",
 )
 KERNEL_FUNCTIONS: dict[str, Callable] = {
-    name: _find(name) for name in KERNELS if name not in (*PRODUCTS, *GROUPED, *REPLAYED_ONLY)
+    name: _find(name) for name in KERNELS if name not in (*PRODUCTS, *GROUPED, *REPLAYED_ONLY, *FUSED)
 }
 
 

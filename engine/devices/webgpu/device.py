@@ -25,11 +25,13 @@ from engine.devices.webgpu.calls import Dispatch, Recording, Submission, calls_o
 from engine.devices.webgpu.executable import Bench, WebGpuExecutable
 from engine.devices.webgpu.launch import AdapterTraits
 from engine.devices.webgpu.launches import scan, scratch_elements
+from engine.devices.webgpu.launches.fused import takes
 from engine.devices.webgpu.pipelines import Pipelines
 from engine.devices.webgpu.stopwatch import FEATURE, Stopwatch
 from engine.errors import DeviceError, DeviceLostError, MemoryCeilingError
+from engine.graph.fusion import fused, unfused
 from engine.graph.plan import Plan
-from engine.graph.tensor import KernelCall, Tensor, aligned
+from engine.graph.tensor import KernelCall, Program, Tensor, aligned
 
 LOGITS_SHARE = 24  # the part of the memory ceiling that the logits computed at a time may be, at most
 _LARGER_LIMITS = ("max-storage-buffer-binding-size", "max-buffer-size")
@@ -146,6 +148,9 @@ class WebGpuDevice(Device):
     def workspace_elements(self, kernel: str, b: int, l: int, d: int, n: int) -> int:
         return scan.workspace_elements(kernel, b, l, d, n, self.traits)
 
+    def lowered(self, program: Program) -> Program:
+        return unfused(fused(program, takes), takes)
+
     def scratch_elements(self, call: KernelCall) -> int:
         return scratch_elements(call, self.traits)
 
@@ -197,6 +202,10 @@ class WebGpuDevice(Device):
         self.traits = replace(self.traits, matmul_variants=tuning.matmul_variants, few_lanes=tuning.few_lanes)
         if not self.adapter.software:
             self.logits_bytes = min(tuning.logits_bytes, self.ledger.ceiling // LOGITS_SHARE)
+
+    @property
+    def latency_bound(self) -> bool:
+        return not self.traits.software
 
     # ---- faults
 

@@ -6,7 +6,7 @@
     ssd           Mamba-2's scan
     attention     of a dense decoder, with rotation, cache, gated MLP
     decoding      a few tokens from a state, in fewer bits
-    mixture       routing, and the products of experts
+    mixture       routing, and the products of experts    fused    kernels of a token that do the work of several
 
 A function chooses shader, parameters and grid by shapes and by `AdapterTraits` (a software adapter, the fastest product
 as it was measured), never by what ran before: the same call always gives the same dispatches.
@@ -20,6 +20,7 @@ from engine.devices.webgpu.launches import (
     convolution,
     decoding,
     elementwise,
+    fused,
     matmul,
     mixture,
     optimiser,
@@ -41,6 +42,7 @@ LAUNCHES: dict[str, LaunchFunction] = {
     **attention.LAUNCHES,
     **ssd.LAUNCHES,
     **mixture.LAUNCHES,
+    **fused.LAUNCHES,
 }
 SCRATCH: dict[str, ScratchFunction] = {**matmul.SCRATCH, **convolution.SCRATCH, **decoding.SCRATCH, **ssd.SCRATCH}
 
@@ -53,11 +55,9 @@ def scratch_elements(call: KernelCall, traits: AdapterTraits) -> int:
 
 def launches_of(plan: Plan, traits: AdapterTraits) -> list[list[Launch]]:
     """The dispatches of each call of a plan."""
-    return [
-        LAUNCHES[call.kernel](
-            (*call.operands, plan.scratch[index].view()) if index in plan.scratch else call.operands,
-            call.numbers,
-            traits,
-        )
-        for index, call in enumerate(plan.program.calls)
-    ]
+    found = []
+    for call in plan.program.calls:
+        scratch = plan.scratch_of(call)
+        operands = call.operands if scratch is None else (*call.operands, scratch.view())
+        found.append(LAUNCHES[call.kernel](operands, call.numbers, traits))
+    return found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, start, whole
+from engine.devices.webgpu.launches.fused import MOST_ROWS, is_readable, rows_product
 from engine.devices.webgpu.launches.matmul import FEW_ROWS, Product, product_launch
 from engine.errors import InputError
 from engine.graph.kernels import FEW_TOKENS, TOP
@@ -49,36 +51,44 @@ def selective_scan_tokens(views: Views, numbers: dict[str, float], traits: Adapt
 
 
 def matmul_nt_float16(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-    return [
-        replace(launch, shader="matmul_rows_float16") for launch in _products(views, numbers, traits, views[0].shape[1])
-    ]
+    if _is_readable(views, "_float16"):
+        return [rows_product("_float16", part, numbers, traits) for part in _parts(views, MOST_ROWS["_float16"])]
+    return [replace(_product(part, numbers, traits), shader="matmul_rows_float16") for part in _parts(views)]
 
 
 def matmul_nt_int8(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    *views, scales = views
+    if _is_readable(views, "_int8"):
+        parts = _parts(tuple(views), MOST_ROWS["_int8"])
+        return [rows_product("_int8", (*part, scales), numbers, traits) for part in parts]
+    return [_bytewise_product(part, scales, numbers, traits) for part in _parts(tuple(views))]
+
+
+def _bytewise_product(views: Views, scales: View, numbers: dict[str, float], traits: AdapterTraits) -> Launch:
     """As by float32 rows of words; the scales come as a sixth binding, and where they lie as constants."""
-    *others, scales = views
-    places = {"scales_at": float(scales.offset), "scales_row": float(scales.stride)}
-    return [
-        replace(
-            launch,
-            shader="matmul_rows_int8",
-            bindings=(*launch.bindings, scales),
-            constants={**launch.constants, **places},
-        )
-        for launch in _products(tuple(others), numbers, traits, views[0].shape[1])
-    ]
+    launch = _product(views, numbers, traits)
+    constants = {**launch.constants, "scales_at": float(scales.offset), "scales_row": float(scales.stride)}
+    return replace(launch, shader="matmul_rows_int8", bindings=(*views, scales), constants=constants)
 
 
-def _products(views: Views, numbers: dict[str, float], traits: AdapterTraits, k: int) -> list[Launch]:
-    """The launches of a product by rows, four rows of a at a time."""
+def _product(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> Launch:
+    a, b, *_ = views
+    product = Product("nt", a.shape[0], b.shape[0], a.shape[1], a.stride, 1, b.stride, 1)
+    return product_launch("rows", product, views, numbers, traits.software)
+
+
+def _is_readable(views: Sequence[View | None], end: str) -> bool:
+    """Whether the product of some of the rows is, and so that of others."""
+    a, b, *_ = views
+    return is_readable(_rows(a, 0, min(a.shape[0], MOST_ROWS[end])), b, end)
+
+
+def _parts(views: Views, most: int = FEW_ROWS) -> Iterator[Views]:
+    """A product by rows, as many of them at a time as a launch takes."""
     a, b, c, addend, bias = views
-    launches = []
-    for first in range(0, few(a.shape[0]), FEW_ROWS):
-        last = min(first + FEW_ROWS, a.shape[0])
-        part = (_rows(a, first, last), b, _rows(c, first, last), addend and _rows(addend, first, last), bias)
-        product = Product("nt", last - first, b.shape[0], k, a.stride, 1, b.stride, 1)
-        launches.append(product_launch("rows", product, part, numbers, traits.software))
-    return launches
+    for first in range(0, few(a.shape[0]), most):
+        last = min(first + most, a.shape[0])
+        yield _rows(a, first, last), b, _rows(c, first, last), addend and _rows(addend, first, last), bias
 
 
 def _rows(view: View, first: int, last: int) -> View:

@@ -6,7 +6,8 @@ The three layouts differ only in the distances between the numbers of an operand
                                  a load costs a hundred multiply-adds and workgroup memory is no cheaper than storage
     tiled_32, tiled_64           a workgroup shares 32 x 32 or 64 x 64 tiles through workgroup memory: for GPUs; with
                                  vec4 reads and stores where the views allow it, else with single ones
-    rows                         for the few rows of decoding, where b should be read once
+    rows                         for the few rows of decoding, where b should be read once; they go through
+                                 `fused`, where it can be read 16 bytes at a time
 
 Where the tiles of c are too few for a GPU, k is shared out among workgroups as well. Their sums go to scratch memory,
 and a second pass adds them up, always in the same order.
@@ -31,6 +32,7 @@ from engine.devices.webgpu.launch import (
     pack,
     start,
 )
+from engine.devices.webgpu.launches.fused import is_readable, rows_product
 from engine.graph.tensor import Tensor, View
 
 LAYOUTS = ("nt", "nn", "tn")
@@ -41,8 +43,9 @@ FEW_ROWS, ROWS_COLUMNS = 4, 8  # most rows that matmul_rows takes, columns a wor
 LONG = 4096  # terms of a sum that is shared out among workgroups wherever that helps
 LONGEST_SUM = 32_768  # terms that a software adapter adds up in one dispatch
 TILE_SHARES = {"tiled_32": 0.5, "tiled_64": 0.75}  # of the peak, on paper (tests/benchmarks/paper_model.py)
-ENOUGH_GROUPS, BUSY_GROUPS = 300, 256  # workgroups that sums are shared out among, and that keep a GPU busy
-LEAST_PART = 128  # terms of a sum for which a workgroup is worth starting
+BUSY_GROUPS = 256  # workgroups that keep a GPU busy
+# Workgroups that sums are shared out among, and the terms of a sum for which each of so many is worth starting.
+SHARED_OUT = ((300, 128), (600, 512))
 MOST_SCRATCH = 16 * 2**20  # bytes of sums of parts
 CPU_LANES = 8  # lanes of a workgroup for CPU drivers: one 256-bit vector
 HAS_ADDEND, HAS_BIAS, ACCUMULATE = 1, 2, 4  # flags of lib/matmul_params.wgsl
@@ -105,8 +108,9 @@ def parts_of(m: int, n: int, k: int, variant: str) -> int:
     if variant not in TILES:
         return 1
     size = TILES[variant]
-    wanted = ENOUGH_GROUPS // max(1, ceil_div(m, size) * ceil_div(n, size))
-    return max(1, min(wanted, k // LEAST_PART, MOST_SCRATCH // max(4 * m * n, 1)))
+    tiles = max(1, ceil_div(m, size) * ceil_div(n, size))
+    wanted = max(min(groups // tiles, k // terms) for groups, terms in SHARED_OUT)
+    return max(1, min(wanted, MOST_SCRATCH // max(4 * m * n, 1)))
 
 
 def _register_cost(m: int, n: int, size: int) -> float:
@@ -232,6 +236,8 @@ def _launcher(layout: str) -> LaunchFunction:
         views, product = tuple(views), Product.of(layout, *views[:3])
         if product.m == 0 or product.n == 0:
             return []
+        if layout == "nt" and product.k <= LONGEST_SUM and is_readable(*views[:2], ""):
+            return [rows_product("", views, numbers, traits)]
         variant = choose_variant(product, traits)
         if scratch is not None:
             return shared_product(

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 from engine.devices.webgpu.launch import AdapterTraits, Launch, Views, ceil_div, flat_grid, pack, start, whole
 from engine.devices.webgpu.launches.decoding import few
+from engine.graph.fused_kernels import SSD_GATED
 from engine.graph.kernels import FEW_TOKENS, STATE_INTERVAL
 from engine.graph.ssd import SsdShape
 from engine.graph.tensor import View
@@ -194,16 +195,27 @@ def ssd_steps_backward(views: Views, numbers: dict[str, float], traits: AdapterT
 
 
 def ssd_tokens(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
-    x, dt, coefficients, state, y = views
+    *operands, y = views
+    return [_of_tokens("ssd_tokens", views, numbers, (*operands, y, None))]
+
+
+def ssd_gated(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    *operands, z, g = views
+    return [_of_tokens("ssd_gated", views, numbers, (*operands, g, z))]
+
+
+def _of_tokens(shader: str, bindings: Views, numbers: dict[str, float], operands: Views) -> Launch:
+    """`operands`: those of ssd_tokens and, where it is gated, z."""
+    x, dt, coefficients, state, y, z = operands
     (tokens, heads), head_dim = dt.shape, state.shape[1]
     inner, n = heads * head_dim, state.shape[0] // heads
     parameters = pack(
         *(few(tokens), heads, head_dim, (x.shape[1] - inner) // (2 * n), n, x.shape[1], dt.stride),
         *_limits(numbers),
-        *(whole(x), start(dt), whole(coefficients), whole(state), whole(y)),
+        *(whole(x), start(dt), whole(coefficients), whole(state), whole(y), start(z)),
     )
     header = {"TOKENS": 1 if tokens == 1 else FEW_TOKENS}  # not each number: every one would be compiled when it comes
-    return [Launch("ssd_tokens", views, parameters, flat_grid(ceil_div(inner, 32)), header=header)]
+    return Launch(shader, bindings, parameters, flat_grid(ceil_div(inner, 32)), header=header)
 
 
 def _limits(numbers: dict[str, float]) -> tuple[float, float]:
@@ -217,4 +229,5 @@ LAUNCHES = {
     "ssd": ssd,
     "ssd_backward": ssd_backward,
     "ssd_tokens": ssd_tokens,
+    SSD_GATED: ssd_gated,
 }

@@ -1,0 +1,72 @@
+"""Kernels of one token that do the work of several, against float64 and against the calls that they stand for."""
+
+import contextlib
+
+import numpy as np
+import pytest
+
+from engine.devices.reference import reference
+from engine.devices.samples import Sizes, make_sample
+from engine.devices.single_kernel import run_sample, sample_program
+from engine.graph.fused_kernels import FUSED, NORM_MATMUL, NORM_MATMUL_CONV
+from engine.graph.tensor import KernelCall, Program, Tensor
+from tests.kernels.comparison import ODD_SIZES, check, size_name, with_operands
+
+ALL = sorted(FUSED)
+ENDS = ("", "_float16", "_int8")
+
+
+@pytest.mark.parametrize("sizes", ODD_SIZES, ids=size_name)
+@pytest.mark.parametrize("kernel", ALL)
+def test_odd_shapes(device, kernel, sizes):
+    check(device, make_sample(kernel, sizes))
+
+
+@pytest.mark.parametrize("kernel", ALL)
+def test_a_gpu_does_it_in_one_dispatch_and_the_cpu_in_parts(cpu, webgpu, kernel):
+    programs = {device: sample_program(device, make_sample(kernel))[0] for device in (cpu, webgpu)}
+    assert [call.kernel for call in webgpu.lowered(programs[webgpu]).calls] == [kernel]
+    assert FUSED.isdisjoint(call.kernel for call in cpu.lowered(programs[cpu]).calls)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_without_terms_and_with_other_taps(device, end):
+    plain = make_sample(NORM_MATMUL + end, Sizes(m=20, v=37))
+    check(device, with_operands(plain, addend=None, bias=None))
+    for k in (1, 2, 9):
+        check(device, with_operands(make_sample(NORM_MATMUL_CONV + end, Sizes(d=33, k=k)), bias=None))
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("lanes", ["software", "gpu"])
+def test_workgroups_for_cpus_and_for_gpus(webgpu, monkeypatch, lanes, end):
+    from engine.devices.webgpu.launch import AdapterTraits
+
+    monkeypatch.setattr(webgpu, "traits", AdapterTraits(software=lanes == "software"))
+    for stem in (NORM_MATMUL, NORM_MATMUL_CONV, "norm_gated"):
+        check(webgpu, make_sample(stem + end, Sizes(m=97, d=70, v=131)))
+
+
+def test_subnormal_weights_in_16_bits_are_exact_or_zero(webgpu):
+    """WGSL lets an implementation flush them: no weight is then off by more than 2^-14."""
+    sample = make_sample(NORM_MATMUL + "_float16", Sizes(m=1, v=9), alpha=1.0)
+    tiny = np.full(sample.operands["b"].shape, 2.0**-15, np.float16)
+    sample = with_operands(sample, b=tiny, addend=None, bias=None)
+    found, expected = run_sample(webgpu, sample)["c"], reference(sample)["c"]
+    assert np.all((found == 0) | np.isclose(found, expected, rtol=1e-5))
+
+
+def test_a_program_that_becomes_shorter_finds_the_room_that_was_left_for_it(webgpu):
+    x, scale, normed, inverse = (Tensor(f"{i}", shape) for i, shape in enumerate([(1, 16), (16,), (1, 16), (1,)]))
+    b, c = Tensor("b", (8, 16)), Tensor("c", (1, 8))
+    calls = [
+        KernelCall("rmsnorm", (x.view(), scale.view(), normed.view(), inverse.view()), {"epsilon": 0.0}),
+        KernelCall("matmul_nt", (normed.view(), b.view(), c.view(), None, None), {"alpha": 1.0, "accumulate": 0}),
+    ]
+    program = Program("later", calls, {"x": x, "scale": scale, "b": b}, {"c": c})
+    first, _ = sample_program(webgpu, make_sample("fill"))
+    (executable,) = webgpu.compile_together([first], later=[program])
+    with contextlib.closing(executable), contextlib.closing(webgpu.compile_beside(executable, program)) as beside:
+        assert len(beside.launches) == 1
+        beside.run({"x": np.full((1, 16), 3.0), "scale": np.ones(16), "b": np.ones((8, 16))})
+        assert np.allclose(beside.read("c"), 16.0)
