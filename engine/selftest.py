@@ -55,6 +55,7 @@ LIMITS = {
     "group_rows": 0.0,
     "route_backward": 2e-5,
     "argmax": 0.0,
+    "choose_token": 0.0,
 }
 Expect = Callable[[Sample], dict[str, np.ndarray]]
 CHECKED_SIZES = (Sizes(), Sizes(b=3, l=5, m=64, d=128, n=8, r=2, k=3, v=257))

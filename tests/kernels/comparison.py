@@ -86,6 +86,8 @@ LIMITS = {
     "expert_rows_nt_int8": 1e-6,
     "argmax": 0.0,
     "top_k": 1e-6,
+    "penalise_recent": 6e-7,
+    "choose_token": 0.0,
 }
 
 # One and two of everything, and one below, at and above a multiple of what the kernels work in (16, 32, 64).

@@ -202,6 +202,10 @@ class WebGpuDevice(Device):
         if not self.adapter.software:
             self.logits_bytes = min(tuning.logits_bytes, self.ledger.ceiling // LOGITS_SHARE)
 
+    @property
+    def latency_bound(self) -> bool:
+        return not self.traits.software
+
     # ---- faults
 
     @property
