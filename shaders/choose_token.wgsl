@@ -73,7 +73,7 @@ fn main(@builtin(local_invocation_index) lane: u32) {
     if (top_p < 1.0) {
         var together = 0.0;
         count = 0u;
-        while (count < reach && (count == 0u || together < top_p * whole)) {
+        while (count < reach && together < top_p * whole) {
             together += exp((best_score(count) - highest) * scale);
             count++;
         }

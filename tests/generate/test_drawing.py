@@ -18,6 +18,8 @@ from engine.generate.sampling import Candidates, choose
 from engine.generate.writing import Writer
 from tests.generate.conftest import FIXTURES
 from tests.generate.small import SOURCE, open_small, tokenizer
+from tests.generate.test_decoder import open_decoder
+from tests.model.tiny import TINY
 
 SAMPLINGS = {
     "all": Sampling(1.0),
@@ -55,6 +57,26 @@ def test_a_run_of_eight_writes_what_single_tokens_give(decoder, monkeypatch, nam
     assert found == expected
     drawn_here = [key for key in decoder._executables if key[0] == "drawn"]
     assert bool(drawn_here) == is_drawn_by_device(sampling)
+
+
+@pytest.mark.parametrize("config", [TINY, {**TINY, "num_hidden_layers": 1}], ids=["two layers", "one"])
+def test_a_run_ends_before_what_the_device_cannot_decide(device, monkeypatch, config):
+    """A recurrent state is then where it was before that token."""
+    with open_decoder(device, {**config, "vocab_size": 500}) as decoder:
+        monkeypatch.setattr(type(decoder), "run", 8)
+        kept, keep = [], decoder.keep
+        monkeypatch.setattr(decoder, "keep", lambda count, of: kept.append(count) or keep(count, of))
+        for temperature in (0.2, 0.3, 0.4, 0.6):
+            sampling = Sampling(temperature, top_p=0.9, seed=7)
+            decoder.reset()
+            expected = one_at_a_time(decoder, sampling, [5], 40)
+            decoder.reset()
+            writer, recent = Writer(decoder, sampling, TypedTokens(tokenizer())), [5]
+            for drawn in range(40):
+                writer._alone_until = 0
+                recent.append(writer._quick(recent[-1], recent, 1 + drawn))
+            assert recent[1:] == expected
+        assert 0 in kept and max(kept) > 0
 
 
 @pytest.mark.parametrize("sampling", [Sampling(), Sampling(0.8, seed=2), Sampling(0.2, top_p=0.8, seed=2)], ids=str)

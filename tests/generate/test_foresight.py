@@ -105,12 +105,12 @@ def test_whatever_comes_next_finds_only_what_was_right(decoder, go_on):
 # ---- the memory's part
 
 
-def recall_of(vocabulary: int, seed: int = 0) -> tuple[Recall, np.ndarray]:
+def recall_of(vocabulary: int, seed: int = 0, caution: float = 1.0) -> tuple[Recall, np.ndarray]:
     """A memory of a text that repeats itself, and the cursor's text in front."""
     ids = text_of(seed)
     sources = (Source(segment_of([text_of(seed).tolist(), text_of(seed + 9).tolist()], vocabulary)),)
     before = ids[:100]
-    return Recall(Counter(vocabulary, 0), mixing_of(seed), sources, before, ids[130:]), before
+    return Recall(Counter(vocabulary, 0), mixing_of(seed).more_cautious(caution), sources, before, ids[130:]), before
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -161,13 +161,14 @@ def lengths_of_passes(decoder: Decoder, monkeypatch) -> list[int]:
     return lengths
 
 
-@pytest.mark.parametrize("least", [0.0, 0.5, 2.0])
-def test_foresight_writes_what_single_tokens_give(decoder, monkeypatch, least):
-    """With any courage to guess: all of it, some, none."""
+@pytest.mark.parametrize("least, caution", [(1e-9, 1.0), (1e-9, 300.0), (0.5, 1.0), (2.0, 1.0)])
+def test_foresight_writes_what_single_tokens_give(decoder, monkeypatch, least, caution):
+    """With any courage to guess: all of it, also where most is wrong, some, none."""
     monkeypatch.setattr("engine.generate.foresight.LEAST_SHARE", least)
-    passes = lengths_of_passes(decoder, monkeypatch)
+    passes, kept, keep = lengths_of_passes(decoder, monkeypatch), [], decoder.keep
+    monkeypatch.setattr(decoder, "keep", lambda count, of: kept.append(count) or keep(count, of))
     for seed in range(3):
-        recall, before = recall_of(decoder.model.config.vocab_size, seed)
+        recall, before = recall_of(decoder.model.config.vocab_size, seed, caution)
         decoder.reset()
         decoder.read(before)
         start = decoder.snapshot()
@@ -181,6 +182,8 @@ def test_foresight_writes_what_single_tokens_give(decoder, monkeypatch, least):
         assert [token for token, _ in found] == [token for token, _ in expected]
         np.testing.assert_allclose([chance for _, chance in found], [chance for _, chance in expected], rtol=1e-3)
     assert max(passes) == 1 if least > 1 else max(passes) > 1
+    if caution > 1:
+        assert sum(kept) < 0.9 * sum(passes), "hardly any guess was wrong"
 
 
 def test_nothing_is_guessed_beyond_a_line(cpu, monkeypatch):

@@ -74,6 +74,11 @@ def test_the_ends_of_the_draw(device, chance):
     assert chosen_from(device, logits, Sampling(1.0, min_p=0.5), chance) == expected
 
 
+@pytest.mark.parametrize("sampling", [Sampling(1.0, top_k=5), Sampling(1.0, top_p=0.0166)], ids=["top_k", "top_p"])
+def test_of_equal_tokens_the_lowest_are_left(device, sampling):
+    assert chosen_from(device, np.zeros((1, 300), np.float32), sampling, 0.9) == [4, 1]
+
+
 @pytest.mark.parametrize("sampling", [Sampling(1.0, top_p=0.9), Sampling(1.0, top_k=TOP + 1)], ids=["top_p", "top_k"])
 def test_what_needs_more_than_the_best_few_is_left_to_the_host(device, sampling):
     logits = np.zeros((1, 500), np.float32)
