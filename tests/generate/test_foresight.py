@@ -10,6 +10,7 @@ from engine.errors import InputError
 from engine.generate.decoder import Decoder
 from engine.generate.foresight import Foresight
 from engine.generate.programs import WANTED
+from engine.generate.reading_ahead import AT_ONCE
 from engine.graph.kernels import FEW_TOKENS
 from engine.memory.evidence import Counter, Source
 from engine.memory.few_tokens import FewTokens
@@ -166,7 +167,13 @@ def test_foresight_writes_what_single_tokens_give(decoder, monkeypatch, least, c
     """With any courage to guess: all of it, also where most is wrong, some, none."""
     monkeypatch.setattr("engine.generate.foresight.LEAST_SHARE", least)
     passes, kept, keep = lengths_of_passes(decoder, monkeypatch), [], decoder.keep
-    monkeypatch.setattr(decoder, "keep", lambda count, of: kept.append(count) or keep(count, of))
+
+    def noted(count, of):
+        kept.append(count)
+        assert len(decoder._since_saved) <= AT_ONCE  # with those that are read again
+        keep(count, of)
+
+    monkeypatch.setattr(decoder, "keep", noted)
     for seed in range(3):
         recall, before = recall_of(decoder.model.config.vocab_size, seed, caution)
         decoder.reset()
