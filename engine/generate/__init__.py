@@ -31,7 +31,6 @@ A Mamba model keeps all that it has read in a state of fixed size, so a token co
 a hundred thousand, and a place in a text to come back to is a copy of a few hundred kilobytes.
 
 Where the memory helps, tokens that it expects are read together with the one that is certain, and checked afterwards
-(`foresight`): two to three tokens a pass on real code. A first attempt was taken out, because it cost more than it
-saved: with guesses from a search of their own, and a state that travelled to the host. The memory's counts are needed
-for the mixture anyway, and the state stays on the device.
+(`foresight`): two tokens a pass on real code and more, which is what counts where each pass is waited for. On the CPU a
+suggestion of the starter takes as long as with single tokens, because several rows cost more than one.
 """
