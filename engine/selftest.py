@@ -57,6 +57,7 @@ LIMITS = {
     "scan_gated": 1e-5,
     "kept_keys": 0.0,
     "argmax": 0.0,
+    "choose_token": 0.0,
 }
 Expect = Callable[[Sample], dict[str, np.ndarray]]
 CHECKED_SIZES = (Sizes(), Sizes(b=3, l=5, m=64, d=128, n=8, r=2, k=3, v=257))

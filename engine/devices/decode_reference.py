@@ -76,3 +76,29 @@ def top_k(logits, best) -> Arrays:
     values, ids = np.zeros((rows, k)), np.full((rows, k), -1.0)
     values[:, : order.shape[1]], ids[:, : order.shape[1]] = np.take_along_axis(logits, order, axis=1), order
     return {"log_sum": np.logaddexp.reduce(logits, axis=1), "values": values, "indices": ids}
+
+
+def penalise_recent(logits, recent, chosen, settings) -> Arrays:
+    tokens = np.unique(np.concatenate([recent, np.empty(0) if chosen is None else chosen[:, 0]])).astype(int)
+    lowered, tokens = logits.copy(), tokens[tokens >= 0]
+    found = logits[0, tokens]
+    lowered[0, tokens] = np.where(found > 0, found / settings[4], found * settings[4])
+    return {"logits": lowered}
+
+
+def choose_token(logits, best, settings, chances, chosen) -> Arrays:
+    """Sorts all tokens; `best` only says how many of them the kernel is shown."""
+    scores, (temperature, top_k, top_p, min_p) = logits[0], settings[:4]
+    order = np.argsort(-scores, kind="stable")
+    if temperature == 0:
+        return {"chosen": np.array([[order[0], 1]])}
+    left = order[: int(top_k)] if top_k else order
+    shares = np.exp((scores - scores.max()) / temperature)
+    together = np.cumsum(shares[left])
+    if top_p < 1:
+        left = left[: max(1, np.searchsorted(together, top_p * together[-1]) + 1)]
+    if (best.shape[1] - 1) // 2 < len(left) < len(scores):
+        return {"chosen": np.array([[order[0], 0]])}
+    left = np.sort(left[shares[left] >= min_p])
+    together = np.cumsum(shares[left])
+    return {"chosen": np.array([[left[np.searchsorted(together, chances[0] * together[-1], side="right")], 1]])}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.devices.sample_parts import Sizes, normal, sample
-from engine.graph.kernels import FEW_TOKENS, SCALE_BLOCK
+from engine.graph.kernels import FEW_TOKENS, SCALE_BLOCK, TOP
 
 
 def tokens(s: Sizes) -> int:
@@ -98,6 +98,32 @@ def _top_k(random, s, given):
     return sample("top_k", s, given, {}, logits=logits, best=np.zeros((tokens(s), 1 + 2 * 5), np.float32))
 
 
+def _penalise_recent(random, s, given):
+    recent = random.integers(-1, s.v, s.t, dtype=np.int32)  # several are equal
+    return sample(
+        "penalise_recent", s, given, {}, logits=normal(random, 1, s.v), recent=recent,
+        chosen=np.stack([recent[:3], np.ones_like(recent[:3])], axis=1), settings=SETTINGS,
+    )  # fmt: skip
+
+
+def _choose_token(random, s, given):
+    logits = normal(random, 1, s.v, scale=3)
+    return sample(
+        "choose_token", s, given, {}, logits=logits, best=best_of(logits, min(s.v, TOP)), settings=SETTINGS,
+        chances=np.array([0.37], np.float32), chosen=np.zeros((1, 2), np.int32),
+    )  # fmt: skip
+
+
+SETTINGS = np.array([0.8, 20, 0.9, 0.01, 1.3], np.float32)  # temperature, top-k, top-p, min-p, penalty
+
+
+def best_of(logits: np.ndarray, k: int) -> np.ndarray:
+    """(1, 1 + 2k) as top_k leaves it."""
+    order = np.argsort(-logits[0], kind="stable")[:k]
+    log_sum = np.logaddexp.reduce(logits[0].astype(np.float64))
+    return np.concatenate([[log_sum], logits[0, order], order])[None].astype(np.float32)
+
+
 MAKERS = {
     "carry_history": _carry_history,
     "carry_state": _carry_state,
@@ -109,4 +135,6 @@ MAKERS = {
     "widen_int8": _widen_int8,
     "argmax": _argmax,
     "top_k": _top_k,
+    "penalise_recent": _penalise_recent,
+    "choose_token": _choose_token,
 }

@@ -11,6 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 
@@ -54,6 +55,9 @@ class Device(ABC):
     limits: Limits
     scan_channel_block: int  # channels whose d_B and d_C are summed in one row of partial sums
     logits_bytes: int = 0  # of logits held at a time to keep the device busy; 0: no more than a cache takes
+
+    latency_bound = False
+    """Whether waiting for a run costs more than computing a few tokens that may not be wanted."""
 
     def __init__(self, ledger: Ledger | None = None) -> None:
         self.ledger = ledger or Ledger()
@@ -150,9 +154,9 @@ class Device(ABC):
             raise
 
     def compile_beside(self, executable: Executable, program: Program) -> Executable:
-        """Bind a program for which the arena of `executable` has room."""
-        (plan,) = (plan for plan in executable.arena.plans if plan.recorded is program)
-        return self._bind(plan, executable.arena)
+        """Bind a program for which the arena of `executable` has room; one that needs more gets an arena of its own."""
+        plan = next((plan for plan in executable.arena.plans if plan.recorded is program), None) or self.plan(program)
+        return self._bind(plan, executable.arena if executable.arena.has_room_for(plan) else Arena(self, [plan]))
 
     def compile_part(self, executable: Executable, program: Program) -> Executable:
         """Bind calls of another program, which has their tensors where `executable` does; for the benchmark."""
@@ -199,6 +203,7 @@ class Arena:
         self.plans, self._device = plans, device
         page_bytes, self._by_kind = shared_arena(plans)
         names = " and ".join(dict.fromkeys(plan.program.name for plan in plans))
+        self._page_bytes = page_bytes
         device.ledger.reserve(self._by_kind, f"The working memory of the {names}")
         self.pages: list[object] = []
         self.users: set[Executable] = set()
@@ -209,6 +214,10 @@ class Arena:
         except BaseException:
             self.close()
             raise
+
+    def has_room_for(self, plan: Plan) -> bool:
+        sizes = zip_longest(plan.page_bytes, self._page_bytes, fillvalue=0)
+        return all(wanted <= there for wanted, there in sizes)
 
     def close(self) -> None:
         """Close the programs that use it, and free the pages."""

@@ -103,6 +103,15 @@ class Completer:
         *_, completion = self.stream(request)
         return completion
 
+    def prepare(self) -> None:
+        """Make programs before a request needs them."""
+        self._take_turn()
+        try:
+            self._decoder.prepare()
+        finally:
+            self._thread = 0
+            self._lock.release()
+
     def weights_changed(self) -> None:
         """Drop the kept states: the model has taken a training step, or was blended."""
         self._take_turn()

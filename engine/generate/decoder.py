@@ -8,15 +8,18 @@ forgetting rows; a context that would be overwritten is saved on the host (`cont
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from engine.devices.interface import Executable
 from engine.errors import CodecoilError, InputError
 from engine.generate.contexts import Context, Contexts, agreement
+from engine.generate.drawing import inputs_of
+from engine.generate.options import Sampling
 from engine.generate.programs import DecodeState, Passes
 from engine.generate.quantised import DecodeWeights
+from engine.generate.reading_ahead import ReadingAhead
+from engine.generate.snapshot import Snapshot
 from engine.graph.kernels import FEW_TOKENS, TOP
 from engine.graph.tensor import READ_BACK, Tensor
 from engine.model.blocks.block import CACHE, RECURRENT
@@ -25,7 +28,7 @@ from engine.model.step import checked_ids
 
 CHUNKS = (512, 128, 32)  # tokens that the scan takes at a time; what is left over goes in passes of at most eight
 EACH_CHUNK = 128  # tokens of a long text whose scores are all wanted: more would take much working memory
-GREEDY_RUN = 8  # greedy tokens that one submit computes
+RUN = 8  # tokens that one submit chooses
 CONTEXT = 4096  # tokens that a cache holds
 WORTH_KEEPING = 128  # tokens of a context from which on it is saved before it is overwritten
 
@@ -34,23 +37,7 @@ class Cancelled(CodecoilError):
     """Whoever asked for a reading no longer wants it."""
 
 
-@dataclass(frozen=True, eq=False)
-class Snapshot:
-    """All that a decoder needs to come back to a place: copies of recurrent states, and the tokens that were read.
-
-    `ids` are empty where the model has no cache.
-    """
-
-    position: int
-    recurrent: tuple[np.ndarray, ...]
-    ids: tuple[int, ...] = ()
-
-    @property
-    def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.recurrent) + 8 * len(self.ids)
-
-
-class Decoder:
+class Decoder(ReadingAhead):
     """Reads tokens and gives the scores of the next one.
 
     Use it from the model's thread, and `close` it before the model. `position`: tokens read since the start.
@@ -73,12 +60,17 @@ class Decoder:
         context = min(context, getattr(model.config, "max_position_embeddings", context))
         self._state = DecodeState(model.config, context, model.device.limits.max_binding_bytes)
         self._ids: list[int] = []  # whose keys and values the cache holds; some may lie behind `position`
+        self._since_saved: list[int] = []
+        self._is_saved = False
+        self._must_return = False
         self._contexts = Contexts()
         self._weights = DecodeWeights(model.network, model.device, precision)
         self._passes = Passes(self._weights, model.device, self._state)
         self._adapters: dict = {}
         self._executables: dict[tuple, Executable] = {}
-        model.device.allocate([*self._state.slabs, *self._weights.slabs])
+        saved = [self._state.saved_slab] if self._state.is_recurrent else []
+        self._slabs = [*self._state.slabs, *saved, *self._weights.slabs]
+        model.device.allocate(self._slabs)
         try:
             self.refresh()
         except BaseException:
@@ -91,7 +83,7 @@ class Decoder:
         """Forget everything that was read."""
         for tensor in self._state.of_role(RECURRENT).values():
             self.model.device.write(tensor, np.zeros(tensor.shape, np.float32))
-        self.position = 0
+        self.position, self._must_return = 0, False
 
     def read(
         self,
@@ -113,6 +105,7 @@ class Decoder:
     def read_each(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
         """Read `ids`: the scores (n, v) of the token after each of them."""
         flat, rows, done = self._checked(ids), [], 0
+        self._return()
         while done < len(flat):
             size = EACH_CHUNK if len(flat) - done >= EACH_CHUNK and EACH_CHUNK in self._chunks else self._few
             part = flat[done : done + size]
@@ -143,10 +136,11 @@ class Decoder:
 
         The last of them is given, not read.
         """
+        self._return()
         chosen = [np.array([first])]
         left = count
         while left > 0:
-            run = GREEDY_RUN if left >= GREEDY_RUN else 1
+            run = RUN if left >= RUN else 1
             executable = self._executable("greedy", run)
             first_id = self._checked(chosen[-1][-1:])
             self._make_room(run)
@@ -156,10 +150,38 @@ class Decoder:
             left -= run
         return np.concatenate(chosen)[1:].astype(np.int32)
 
+    def draw(self, count: int, first: int, sampling: Sampling, recent: Sequence[int], drawn: int) -> np.ndarray:
+        """As `greedy`, chosen as `sampling` says: at most RUN tokens, and fewer, or none, before one that can only be
+        chosen from all scores; then the last of them, or `first`, has not been read.
+
+        `recent`: all tokens before and `first`; `drawn`: how many were chosen before.
+        """
+        self._return()
+        executable = self._executable("drawn", count, sampling.repetition_window if sampling.penalises else 0)
+        inputs = {"ids": self._checked([first])} | inputs_of(sampling, count, recent, drawn)
+        self._make_room(count)
+        executable.run(inputs | self._places(executable, count))
+        chosen, is_drawn = executable.read_later(READ_BACK)().T
+        self._is_saved = True
+        self._since_saved = [first, *chosen[:-1].tolist()]
+        self._note(self._since_saved)
+        known = count if is_drawn.all() else int(is_drawn.argmin())
+        if known < count:
+            self.keep(known, count)
+        return chosen[:known]
+
+    @property
+    def run(self) -> int:
+        """How many tokens it is worth to choose before the first of them is looked at."""
+        if not self.model.device.latency_bound:
+            return 1
+        return min(RUN, self._state.context - self.position) if self._state.has_cache else RUN
+
     # ---- coming back
 
     def snapshot(self) -> Snapshot:
         """The present state, to come back to."""
+        self._return()
         copies = tuple(self._host_copy(tensor) for tensor in self._state.of_role(RECURRENT).values())
         return Snapshot(self.position, copies, tuple(self._ids[: self.position]))
 
@@ -168,6 +190,7 @@ class Decoder:
         tensors = self._state.of_role(RECURRENT).values()
         if [array.shape for array in snapshot.recurrent] != [tensor.shape for tensor in tensors]:
             raise InputError("The snapshot is of a model of another shape.", "Read the text again.")
+        self._must_return = False
         if self._state.has_cache and not self._find_context(snapshot):
             self.reset()
             self._read(snapshot.ids, "nothing")
@@ -230,7 +253,7 @@ class Decoder:
         if adapters != self._adapters:  # other matrices, so other programs
             self._forget_programs()
             self._adapters = adapters
-        self._ids = []
+        self._ids, self._must_return = [], False
         self._contexts.clear()
         if self._passes.has_preparation:
             self._executable("preparation").run({})
@@ -242,13 +265,14 @@ class Decoder:
     def close(self) -> None:
         """Give all memory back."""
         self._forget_programs()
-        self.model.device.release([*self._state.slabs, *self._weights.slabs])
+        self.model.device.release(self._slabs)
 
     # ---- inside
 
     def _read(self, ids, give: str, progress=None, cancelled=None) -> Executable:
         """Read `ids` in pieces; the last of them gives what is asked for."""
         flat = self._checked(ids)
+        self._return()
         done, total, executable = 0, len(flat), None
         while done < total:
             if cancelled is not None and cancelled():
@@ -262,14 +286,15 @@ class Decoder:
                 progress(done, total)
         return executable
 
-    def _run(self, executable: Executable, ids: np.ndarray) -> None:
-        """Read `ids` by a program of that many tokens."""
+    def _run(self, executable: Executable, ids: np.ndarray, more: dict[str, np.ndarray] | None = None) -> None:
+        """Read `ids` by a program of that many tokens, with `more` inputs."""
         self._make_room(len(ids))
-        executable.run({"ids": ids} | self._places(executable, len(ids)))
+        executable.run({"ids": ids} | self._places(executable, len(ids)) | (more or {}))
         self._note(ids.tolist())
 
     def top_pass(self, ids: Sequence[int] | np.ndarray) -> tuple[Executable, dict[str, np.ndarray]]:
         """What `read_top` would run next for `ids`, at most a chunk of them, with its inputs; nothing is read yet."""
+        self._return()
         executable = self._executable("read", len(ids), "top")
         return executable, {"ids": self._checked(ids)} | self._places(executable, len(ids))
 
@@ -289,14 +314,17 @@ class Decoder:
         """Save what is about to be overwritten if it is long enough to be worth it; refuse a full cache."""
         if not self._state.has_cache:
             return
-        if self.position + tokens > self._state.context:
+        self._refuse_too_many(tokens)
+        if len(self._ids) - self.position > WORTH_KEEPING:
+            self._put_aside()
+        del self._ids[self.position :]
+
+    def _refuse_too_many(self, tokens: int) -> None:
+        if self._state.has_cache and self.position + tokens > self._state.context:
             raise InputError(
                 f"The text has more than {self._state.context} tokens, which is all that this model looks back on.",
                 "Ask with less text before the cursor.",
             )
-        if len(self._ids) - self.position > WORTH_KEEPING:
-            self._put_aside()
-        del self._ids[self.position :]
 
     def _note(self, ids: list[int]) -> None:
         self.position += len(ids)
@@ -306,11 +334,12 @@ class Decoder:
     def _checked(self, ids: Sequence[int] | np.ndarray) -> np.ndarray:
         return checked_ids(np.asarray(ids)[None], self.model.config, least=1)[0]
 
-    def _executable(self, kind: str, *options) -> Executable:
-        """A compiled program, made when first needed."""
-        key = (kind, *options)
+    def _executable(self, kind: str, *options, beside: Executable | None = None) -> Executable:
+        """A compiled program, made when first needed; in the memory that `beside` works in, if there is room."""
+        key, device = (kind, *options), self.model.device
         if key not in self._executables:
-            self._executables[key] = self.model.device.compile(getattr(self._passes, kind)(*options))
+            program = getattr(self._passes, kind)(*options)
+            self._executables[key] = device.compile_beside(beside, program) if beside else device.compile(program)
         return self._executables[key]
 
     def _forget_programs(self) -> None:

@@ -21,10 +21,11 @@ import numpy as np
 from engine.generate import stops as reasons
 from engine.generate.chance import NAME, Features
 from engine.generate.completion_run import CompletionRun, Shown
-from engine.generate.decoder import Cancelled, Snapshot
+from engine.generate.decoder import Cancelled
 from engine.generate.fitting_in import SYNTAX, Surroundings
 from engine.generate.ranking import rank_features
 from engine.generate.requests import Completion, Piece
+from engine.generate.snapshot import Snapshot
 from engine.memory.analogies import adapted
 from engine.memory.neighbours import Neighbour
 
@@ -186,8 +187,7 @@ class Offering(CompletionRun):
         ends = np.cumsum(self._tokenizer.byte_lengths[ids])
         cut = int(np.searchsorted(ends, len(text), side="right"))  # the token that reaches beyond the line
         self._decoder.restore(start)
-        rows = self._decoder.read_each(ids[:cut]) if cut else np.empty((0, len(scores)), np.float32)
-        written = self._writer.chances(scores, ids[: cut + 1], rows, typed)
+        written = self._writer.chances(scores, ids[: cut + 1], typed)
         candidate.ids = ids[:cut]
         candidate.chances = [one.chance for one in written]
         candidate.ranked_by = rank_features(
@@ -209,16 +209,15 @@ class Offering(CompletionRun):
         if chance < GOES_ON or best.reason != reasons.END_OF_LINE or around.rest.strip() or not best.ids:
             return ""
         self._decoder.restore(start)
-        scores = self._decoder.read_each(best.ids)[-1]
-        ids, data = list(best.ids), b""
+        if best.ids[:-1]:
+            self._decoder.read(best.ids[:-1])
+        data = b""
         lines: list[str] = []
         likely = 1.0
-        for _ in range(MOST_LINES * MOST_TOKENS):
-            probabilities = self._writer.mixed(scores, ids)
-            token = int(np.argmax(probabilities))
+        for token, probability in itertools.islice(self._writer.continued(best.ids), MOST_LINES * MOST_TOKENS):
             if token in self._tokenizer.special_ids or token >= self._tokenizer.vocab_size or self._unwanted():
                 break
-            likely *= float(probabilities[token])
+            likely *= probability
             data += self._tokenizer.token_bytes[token]
             if likely < GOES_ON:
                 break
@@ -231,8 +230,6 @@ class Offering(CompletionRun):
                 likely = 1.0
                 if len(lines) == MOST_LINES:
                     break
-            ids.append(token)
-            scores = self._decoder.step(token)
         while lines and not lines[-1].strip():
             lines.pop()
         return "".join(f"\n{line}" for line in lines)

@@ -12,7 +12,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from engine.generate.decoder import Snapshot
+from engine.generate.snapshot import Snapshot
 
 ENTRY_BYTES = 256  # about what an entry takes besides its arrays
 

@@ -50,6 +50,7 @@ def requests(text: str) -> tuple[CompletionRequest, ...]:
 
 def warm_up(completer: Completer) -> None:
     """With the memory that the completer has, or one of the sample."""
+    completer.prepare()
     memory = completer.memory
     if memory is None:
         completer.memory = _memory_of_sample(completer)

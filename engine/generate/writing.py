@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from engine.generate.decoder import Decoder
+from engine.generate.drawing import is_drawn_by_device
+from engine.generate.few_scores import FewScores
+from engine.generate.foresight import Foresight
 from engine.generate.healing import TypedTokens
 from engine.generate.options import Sampling
 from engine.generate.sampling import Candidates, choose
@@ -48,27 +53,32 @@ class Writer:
         self._decoder, self._sampling, self._typed_tokens = decoder, sampling, typed_tokens
         self._recall, self._guard, self._chances = recall, guard, chances or recall is not None
         self._content_first = content_first
-        self.scores: np.ndarray | None = (
-            None  # the model's, from which the last token was chosen, if its probability was computed
-        )
+        self._ready: deque[int] = deque()  # tokens that the device has chosen beyond the last one yielded
+        self._alone_until = 0  # how many tokens must be chosen before the device chooses several again
 
     def tokens(
         self, scores: np.ndarray, prompt: np.ndarray, typed: bytes = b"", avoid: Collection[int] = ()
     ) -> Iterator[Written]:
-        """Endless, unless `avoid` leaves no token; the last one yielded has not been read yet.  `scores` (v,) follow
-        `prompt`, and `typed` is the text between it and the cursor.  `avoid`: tokens that may not be the first one
-        beyond that.
+        """Endless, unless `avoid` leaves no token; the decoder may have read further than what was yielded.  `scores`
+        (v,) follow `prompt`, and `typed` is the text between it and the cursor.  `avoid`: tokens that may not be the
+        first one beyond that.
         """
+        foresight = self._foresight()
+        self._ready.clear()
+        self._alone_until = 0
         recent = prompt.tolist() if self._sampling.penalises else []
         ids: list[int] = []
         done, begun = b"", False
         for drawn in itertools.count():
-            if self._chances or not begun or (self._guard is not None and not self._guard.is_over(done)):
+            if not begun or (self._guard is not None and not self._guard.is_over(done)):
                 scores = self._decoder.step(ids[-1]) if ids else scores
-                self.scores = scores
                 written = self._weighed(scores, typed, done, ids, recent, drawn, () if begun else avoid)
                 if written is None:
                     return
+            elif self._sampling.greedy and self._chances:
+                written = Written(*self._best(ids, foresight))
+            elif self._chances:
+                written = self._weighed(self._decoder.step(ids[-1]), typed, done, ids, recent, drawn, ())
             else:
                 written = Written(self._quick(ids[-1], recent, drawn))
             yield written
@@ -77,8 +87,38 @@ class Writer:
             done += self._typed_tokens.bytes_of(written.token)
             begun = begun or written.is_first
 
+    def _foresight(self) -> Foresight | None:
+        """For one text, where the memory helps to write it."""
+        return Foresight(self._decoder, self._recall, self._typed_tokens.bytes_of) if self._recall is not None else None
+
+    def _best(self, ids: list[int], foresight: Foresight | None) -> tuple[int, float]:
+        """The best token after `ids` and its probability, by model and memory."""
+        if foresight is not None:
+            return foresight.after(ids)
+        best, scores, log_sum = self._decoder.read_top([ids[-1]], 1)
+        return int(best[0]), math.exp(float(scores[0]) - log_sum)
+
+    def continued(self, ids: list[int]) -> Iterator[tuple[int, float]]:
+        """The best tokens after `ids` with their probabilities, one after another; the decoder has read all of `ids`
+        but the last.
+        """
+        foresight, ids = self._foresight(), list(ids)
+        while True:
+            token, chance = self._best(ids, foresight)
+            yield token, chance
+            ids.append(token)
+
     def _quick(self, token: int, recent: list[int], drawn: int) -> int:
         """The token after `token`, reading as little as possible back from the device."""
+        if not self._ready and drawn >= self._alone_until and (count := self._decoder.run) > 1:
+            if self._sampling.greedy:
+                self._ready.extend(self._decoder.greedy(count, token).tolist())
+            elif is_drawn_by_device(self._sampling):
+                self._ready.extend(self._decoder.draw(count, token, self._sampling, recent, drawn).tolist())
+                if len(self._ready) < count:
+                    self._alone_until = drawn + 2 * count  # text as open as this would stop the next run, too
+        if self._ready:
+            return self._ready.popleft()
         if self._sampling.greedy:
             return int(self._decoder.greedy(1, token)[0])
         count = self._sampling.candidates(recent)
@@ -87,21 +127,34 @@ class Writer:
         ids, scores, _ = self._decoder.read_top([token], count)
         return choose(Candidates.best(ids, scores), self._sampling, recent, drawn)
 
-    def chances(self, scores: np.ndarray, ids: list[int], rows: np.ndarray, typed: bytes) -> list[Written]:
-        """`ids` as if they had been written: those beyond the typed text.  `scores` (v,) are the model's before
-        the first of them, rows (n, v) those after each.
+    def chances(self, scores: np.ndarray, ids: list[int], typed: bytes) -> list[Written]:
+        """`ids` as if they had been written: those beyond the typed text.  `scores` (v,) are the model's before the
+        first of them; the decoder stands there, and reads all but the last.
         """
         found: list[Written] = []
-        done = b""
+        done, few, row = b"", None, 0
+        wanted = np.unique(ids).astype(np.int32)
         for number, token in enumerate(ids):
-            before = scores if not number else rows[number - 1]
+            if number:
+                row += 1
+                if few is None or row == len(few.best):
+                    few, row = self._read_next(ids[number - 1 : -1], wanted), 0
             if found and self._recall is not None and (self._guard is None or self._guard.is_over(done)):
-                found.append(Written(token, self._recall.chance_of(token, before, ids[:number])))
+                log_sum, _, best_score = few.best_of(row)
+                score = float(few.of(row, np.array([token]))[0])
+                shares = math.exp(score - log_sum), math.exp(best_score - log_sum)
+                found.append(Written(token, self._recall.chance_of(token, *shares, ids[:number])))
             elif len(done) + len(self._typed_tokens.bytes_of(token)) > len(typed):
+                before = scores if few is None else few.whole()[row]
                 probabilities = self._distribution(before, typed, done, ids[:number])
                 found.append(Written(token, float(probabilities[token]), not found))
             done += self._typed_tokens.bytes_of(token)
         return found
+
+    def _read_next(self, ids: list[int], wanted: np.ndarray) -> FewScores:
+        """Read as many of `ids` as go through one pass."""
+        part = ids[: self._decoder.room_ahead]
+        return self._decoder.read_ahead(part, wanted, certain=len(part))
 
     def mixed(self, scores: np.ndarray, ids: list[int]) -> np.ndarray:
         """Probabilities (v,) of the token after `ids`, by model and memory; `scores` (v,) are the model's."""

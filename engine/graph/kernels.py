@@ -354,6 +354,21 @@ KERNELS: dict[str, Kernel] = {
             "best (t, 1 + 2k): the logarithm of the sum of the exponentials of a row, its k largest in falling order "
             "(equal ones by index) and their indices, 0 and -1 past the end of a short row",
         ),
+        _kernel(
+            "penalise_recent",
+            "logits:x2 recent:r1i chosen:r2i? settings:r1",
+            "",
+            "in place: logits (1, v) of each token of recent (w,) and of the first column of chosen (n, 2), once, "
+            "divided by settings[4], or times it where it is below zero; -1 is no token",
+        ),
+        _kernel(
+            "choose_token",
+            "logits:r2 best:r2 settings:r1 chances:r1 chosen:w2i",
+            "",
+            "chosen (1, 2) = a token drawn by chances[0] from logits (1, v) after temperature, top-k, top-p and min-p "
+            "(settings, in this order), and 1; or the best one and 0 where more tokens are left than `best` has, which "
+            "is as top_k leaves it",
+        ),
         *(_kernel(*row) for row in (*MIXTURE_ROWS, *FUSED_ROWS)),
     )
 }

@@ -11,6 +11,7 @@
     names                 which names occur
     evidence              what followed a context, counted
     mixing                combines counts with the model's distribution
+    few_tokens            the same at the tokens that were seen, and nowhere else
     recall                the memory at one cursor
     neighbours, analogies lines elsewhere whose surroundings resemble the cursor's, and adaptations of them
     fitting               fits the numbers of the mixture (`engine.generate.fits` has those of each base model)

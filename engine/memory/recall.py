@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.memory.evidence import MOST_TEXT, Counter, Evidence, Source
+from engine.memory.few_tokens import FewTokens
 from engine.memory.mixing import SURE, Level, Mixing, add, add_to_one, certainty
 from engine.memory.segment import border_of
 from engine.memory.suffixes import LONGEST
@@ -58,13 +59,10 @@ class Recall:
             add(probabilities, found, level, sure)
         return probabilities
 
-    def chance_of(self, token: int, scores: np.ndarray, written: list[int]) -> float:
-        """The probability that `mixed` gives one token."""
-        shares = np.exp(scores - scores.max())
-        whole = float(shares.sum(dtype=np.float64))
-        chance, sure = float(shares[token]) / whole, certainty(1 / whole)
+    def chance_of(self, token: int, chance: float, best: float, written: list[int]) -> float:
+        """The probability that `mixed` gives one token, from those that the model gives it and its best one."""
         for found, level in self._evidence(written):
-            chance = add_to_one(chance, token, found, level, sure)
+            chance = add_to_one(chance, token, found, level, certainty(best))
         return chance
 
     def shares_of(self, token: int) -> np.ndarray:
@@ -78,6 +76,10 @@ class Recall:
                 whole, none = (add_to_one(chance, token, counts, level, sure) for chance in (whole, none))
             found[:, sure] = whole - none, none
         return found
+
+    def few_tokens(self, written: list[int]) -> FewTokens:
+        """What is known of the token after `written` without the model."""
+        return FewTokens.of(self._evidence(written))
 
     def _evidence(self, written: list[int]) -> list[tuple[Evidence, Level]]:
         """What followed the text up to here in each source, and how far to trust it."""

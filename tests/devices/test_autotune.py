@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from engine.devices.webgpu import autotune
+from engine.devices.webgpu import device as device_module
 from engine.devices.webgpu.autotune import (
     CANDIDATES,
     ENOUGH,
@@ -165,3 +166,16 @@ def test_it_says_how_far_it_is_and_can_be_cancelled(tmp_path):
     heard.clear()
     measure(True, PlayedBench(), lambda done, total, what: heard.append((done, total)))
     assert heard == [(done, 12) for done in range(13)]
+
+
+@pytest.mark.parametrize(
+    "software, ceiling, logits", [(False, 3 << 30, 112 << 20), (False, 24 << 20, 1 << 20), (True, 3 << 30, 0)]
+)
+def test_a_device_uses_what_was_measured_within_its_ceiling(fresh_webgpu, monkeypatch, software, ceiling, logits):
+    found = Tuning({"nt_square": "tiled_64"}, 8192, 112 << 20)
+    monkeypatch.setattr(device_module, "tuned", lambda *arguments: found)
+    fresh_webgpu.adapter = replace(fresh_webgpu.adapter, kind="software" if software else "integrated")
+    fresh_webgpu.ledger.ceiling = ceiling
+    fresh_webgpu.tune(None)
+    assert fresh_webgpu.traits.matmul_variants == found.matmul_variants and fresh_webgpu.traits.few_lanes == 8192
+    assert fresh_webgpu.logits_bytes == logits

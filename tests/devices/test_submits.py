@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 from engine.devices.webgpu import submits
+from engine.devices.webgpu.autotune import LOGITS_BYTES
 from engine.devices.webgpu.launch import AdapterTraits
-from engine.devices.webgpu.launches import LAUNCHES
+from engine.devices.webgpu.launches import LAUNCHES, launches_of
 from engine.devices.webgpu.submits import AIM, LONGEST_SUBMIT, SLOW_BYTES, SLOW_FLOPS, Submits, estimated_seconds
 from engine.graph.tensor import KernelCall, Tensor
-from engine.model.step import AdamW
+from engine.model.blueprint import Blueprint
+from engine.model.config import ModelConfig
+from engine.model.step import AdamW, step_program
 from tests.model.tiny import TINY, batch, open_model
 
 
@@ -50,6 +53,18 @@ def test_no_part_is_longer_than_it_may_be_unless_it_is_one_launch():
     assert len(cuts.parts) > sum(estimates) / LONGEST_SUBMIT
     assert Submits(estimates, is_software=True).parts == [(0, len(estimates))]
     assert Submits([], is_software=False).parts == [(0, 0)]
+
+
+@pytest.mark.parametrize("mode", ["full", "lora"])
+def test_no_dispatch_of_a_model_of_130_m_parameters_is_longer_than_a_submit(webgpu, monkeypatch, mode):
+    monkeypatch.setattr(webgpu, "traits", AdapterTraits(software=False))
+    monkeypatch.setattr(webgpu, "logits_bytes", LOGITS_BYTES[0])
+    config = ModelConfig(hidden_size=768, num_hidden_layers=2, vocab_size=50_280)
+    blueprint = Blueprint(config, webgpu)
+    plan = webgpu.plan(step_program(blueprint.network, webgpu, blueprint.trained_set(mode), 2, 512))
+    calls = zip(plan.program.calls, launches_of(plan, webgpu.traits), strict=True)
+    seconds = [each for call, launches in calls for each in estimated_seconds(call, launches)]
+    assert 0.4 * LONGEST_SUBMIT < max(seconds) < 0.6 * LONGEST_SUBMIT < sum(seconds)
 
 
 def test_what_was_measured_decides_from_the_third_run_on():

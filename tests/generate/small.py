@@ -15,7 +15,8 @@ from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.corpus.tokens.tokenizer_training import train_description
 from engine.devices import Device
 from engine.generate.completer import Completer
-from engine.generate.decoder import Snapshot
+from engine.generate.few_scores import FewScores
+from engine.generate.snapshot import Snapshot
 from engine.model.model import Model
 
 SOURCE = '''"""Sums of prices."""
@@ -95,6 +96,8 @@ class ScriptedDecoder:
         self.read_ids, self._said = [], []
 
     def read(self, ids, progress=None, cancelled=None) -> np.ndarray:
+        if cancelled is None:  # not a prompt
+            return self.read_each(ids)[-1]
         self.read_ids += np.asarray(ids).tolist()
         self._said = []
         return self._scores()
@@ -106,6 +109,22 @@ class ScriptedDecoder:
 
     def read_each(self, ids) -> np.ndarray:
         return np.stack([self.step(int(token)) for token in ids])
+
+    def read_top(self, ids, k: int):
+        scores = self.read_each(ids)[-1]
+        best = np.argsort(-scores, kind="stable")[:k]
+        return best, scores[best], float(np.logaddexp.reduce(scores.astype(np.float64)))
+
+    room_ahead, worth_reading_ahead, run = 8, 4, 1
+
+    def read_ahead(self, ids, wanted, certain: int = 1) -> FewScores:
+        rows = self.read_each(ids)
+        best = np.stack([np.logaddexp.reduce(rows, axis=1), rows.max(axis=1), rows.argmax(axis=1)], axis=1)
+        return FewScores(best, wanted, rows[:, wanted], lambda: rows)
+
+    def keep(self, count: int, of: int) -> None:
+        for kept in (self.read_ids, self._said):
+            del kept[len(kept) - (of - count) :]
 
     def greedy(self, count: int, first: int) -> np.ndarray:
         assert count == 1

@@ -160,13 +160,15 @@ def test_it_ends_when_it_is_cancelled(say):
     assert last.reason == "cancelled" and last.text == ""
 
 
-def test_the_real_decoder_gives_the_same_chances_one_by_one_and_all_at_once(device):
+@pytest.mark.parametrize("memory", [False, True])
+def test_the_real_decoder_gives_the_same_chances_one_by_one_and_all_at_once(device, memory):
     """A draft is weighed as it was written."""
     with open_small(device) as model:
         completer = Completer(model, tokenizer())
+        completer.memory = remembered({"a.py": OTHER, "b.py": SOURCE[220:]})
         try:
-            answer = offer(completer, SOURCE[:200], memory=False)
-            job = completer._job(CompletionRequest(SOURCE[:200], "\n", offer=Offer(), memory=False), None, None)
+            answer = offer(completer, SOURCE[:200], memory=memory)
+            job = completer._job(CompletionRequest(SOURCE[:200], "\n", offer=Offer(), memory=memory), None, None)
             scores = offering.Offering(job)._read_prompt()
             start = job.decoder.snapshot()
             ids, chances = [], []
@@ -176,8 +178,7 @@ def test_the_real_decoder_gives_the_same_chances_one_by_one_and_all_at_once(devi
                 if len(ids) == 12:
                     break
             job.decoder.restore(start)
-            rows = job.decoder.read_each(ids)
-            again = job.writer.chances(scores, ids, rows, job.prompt.typed)
+            again = job.writer.chances(scores, ids, job.prompt.typed)
             np.testing.assert_allclose([one.chance for one in again], chances[-len(again) :], rtol=1e-3)
             assert len(again) >= 8 and again[0].is_first and answer.tokens > 0
         finally:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.generate.decoder import Snapshot
 from engine.generate.prefix_states import ENTRY_BYTES, PrefixState, PrefixStates
+from engine.generate.snapshot import Snapshot
 
 SIZE = 1000 + ENTRY_BYTES
 

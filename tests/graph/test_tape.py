@@ -154,8 +154,13 @@ def test_the_logits_of_all_tokens_are_never_held(programs):
 
 @pytest.mark.parametrize(
     "nbytes, binding, rows",
-    [(2**30, 2**27, [1024]), (12 * 2**20, 2**27, [384, 384, 256]), (2**30, 2**24, [512, 512])],
-    ids=["all at once", "equal chunks", "within a binding"],
+    [
+        (2**30, 2**27, [1024]),
+        (12 * 2**20, 2**27, [384, 384, 256]),
+        (20 * 2**20, 2**27, [512, 512]),
+        (2**30, 2**24, [512, 512]),
+    ],
+    ids=["all at once", "whole tiles", "equal chunks", "within a binding"],
 )
 def test_a_device_may_ask_for_more_logits_at_a_time(cpu, monkeypatch, nbytes, binding, rows):
     blueprint = Blueprint(CONFIG, cpu)

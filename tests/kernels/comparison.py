@@ -98,6 +98,8 @@ LIMITS = {
     "kept_keys": 0.0,
     "argmax": 0.0,
     "top_k": 1e-6,
+    "penalise_recent": 6e-7,
+    "choose_token": 0.0,
 }
 
 # One and two of everything, and one below, at and above a multiple of what the kernels work in (16, 32, 64).

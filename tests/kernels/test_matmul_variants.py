@@ -96,6 +96,28 @@ def test_sums_that_are_shared_out(webgpu, monkeypatch, layout, variant, alpha, a
         assert np.array_equal(run_sample(webgpu, sample)["c"], first)
 
 
+@pytest.mark.parametrize("shape", [(200, 70, 40), (130, 33, 300), (64, 65, 64)])
+@pytest.mark.parametrize("layout", matmul.LAYOUTS)
+def test_a_long_product_is_cut_into_rows(webgpu, monkeypatch, layout, shape):
+    """As on a GPU; no dispatch is longer than it may be, and every operand is cut where it has to be."""
+    monkeypatch.setattr(webgpu, "traits", AdapterTraits(software=False))
+    sample = _sample(layout, *shape, accumulate=1)
+    whole = check(webgpu, sample, at_least=1)["c"]
+    longest = 2 * 64 * shape[1] * shape[2]
+    monkeypatch.setattr(matmul, "LONGEST_PRODUCT", longest)
+    lines = []
+    plain = matmul.product_launch
+
+    def noted(variant, product, *arguments, **named):
+        lines.append(product.m)
+        return plain(variant, product, *arguments, **named)
+
+    monkeypatch.setattr(matmul, "product_launch", noted)
+    cut = check(webgpu, sample, at_least=1)["c"]
+    assert sum(lines) == shape[0] and max(lines) == 64
+    np.testing.assert_allclose(cut, whole, rtol=1e-5, atol=1e-5)
+
+
 def test_a_product_with_many_tiles_or_few_terms_is_not_shared_out():
     assert matmul.parts_of(2048, 2048, 512, "tiled_64") == 1
     assert matmul.parts_of(64, 64, 255, "tiled_64") == 1

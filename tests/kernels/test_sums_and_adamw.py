@@ -5,6 +5,7 @@ import pytest
 
 from engine.devices.samples import Sizes, make_sample
 from engine.devices.single_kernel import run_sample
+from engine.devices.webgpu.launches import LAUNCHES
 from engine.graph.kernels import Scalars, Statistics
 from tests.kernels.comparison import ODD_SIZES, check, size_name, with_operands
 
@@ -84,6 +85,28 @@ def test_clip_factor_is_zero_where_norm_or_loss_is_not_finite(device, place, bad
     found = run_sample(device, sample)["statistics"]
     assert found[Statistics.CLIP_FACTOR] == 0
     assert np.isfinite(found[Statistics.GRADIENT_NORM]) == (place == "loss")
+
+
+def test_clip_factor_is_zero_where_only_the_sum_is_too_large(webgpu):
+    """And nothing is to be clipped."""
+    sample = make_sample("clip_factor")
+    huge = np.full_like(sample.operands["partials"], 3e38)
+    scalars = _changed(sample.operands["scalars"], Scalars.MAX_NORM, 0.0)
+    found = run_sample(webgpu, with_operands(sample, partials=huge, scalars=scalars))["statistics"]
+    assert found[Statistics.CLIP_FACTOR] == 0 and not np.isfinite(found[Statistics.GRADIENT_NORM])
+
+
+@pytest.mark.parametrize("place", [0, 255, 256, 300])
+def test_the_guard_looks_at_every_partial_sum_itself(webgpu, monkeypatch, place):
+    """Whatever a driver made of the norm: here it is as if it had lost a NaN on the way."""
+    plain = LAUNCHES["clip_factor"]
+    monkeypatch.setitem(LAUNCHES, "clip_factor", lambda *arguments: plain(*arguments)[-1:])
+    sample = make_sample("clip_factor")
+    statistics = _changed(sample.operands["statistics"], Statistics.GRADIENT_NORM, 1.0)
+    for bad, factor in ((1.0, True), (np.nan, False)):
+        partials = _changed(sample.operands["partials"], place, bad)
+        found = run_sample(webgpu, with_operands(sample, partials=partials, statistics=statistics))["statistics"]
+        assert bool(found[Statistics.CLIP_FACTOR]) == factor
 
 
 # ---- AdamW

@@ -148,6 +148,8 @@ def _sample_operands(
             shapes["bias"] = (d,)
         t = 4
         shapes |= {"logits": (t, v), "x_dbl": (t, r + 2 * n), "scales": (v, d // 32), "words": (t, d // 4)}
+    if kernel in ("penalise_recent", "choose_token"):
+        shapes |= {"logits": (1, v), "best": (1, 129), "settings": (5,), "chances": (1,), "chosen": (1, 2)}
     if kernel.startswith("ssd"):
         heads, e = 6, d // 6
         t = {"ssd_tokens": few, "ssd_gated": 1}.get(kernel, t)

@@ -21,6 +21,7 @@ bound into a table of addresses, and all cores go through it together.
     few_experts    the same for a few rows
     task_sharing   who takes which task, without sleep   memory        numbers by address
     simd           sixteen lanes as one value            vector_math   exponentials and their kin
+    choosing       the draw of the next token
     peaks          what the processor can do at most, for the benchmark
 
 Every sum has a fixed order, whatever the number of threads: the same input gives the same bytes.

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
-from engine.devices.cpu import attention, layers, mixture, scan, ssd, updates
+from engine.devices.cpu import attention, choosing, layers, mixture, scan, ssd, updates
 from engine.devices.cpu.grouped_products import GroupedProducts
 from engine.devices.cpu.products import Products
 from engine.devices.cpu.replay import Crew, Replay, is_replayed
@@ -31,7 +31,7 @@ which aborts the process when two threads use it at once."""
 
 def _find(name: str) -> Callable:
     """The function of that name that one of the kernel modules defines (not: imports)."""
-    for module in (layers, attention, mixture, scan, ssd, updates):
+    for module in (layers, choosing, attention, mixture, scan, ssd, updates):
         function = getattr(module, name, None)
         if function is not None and function.__module__ == module.__name__:
             return function

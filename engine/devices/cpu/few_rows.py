@@ -224,6 +224,15 @@ def best_few(row, numbers, task):
 
 
 @few
+def pick(row, numbers, task):
+    """gather_columns; a task is a row of x."""
+    ids, count = address(row, 0), columns_of(row, 0)
+    x, y = address(row, 1) + 4 * columns_of(row, 1) * task, address(row, 2) + 4 * count * task
+    for j in range(0, 4 * count, 4):
+        put_float(y + j, float_at(x + 4 * int_at(ids + j)))
+
+
+@few
 def multiply(row, numbers, task):
     """scale; a task is a row."""
     x = address(row, 0) + 4 * stride_of(row, 0) * task

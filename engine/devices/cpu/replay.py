@@ -41,6 +41,7 @@ from engine.devices.cpu.few_rows import (
     gather_int8,
     multiply,
     norm,
+    pick,
     rotate,
     scan,
 )
@@ -89,6 +90,7 @@ CODES = {
             "expert_rows_nt_int8",
             "routed_swiglu",
             "combine",
+            "gather_columns",
         ]
     )
 }
@@ -157,8 +159,10 @@ def replay(table, numbers, counters, run):
                 expert_rows_int8(row, values, task)
             elif code == 24:
                 routed_gated(row, values, task)
-            else:
+            elif code == 25:
                 add_rows(row, values, task)
+            else:
+                pick(row, values, task)
             add_to_word(words + 8 * FINISHED, 1)
         if task == STALE:
             break
@@ -170,10 +174,11 @@ def is_replayed(call: KernelCall) -> bool:
     """Whether a call has so few rows that it is replayed."""
     if call.kernel.startswith("carry"):
         return True
+    names = ("x", "y") if call.kernel == "gather_columns" else ROWS_BY_TOKEN
     return call.kernel in CODES and all(
         view is None or view.shape[0] <= FEW_TOKENS
         for view, spec in zip(call.operands, KERNELS[call.kernel].operands, strict=True)
-        if spec.name in ROWS_BY_TOKEN
+        if spec.name in names
     )
 
 
@@ -265,6 +270,8 @@ class Replay:
         elif call.kernel.endswith("_tokens"):
             row[STEP] = TASK_CHANNELS
             row[TASKS] = -(-first.shape[1] // TASK_CHANNELS)
+        elif call.kernel == "gather_columns":
+            row[TASKS] = second.shape[0]
         elif call.kernel == "combine":
             row[TASKS] = call.operands[2].shape[0]
         elif call.kernel == "attention_cached":

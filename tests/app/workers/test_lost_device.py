@@ -8,6 +8,7 @@ from app.command_line.serve import open_model
 from app.server.folder import ServedFolder
 from app.workers.open_device import OpenDevice
 from engine.devices import list_devices
+from engine.generate.decoder import Decoder
 from engine.generate.service.service import CompletionService, Opened
 from engine.session import session as session_module
 from engine.session.session import Session
@@ -48,22 +49,68 @@ def test_a_run_goes_on(on_webgpu, repository, tiny, monkeypatch):
     assert any("stopped working" in note.words and "continues" in note.words for note in training.history.notes)
 
 
-def test_a_model_is_loaded_again_and_answers(folder, tiny):
+@pytest.fixture
+def answering(folder, tiny):
+    """A device with a model, and a client whose questions it answers."""
     bench = OpenDevice(folder)
     bench.choose(GRAPHICS, 1 << 30)
-    try:
-        client = Client(CompletionService(lambda asking: Opened(bench.model(tiny).completer)))
-        client.ask("def step_")
-        client.service.answer_waiting()
-        before = bench.device
-        before.gpu.destroy()
-        client.ask("def step_1")
-        client.service.answer_waiting()
-        assert [answer.error for answer in client.answers] == [None, None]
-        assert bench.device is not before and before.ledger.total == 0
-        assert bench.device.ledger.total > 0
-    finally:
-        bench.close()
+    yield bench, Client(CompletionService(lambda asking: Opened(bench.model(tiny).completer)))
+    bench.close()
+
+
+def test_a_model_is_loaded_again_and_answers(answering):
+    bench, client = answering
+    client.ask("def step_")
+    client.service.answer_waiting()
+    before = bench.device
+    before.gpu.destroy()
+    client.ask("def step_1")
+    client.service.answer_waiting()
+    assert [answer.error for answer in client.answers] == [None, None]
+    assert bench.device is not before and before.ledger.total == 0
+    assert bench.device.ledger.total > 0
+
+
+@pytest.fixture
+def lost_while_writing(monkeypatch):
+    """Devices that go away when a suggestion's second token is about to be read; only the first one does."""
+    gone, passes = [], []
+
+    def losing(name):
+        plain = getattr(Decoder, name)
+
+        def method(decoder, *arguments):
+            passes.append(name)
+            if len(passes) == 2 and not gone:
+                gone.append(decoder.model.device)
+                decoder.model.device.gpu.destroy()
+            return plain(decoder, *arguments)
+
+        monkeypatch.setattr(Decoder, name, method)
+
+    for name in ("step", "read_ahead", "read_top", "greedy"):
+        losing(name)
+    return gone
+
+
+def test_an_answer_on_its_way_comes_from_the_device_opened_anew(answering, lost_while_writing):
+    bench, client = answering
+    client.ask("def step_")
+    client.service.answer_waiting()
+    assert [answer.error for answer in client.answers] == [None]
+    assert [device for device in lost_while_writing if device is not bench.device] != []
+    assert lost_while_writing[0].ledger.total == 0
+
+
+def test_the_window_gets_an_answer_that_was_on_its_way(on_webgpu, tiny, lost_while_writing):
+    completion, views, problems = on_webgpu.state.completion, [], []
+    completion.completed.connect(lambda ticket, view: views.append((ticket, view)))
+    completion.failed.connect(lambda ticket, failure: problems.append(failure))
+    completion.choose_model(tiny)
+    ticket = completion.request("def step_", "", "shelf_1.py")
+    on_webgpu.until(lambda: any(found == ticket for found, _ in views) or problems)
+    assert problems == [] and on_webgpu.failures == []
+    assert len(lost_while_writing) == 1
 
 
 def test_a_model_that_is_held_is_not_closed_beneath_its_user(folder, tiny):

@@ -141,6 +141,25 @@ def top_k(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> lis
     return [Launch("top_k", views, pack(rows, width, k, whole(logits), whole(best)), flat_grid(rows))]
 
 
+def penalise_recent(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    logits, recent, chosen, _ = views
+    sizes = logits.shape[1], recent.size, 0 if chosen is None else chosen.shape[0]
+    return [Launch("penalise_recent", views, pack(*one_row(logits, *sizes), *map(whole, views)), (1, 1, 1))]
+
+
+def choose_token(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
+    logits, best, *_ = views
+    sizes = logits.shape[1], (best.shape[1] - 1) // 2
+    return [Launch("choose_token", views, pack(*one_row(logits, *sizes), *map(whole, views)), (1, 1, 1))]
+
+
+def one_row(logits: View, *sizes: int) -> tuple[int, ...]:
+    """`sizes`, if there is one row of scores."""
+    if logits.shape[0] != 1:
+        raise InputError(f"A token is chosen from one row of scores, not {logits.shape[0]}.")
+    return sizes
+
+
 SCRATCH = {"top_k": top_k_scratch}
 LAUNCHES = {
     "carry_history": carry_history,
@@ -153,4 +172,6 @@ LAUNCHES = {
     "widen_int8": widen_int8,
     "argmax": argmax,
     "top_k": top_k,
+    "penalise_recent": penalise_recent,
+    "choose_token": choose_token,
 }

@@ -10,7 +10,8 @@ The three layouts differ only in the distances between the numbers of an operand
                                  `fused`, where it can be read 16 bytes at a time
 
 Where the tiles of c are too few for a GPU, k is shared out among workgroups as well. Their sums go to scratch memory,
-and a second pass adds them up, always in the same order.
+and a second pass adds them up, always in the same order. A product that would keep a slow GPU busy for longer than a
+submit may (`submits`) is cut into rows of c, a dispatch each.
 
 `AdapterTraits.matmul_variants` says which variant a class of shapes takes (see autotune.py); a class without an entry
 goes by rule of thumb.
@@ -18,6 +19,7 @@ goes by rule of thumb.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -33,12 +35,14 @@ from engine.devices.webgpu.launch import (
     start,
 )
 from engine.devices.webgpu.launches.fused import is_readable, rows_product
+from engine.devices.webgpu.submits import AIM, LONGEST_SUBMIT, SLOW_FLOPS
 from engine.graph.tensor import Tensor, View
 
 LAYOUTS = ("nt", "nn", "tn")
 REGISTER_BLOCKS = {"registers_16": 16, "registers_32": 32}
 TILES = {"tiled_32": 32, "tiled_64": 64}
 VARIANTS = (*REGISTER_BLOCKS, *TILES)
+ROWS_OF_A_SLICE = 64  # whole tiles of either size
 FEW_ROWS, ROWS_COLUMNS = 4, 8  # most rows that matmul_rows takes, columns a workgroup of it computes
 LONG = 4096  # terms of a sum that is shared out among workgroups wherever that helps
 LONGEST_SUM = 32_768  # terms that a software adapter adds up in one dispatch
@@ -46,6 +50,7 @@ TILE_SHARES = {"tiled_32": 0.5, "tiled_64": 0.75}  # of the peak, on paper (test
 BUSY_GROUPS = 256  # workgroups that keep a GPU busy
 # Workgroups that sums are shared out among, and the terms of a sum for which each of so many is worth starting.
 SHARED_OUT = ((300, 128), (600, 512))
+LONGEST_PRODUCT = AIM * LONGEST_SUBMIT * SLOW_FLOPS  # operations of a dispatch
 MOST_SCRATCH = 16 * 2**20  # bytes of sums of parts
 CPU_LANES = 8  # lanes of a workgroup for CPU drivers: one 256-bit vector
 HAS_ADDEND, HAS_BIAS, ACCUMULATE = 1, 2, 4  # flags of lib/matmul_params.wgsl
@@ -222,12 +227,35 @@ def _pieces(layout: str, views: Views, k: int) -> Iterator[tuple[Views, dict[str
             yield (part_a, part_b, c, None, None), {"accumulate": 1}
 
 
+def _slices(layout: str, views: Views) -> Iterator[Views]:
+    """Rows of c, so many that no product of them is too long; of a bias or of b all."""
+    a, b, c, addend, bias = views
+    m, n, k = c.shape[0], c.shape[1], a.shape[0] if layout == "tn" else a.shape[1]
+    count = max(1, math.ceil(2 * m * n * k / LONGEST_PRODUCT))
+    step = max(ROWS_OF_A_SLICE, ROWS_OF_A_SLICE * math.ceil(m / count / ROWS_OF_A_SLICE))
+    for first in range(0, m, step):
+        last = min(first + step, m)
+        part_a = _columns(a, first, last) if layout == "tn" else _rows(a, first, last)
+        yield part_a, b, _rows(c, first, last), addend and _rows(addend, first, last), bias
+
+
 def _rows(view: View, first: int, last: int) -> View:
     return View(view.tensor, view.offset + first * view.stride, (last - first, view.shape[1]), view.stride)
 
 
 def _columns(view: View, first: int, last: int) -> View:
     return View(view.tensor, view.offset + first, (view.shape[0], last - first), view.stride)
+
+
+def _on_a_gpu(
+    layout: str, views: Views, numbers: dict[str, float], traits: AdapterTraits, scratch: View | None
+) -> list[Launch]:
+    product = Product.of(layout, *views[:3])
+    variant = choose_variant(product, traits)
+    parts = parts_of(product.m, product.n, product.k, variant)
+    if parts == 1 or scratch is None:
+        return [product_launch(variant, product, views, numbers)]
+    return shared_product(variant, product, views, numbers, scratch, parts)
 
 
 def _launcher(layout: str) -> LaunchFunction:
@@ -238,12 +266,11 @@ def _launcher(layout: str) -> LaunchFunction:
             return []
         if layout == "nt" and product.k <= LONGEST_SUM and is_readable(*views[:2], ""):
             return [rows_product("", views, numbers, traits)]
+        if not traits.software:
+            slices = _slices(layout, views)
+            return [one for part in slices for one in _on_a_gpu(layout, part, numbers, traits, scratch)]
         variant = choose_variant(product, traits)
-        if scratch is not None:
-            return shared_product(
-                variant, product, views, numbers, scratch, parts_of(product.m, product.n, product.k, variant)
-            )
-        if not traits.software or product.k <= LONGEST_SUM:
+        if product.k <= LONGEST_SUM:
             return [product_launch(variant, product, views, numbers, traits.software)]
         return [
             product_launch(variant, Product.of(layout, *piece[:3]), piece, numbers | later, traits.software)
@@ -256,9 +283,14 @@ def _launcher(layout: str) -> LaunchFunction:
 
 def _scratch(layout: str) -> ScratchFunction:
     def elements(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> int:
-        product = Product.of(layout, *views[:3])
-        parts = parts_of(product.m, product.n, product.k, choose_variant(product, traits))
-        return 0 if traits.software or parts == 1 else parts * product.m * product.n
+        if traits.software:
+            return 0
+        most = 0
+        for part in _slices(layout, views):
+            product = Product.of(layout, *part[:3])
+            parts = parts_of(product.m, product.n, product.k, choose_variant(product, traits))
+            most = max(most, 0 if parts == 1 else parts * product.m * product.n)
+        return most
 
     return elements
 
