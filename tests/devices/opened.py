@@ -6,6 +6,7 @@ behind. The WebGPU device is opened once a folder, since compiling its pipelines
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,7 +41,9 @@ def cpu() -> Iterator[Device]:
 
 @pytest.fixture(scope="session")
 def webgpu(measurements) -> Iterator[Device]:
+    """One for all tests; it does not hear of other devices' loss, which wgpu's log does not tell apart."""
     opened = open_portable(measurements)
+    logging.getLogger("wgpu").removeHandler(opened._watch)
     yield opened
     opened.close()
 
