@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.checkpoints.store.manifest import Manifest
 from engine.model.architectures.architecture import Architecture
+from engine.model.modes import ADAPTER_MODES
 from engine.model.storage import PRECISIONS
 
 KIND_WORDS = {"whole": "full model", "delta": "delta"}
@@ -33,6 +34,7 @@ def model_card(manifest: Manifest, config: Architecture, base: Manifest | None =
         ("created", manifest.created),
         ("precision", manifest.precision),
         ("trained over", _trained_over(manifest)),
+        ("not trained", _not_trained(manifest, config)),
         ("architecture", f"{config.label}, causal language model"),
         ("parameters", f"{config.parameter_count:,}"),
         ("layers × width", f"{config.num_hidden_layers} × {config.hidden_size}"),
@@ -61,6 +63,13 @@ def _trained_over(manifest: Manifest) -> str:
     if manifest.kind != "delta" or kept not in PRECISIONS or kept == "float32":
         return ""
     return f"its base kept in {kept}; loading applies the changes to the base as it is stored"
+
+
+def _not_trained(manifest: Manifest, config: Architecture) -> str:
+    """What a reader would expect low-rank pairs on, and find none."""
+    if not config.experts or manifest.mode not in ADAPTER_MODES:
+        return ""
+    return "the experts: low-rank pairs are on the projections that every token passes"
 
 
 def _flat(content: Any, prefix: str = "") -> list[tuple[str, str]]:
