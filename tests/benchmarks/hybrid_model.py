@@ -1,15 +1,15 @@
-"""Mamba-2 and hybrids of real shapes, with random weights: time and memory, beside Mamba-1, PyTorch and llama.cpp.
+"""Mamba-2 and hybrids of real shapes, with random weights: time and memory, beside Mamba-1 and PyTorch.
 
     python tests/benchmarks/hybrid_model.py [--parts mamba falcon mixture granite] [--peers PYTHON] [--rounds 5]
 
     mamba     a full training step of Mamba-2 and of our Mamba-1, of equal width, 64 states, in turns
     falcon    a full training step of Falcon-H1-Tiny's shape (91 M), and transformers' on the same weights, in turns
     mixture   the same of a mixture: five layers of Mamba-2, one of attention, 32 experts of which a token goes to 8
-    granite   granite-4.0-h-350m's shape: import from Hugging Face and GGUF, a LoRA step, a WSLA step after which every
-              other byte is compared, reading and writing; llama.cpp on the same file
+    granite   granite-4.0-h-350m's shape: import from Hugging Face and GGUF, a completion, a LoRA step, a WSLA step
+              after which every other byte is compared; decoding beside llama.cpp: `hybrid_decoding.py`
 
-PYTHON: an interpreter with torch and transformers (and llama-cpp-python); without one, nothing is compared. PyTorch's
-peer keeps the memory that it has freed (glibc's thresholds raised), without which it spends its time on page faults.
+PYTHON: an interpreter with torch and transformers; without one, nothing is compared. PyTorch's peer keeps the memory
+that it has freed (glibc's thresholds raised), without which it spends its time on page faults.
 Beside the seconds of a step there are those that its threads computed, which say more where the machine is not idle.
 """
 
@@ -91,7 +91,7 @@ def main() -> None:
         if "mixture" in chosen.parts:
             against_pytorch(device, "mixture", MIXTURE, Path(folder), chosen.peers, chosen.rounds)
         if "granite" in chosen.parts:
-            real_shape(device, Path(folder), chosen.peers, chosen.rounds)
+            real_shape(device, Path(folder), chosen.rounds)
     device.close()
 
 
@@ -147,7 +147,7 @@ def against_pytorch(device, name: str, keys: dict, parent: Path, peers: str | No
     model.close()
 
 
-def real_shape(device, folder: Path, peers: str | None, rounds: int) -> None:
+def real_shape(device, folder: Path, rounds: int) -> None:
     config = config_from(GRANITE)
     report("granite_parameters", config.parameter_count)
     parameters = dict(initial_parameters(config, seed=1))
@@ -160,16 +160,16 @@ def real_shape(device, folder: Path, peers: str | None, rounds: int) -> None:
         "granite_from_hugging_face_seconds", seconds(lambda: opened.append(engine.load_model(folder / "hf", device)))
     )
     opened.pop().close()
-    report("granite_from_gguf_seconds", seconds(lambda: opened.append(_from_gguf(file, device))))
+    report("granite_from_gguf_seconds", seconds(lambda: opened.append(load_gguf(file, device))))
     model = opened.pop()
-    _completed(model, file, peers, rounds)  # before there are adapters
+    _completed(model, rounds)  # before there are adapters
     for mode in ("wsla", "lora"):
         _trained(model, mode, rounds)
     report("granite_peak_resident_mib", round(peak_bytes() / MIB))
     model.close()
 
 
-def _from_gguf(file: Path, device) -> Model:
+def load_gguf(file: Path, device) -> Model:
     imported = read_gguf(file, TOKENIZER)  # llama.cpp cannot say how the starter's tokenizer splits
     model = Model(imported.config, device, Storage())
     model.parameters.fill(imported.parameters)
@@ -194,8 +194,8 @@ def _trained(model: Model, mode: str, rounds: int) -> None:
     report(f"granite_{mode}_changed_parameters", len(changed & wanted))
 
 
-def _completed(model: Model, file: Path, peers: str | None, rounds: int) -> None:
-    """Reading a prompt and writing after it; llama.cpp on the same weights, both in 16 bits."""
+def _completed(model: Model, rounds: int) -> None:
+    """Reading a prompt and writing after it, in 16 bits."""
     decoder = Decoder(model, precision="float16", context=CONTEXT)
     ids = np.arange(20, 20 + PROMPT)
 
@@ -205,24 +205,11 @@ def _completed(model: Model, file: Path, peers: str | None, rounds: int) -> None
 
     prefill()
     report("granite_snapshot_mib", decoder.snapshot().nbytes / MIB)
-    peer = Peer(peers, HERE / "llama_cpp_peer.py", file, model.device.threads, CONTEXT) if peers else None
-    mark = decoder.snapshot()
-
-    def decode() -> float:
-        decoder.restore(mark)
-        return min(seconds(lambda: decoder.step(5)) for _ in range(WRITTEN))
-
-    for word, run, count in (("prefill", prefill, PROMPT), ("decode", decode, 1)):
-        if word == "decode" and peer:
-            peer(f"start {PROMPT}")
-        theirs = (lambda word=word: peer(word)) if peer else (lambda: float("inf"))
-        best = _best_in_turns(run, theirs, rounds)
-        report(f"granite_{word}_float16_tokens_per_second", count / best[0])
-        if peer:
-            report(f"granite_{word}_float16_over_llama_cpp", best[1] / best[0])
+    report("granite_prefill_float16_tokens_per_second", PROMPT / min(prefill() for _ in range(rounds)))
+    decoder.greedy(WRITTEN, 5)
+    written = min(seconds(lambda: decoder.greedy(WRITTEN, 5)) for _ in range(rounds))
+    report("granite_decode_float16_tokens_per_second", WRITTEN / written)
     decoder.close()
-    if peer:
-        peer.close()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
     python llama_cpp_peer.py FILE.gguf THREADS CONTEXT
 
-Answers each line of standard input ("prefill" or "decode") with the seconds it took, as `real_model.py` asks for them.
+Answers each line of standard input ("prefill" or "decode") with the seconds it took, as `real_model.py` asks for them,
+and "best" with the id of the most likely next token.
 """
 
 import ctypes
@@ -25,9 +26,10 @@ def main() -> None:
     options.n_threads = options.n_threads_batch = threads
     context = llama_cpp.llama_init_from_model(model, options)
     memory = llama_cpp.llama_get_memory(context)
+    vocabulary = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(model))
 
     def read(count: int) -> None:
-        tokens = (llama_cpp.llama_token * count)(*(20 + i % 40_000 for i in range(count)))
+        tokens = (llama_cpp.llama_token * count)(*(20 + i for i in range(count)))
         if llama_cpp.llama_decode(context, llama_cpp.llama_batch_get_one(tokens, count)):
             raise RuntimeError("llama_decode failed")
         llama_cpp.llama_synchronize(context)
@@ -36,6 +38,10 @@ def main() -> None:
     print("ready", flush=True)
     for line in sys.stdin:
         kind, *rest = line.split()
+        if kind == "best":
+            scores = llama_cpp.llama_get_logits_ith(context, -1)
+            print(max(range(vocabulary), key=lambda token: scores[token]), flush=True)
+            continue
         if kind == "prefill":
             llama_cpp.llama_memory_clear(memory, True)
         elif kind == "start":  # a context of so many tokens for the tokens that are decoded next

@@ -102,10 +102,15 @@ def main() -> None:
         device.close()
 
 
-def decoding(model: engine.Model, precision: str, peer: Peer, parts: list[str], rounds: int) -> None:
+def prompt_ids(count: int) -> np.ndarray:
+    """The tokens that both sides read."""
+    return 20 + np.arange(count) % PROMPT
+
+
+def decoding(model: engine.Model, precision: str, peer: Peer, parts: list[str], rounds: int, prefix: str = "") -> None:
     """Reading a prompt, writing after it, and writing after longer ones."""
     decoder = Decoder(model, precision=precision, context=CONTEXT)
-    ids = np.arange(20, 20 + CONTEXT)
+    ids = prompt_ids(CONTEXT)
 
     def prefill() -> float:
         decoder.reset()
@@ -115,7 +120,7 @@ def decoding(model: engine.Model, precision: str, peer: Peer, parts: list[str], 
         prefill()
         peer("prefill")
         ours, theirs = _best_in_turns(prefill, lambda: peer("prefill"), rounds)
-        _compare(f"prefill_{PROMPT}_{precision}", PROMPT / ours, PROMPT / theirs)
+        _compare(f"{prefix}prefill_{PROMPT}_{precision}", PROMPT / ours, PROMPT / theirs)
     for position in POSITIONS if "context" in parts else POSITIONS[:1]:
         if not {"decode", "context"} & set(parts):
             break
@@ -129,7 +134,7 @@ def decoding(model: engine.Model, precision: str, peer: Peer, parts: list[str], 
             return min(seconds(lambda: decoder.step(5)) for _ in range(BURST))
 
         best = _best_in_turns(decode, lambda: min(peer("decode") for _ in range(BURST)), rounds)
-        _compare(f"decode_at_{position}_{precision}", *(1 / time for time in best))
+        _compare(f"{prefix}decode_at_{position}_{precision}", *(1 / time for time in best))
     decoder.close()
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from engine.generate.few_scores import FewScores
 from engine.generate.snapshot import Snapshot
 from engine.model.model import Model
 
+SMALL = {"hidden_size": 24, "num_hidden_layers": 2}
 SOURCE = '''"""Sums of prices."""
 
 
@@ -63,18 +65,21 @@ def plain_tokenizer() -> Tokenizer:
 
 
 @contextmanager
-def open_small(device: Device, tokens: Tokenizer | None = None, seed: int = 0) -> Iterator[Model]:
-    """A random model that hardly ever says a special token: their embeddings are small, and so are their scores."""
+def open_small(
+    device: Device, tokens: Tokenizer | None = None, seed: int = 0, keys: dict[str, Any] = SMALL
+) -> Iterator[Model]:
+    """A random model that hardly ever says a special token: their embeddings are small, and so are their scores.
+
+    `keys`: of its `config.json`, but for the vocabulary.
+    """
     tokens = tokens or tokenizer()
-    model = engine.create_model(
-        {"hidden_size": 24, "num_hidden_layers": 2, "vocab_size": tokens.vocab_size}, seed, device
-    )
+    model = engine.create_model(keys | {"vocab_size": tokens.vocab_size}, seed, device)
     try:
         random = np.random.default_rng(seed)
         for name, array in model.parameters.items():
             noise = 0.3 * random.standard_normal(array.shape, np.float32)
             noise += 3.0 * name.endswith("dt_proj.bias")
-            if name == "backbone.embeddings.weight":
+            if name == model.config.embedding_name:
                 noise[list(tokens.special_ids)] = -0.99 * array[list(tokens.special_ids)]
             model.parameters[name] = array + noise
         yield model

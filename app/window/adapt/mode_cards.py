@@ -41,7 +41,8 @@ MODES = {
     "lora": ModeWords(
         "LoRA",
         "Low-rank adapters · base unchanged",
-        "Trains a pair of narrow matrices beside each projection. The base stays unchanged and the file is small.",
+        "Trains a pair of narrow matrices beside each projection (in a mixture, not beside the experts). The base "
+        "stays unchanged and the file is small.",
     ),
     "vocabulary": ModeWords(
         "Vocabulary",

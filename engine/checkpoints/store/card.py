@@ -12,6 +12,7 @@ from engine.checkpoints.store import ROOT
 from engine.checkpoints.store.manifest import Manifest
 from engine.checkpoints.store.recitation import RECITATION, recitation_words
 from engine.model.architectures.architecture import Architecture
+from engine.model.modes import ADAPTER_MODES
 from engine.model.storage import PRECISIONS
 
 KIND_WORDS = {"whole": "full model", "delta": "delta"}
@@ -36,6 +37,7 @@ def model_card(manifest: Manifest, config: Architecture, base: Manifest | None =
         ("created", manifest.created),
         ("precision", manifest.precision),
         ("trained over", _trained_over(manifest)),
+        ("not trained", _not_trained(manifest, config)),
         ("architecture", f"{config.label}, causal language model"),
         ("parameters", f"{config.parameter_count:,}"),
         ("layers × width", f"{config.num_hidden_layers} × {config.hidden_size}"),
@@ -78,6 +80,13 @@ def _data(manifest: Manifest) -> dict[str, Any]:
     if isinstance(root := data.pop(ROOT, None), str):
         data = {"folder": root.replace("\\", "/").rstrip("/").rpartition("/")[2], **data}
     return data
+
+
+def _not_trained(manifest: Manifest, config: Architecture) -> str:
+    """What a reader would expect low-rank pairs on, and find none."""
+    if not config.experts or manifest.mode not in ADAPTER_MODES:
+        return ""
+    return "the experts: low-rank pairs are on the projections that every token passes"
 
 
 def _flat(content: Any, prefix: str = "") -> list[tuple[str, str]]:

@@ -56,6 +56,8 @@ def test_what_was_saved_computes_the_same(store, model, mode, cpu, tmp_path):
     before, expected = model.logits(IDS), save(store, model, mode)
     assert not np.allclose(before, expected, atol=1e-3), "training changed something"
     assert store.verify("adapted") == []
+    card = (store.folder_of("adapted") / "card.md").read_text(encoding="utf-8")
+    assert ("| not trained | the experts" in card) == (mode == "lora")  # the only mode of these that puts pairs on
     loaded = Model(model.config, cpu)
     with store.load_parameters("adapted") as parameters:
         loaded.parameters.fill(parameters)

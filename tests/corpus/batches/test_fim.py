@@ -42,6 +42,7 @@ def test_the_middle_goes_to_the_end_and_the_prompt_is_its_beginning():
 STYLES = {  # end of text, and what prefix, suffix and middle follow on
     "qwen": ("<|endoftext|>", "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
     "starcoder": ("<|endoftext|>", "<fim_prefix>", "<fim_suffix>", "<fim_middle>"),
+    "granite": ("<|end_of_text|>", "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
     "falcon": ("<|end_of_text|>", "<|prefix|>", "<|suffix|>", "<|middle|>"),
     "deepseek": ("<｜end▁of▁sentence｜>", "<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>"),
 }
