@@ -75,6 +75,24 @@ def test_only_permissive_licences_are_taken(licence, allowed):
     assert module("package_lists").is_permissive(licence) is allowed
 
 
+# ---- downloading
+
+
+@pytest.mark.parametrize("has_source", [True, False])
+def test_a_package_for_a_later_python_can_be_downloaded(tmp_path, monkeypatch, has_source):
+    """Its source is only read, so what it needs to run must not matter."""
+    lists, fetching = module("package_lists"), module("fetching")
+
+    def run(command, folder, what, patience=None):
+        if "--ignore-requires-python" not in command or ("--no-binary" in command and not has_source):
+            raise fetching.FetchError("No matching distribution found")
+        (folder / ("one-1.tar.gz" if has_source else "one-1-py3-none-any.whl")).write_bytes(b"")
+
+    monkeypatch.setattr(fetching, "_run", run)
+    found = fetching._download(tmp_path, lists.Package("python", "one", "1", "train"))
+    assert found.name == ("one-1.tar.gz" if has_source else "one-1-py3-none-any.whl")
+
+
 # ---- unpacking
 
 
@@ -478,3 +496,24 @@ def test_the_five_gram_model_is_a_probability_and_knows_what_it_has_seen(monkeyp
         assert min(chances) > 0
     bits = model.bits(np.array([1, 2, 3, 4, 5, 6, 1, 2, 3]))
     assert bits[4:].max() < 0.5 < np.log2(v) - 1 < model.bits(stream[:1000]).mean() + 3
+
+
+def test_a_package_is_scored_on_its_main_language(tmp_path, corpus, monkeypatch):
+    monkeypatch.syspath_prepend(str(PACKAGING.parent / "tests" / "benchmarks"))
+    read = importlib.import_module("package_material").read_material
+    rust = "".join(f"fn part_{n}(value: u32) -> u32 {{\n    value + {n}\n}}\n" for n in range(40))
+    files = {"src/lib.rs": rust, "setup.py": source(1, 4), "README.md": "Words about it.\n" * 400}
+    for name, text in files.items():
+        (tmp_path / "one" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "one" / name).write_text(text)
+    material = read(tmp_path / "one", tmp_path, corpus.tokenizer, 60_000, 5)
+    assert [text.path for text in material.texts] == ["src/lib.rs"]
+    assert len(material.cursors) == 5
+
+
+def test_a_package_without_code_gives_no_material(tmp_path, corpus, monkeypatch):
+    monkeypatch.syspath_prepend(str(PACKAGING.parent / "tests" / "benchmarks"))
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "README.md").write_text("Words about it.\n" * 400)
+    read = importlib.import_module("package_material").read_material
+    assert not read(tmp_path / "one", tmp_path, corpus.tokenizer, 60_000, 5).texts
