@@ -186,7 +186,7 @@ def _download(work: Path, package: Package) -> Path:
     if package.registry == NPM:
         _run(["npm", "pack", "--silent", f"{package.name}@{package.version}"], folder, pinned, PATIENCE)
     else:
-        download = [*_pip(work), "download", "--quiet", "--no-deps", "--dest", str(folder)]
+        download = [*_pip(work), "download", "--quiet", "--no-deps", "--ignore-requires-python", "--dest", str(folder)]
         source = [*download, "--no-binary", ":all:", "--no-build-isolation", pinned]
         try:
             _run(source, folder, pinned, PATIENCE)

@@ -75,6 +75,24 @@ def test_only_permissive_licences_are_taken(licence, allowed):
     assert module("package_lists").is_permissive(licence) is allowed
 
 
+# ---- downloading
+
+
+@pytest.mark.parametrize("has_source", [True, False])
+def test_a_package_for_a_later_python_can_be_downloaded(tmp_path, monkeypatch, has_source):
+    """Its source is only read, so what it needs to run must not matter."""
+    lists, fetching = module("package_lists"), module("fetching")
+
+    def run(command, folder, what, patience=None):
+        if "--ignore-requires-python" not in command or ("--no-binary" in command and not has_source):
+            raise fetching.FetchError("No matching distribution found")
+        (folder / ("one-1.tar.gz" if has_source else "one-1-py3-none-any.whl")).write_bytes(b"")
+
+    monkeypatch.setattr(fetching, "_run", run)
+    found = fetching._download(tmp_path, lists.Package("python", "one", "1", "train"))
+    assert found.name == ("one-1.tar.gz" if has_source else "one-1-py3-none-any.whl")
+
+
 # ---- unpacking
 
 
