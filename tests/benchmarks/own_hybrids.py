@@ -6,7 +6,7 @@
 Every order has about the weights of the starter (4.7 million) and the starter's recipe: full training, windows of 512
 tokens, warm-up and cosine. What ends a run, and lowers its rate, is the processor time of this process, measuring the
 held-out loss at its start and end included: so a busy machine changes how long it takes, but hardly what comes out.
-The untimed judgement is that of the tuning packages: bits per byte, and lines, of their Python files.
+The untimed judgement is that of the tuning packages: bits per byte, and lines, of files in their main language.
 """
 
 from __future__ import annotations

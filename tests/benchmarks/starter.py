@@ -3,9 +3,9 @@
     python tests/benchmarks/starter.py --work FOLDER [--model FOLDER] [--package NAME ...]
 
 FOLDER is the work folder of `packaging/starter_model.py`; the evaluation packages are fetched into it where they are
-missing. For each package: bits per byte of its Python files by the model, by `xz -9` over all of them at once and by
-the 5-gram model; how often the next line is exactly right and how many keystrokes are saved, by our own scorecard.
-Also how long loading takes, in a process where the engine has already computed something, as in the program.
+missing. For each package: bits per byte of the files in its main language by the model, by `xz -9` over all of them at
+once and by the 5-gram model; how often the next line is exactly right and how many keystrokes are saved, by our own
+scorecard. Also how long loading takes, in a process where the engine has already computed something, as in the program.
 Prints name=value lines and leaves the table for the model card in the work folder.
 """
 

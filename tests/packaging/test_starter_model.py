@@ -496,3 +496,24 @@ def test_the_five_gram_model_is_a_probability_and_knows_what_it_has_seen(monkeyp
         assert min(chances) > 0
     bits = model.bits(np.array([1, 2, 3, 4, 5, 6, 1, 2, 3]))
     assert bits[4:].max() < 0.5 < np.log2(v) - 1 < model.bits(stream[:1000]).mean() + 3
+
+
+def test_a_package_is_scored_on_its_main_language(tmp_path, corpus, monkeypatch):
+    monkeypatch.syspath_prepend(str(PACKAGING.parent / "tests" / "benchmarks"))
+    read = importlib.import_module("package_material").read_material
+    rust = "".join(f"fn part_{n}(value: u32) -> u32 {{\n    value + {n}\n}}\n" for n in range(40))
+    files = {"src/lib.rs": rust, "setup.py": source(1, 4), "README.md": "Words about it.\n" * 400}
+    for name, text in files.items():
+        (tmp_path / "one" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "one" / name).write_text(text)
+    material = read(tmp_path / "one", tmp_path, corpus.tokenizer, 60_000, 5)
+    assert [text.path for text in material.texts] == ["src/lib.rs"]
+    assert len(material.cursors) == 5
+
+
+def test_a_package_without_code_gives_no_material(tmp_path, corpus, monkeypatch):
+    monkeypatch.syspath_prepend(str(PACKAGING.parent / "tests" / "benchmarks"))
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "README.md").write_text("Words about it.\n" * 400)
+    read = importlib.import_module("package_material").read_material
+    assert not read(tmp_path / "one", tmp_path, corpus.tokenizer, 60_000, 5).texts
