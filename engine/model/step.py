@@ -60,8 +60,9 @@ class LayerInsight:
 
     `gradient_rms`: root mean square of the gradient, before clipping. `update_ratio`: length of the change over length
     of what is changed (healthy is about 1e-3; for low-rank pairs, half of which begin at zero, more).
-    `dead_share`: channels that take no part, 0 to 1, over the tokens of the step's last micro-batch. `expert_load`: in
-    a mixture, the share of these tokens' choices that fell on each expert, 1 in all.
+    `dead_share`: channels of the mixer, or of the MLP where that attends, that take no part, 0 to 1, over the tokens of
+    the step's last micro-batch. `expert_load`: in a mixture, the share of these tokens' choices that fell on each
+    expert, 1 in all.
     """
 
     layer: int
@@ -333,7 +334,8 @@ class TrainingStep:
         found = []
         for layer, size in sorted(self.trained.layer_sizes().items()):
             gradient, weights, change = np.sqrt(rows[layer, LayerStatistics.SQUARES : LayerStatistics.DEAD])
-            dead = rows[layer, LayerStatistics.DEAD] / self.config.intermediate_size
+            channels = next((block.channels for block in self.config.blocks(layer) if block.channels), 1)
+            dead = rows[layer, LayerStatistics.DEAD] / channels  # of several blocks, the first one counts last
             ratio = change / weights if weights else 0.0
             counts = rows[layer, LayerStatistics.COUNT :]
             load = tuple((counts / max(counts.sum(), 1)).tolist())

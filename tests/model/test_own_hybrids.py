@@ -59,6 +59,25 @@ def test_it_learns_and_decodes_what_it_computes(open_model, order):
         decoder.close()
 
 
+@pytest.mark.parametrize("mlp", [0, 20])
+def test_dead_channels_are_a_share_of_those_that_were_counted(open_model, mlp):
+    """A column of zeros in the last product lets nothing back; before a norm, a closed gate lets nothing out."""
+    model = open_model(layer_types=("mamba", "mamba2", "attention"), intermediate_size=mlp)
+    prefix = "backbone.layers"
+    cut = {f"{prefix}.0.mixer.out_proj.weight": np.s_[:, :3], f"{prefix}.1.mixer.in_proj.weight": np.s_[:2]}
+    cut |= {name: np.s_[:, :4] for name in model.parameters if name.endswith("down_proj.weight")}
+    for name, part in cut.items():
+        weights = model.parameters[name]
+        weights[part] = 0
+        model.parameters[name] = weights
+    step = model.training_step("full", 2, 70)
+    layers = step.run(IDS, AdamW(learning_rate=0.0), 1, insight=True)().layers
+    step.close()
+    inner = 2 * SMALL["hidden_size"]
+    expected = [3 / inner, 2 / inner, 4 / mlp if mlp else 0]
+    assert [insight.dead_share for insight in layers] == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("window", [1, 5, 0])
 def test_a_token_sees_the_window_and_no_further(open_model, window):
     """One layer of attention: a token further back than the window changes nothing."""

@@ -167,6 +167,11 @@ class Block:
         """Whether it needs `reach`."""
         return False
 
+    @property
+    def channels(self) -> int:
+        """How many it looks through for dead ones in a step with insight."""
+        return 0
+
     def prepare(self, at: BlockPass) -> None:
         """Emit what depends on the weights only; called whenever they have changed."""
 

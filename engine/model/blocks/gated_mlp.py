@@ -75,6 +75,10 @@ class GatedMlp(Block):
         )  # fmt: skip
         return (norm, *inputs, output)
 
+    @property
+    def channels(self) -> int:
+        return self.f
+
     def forward(self, at: BlockPass, x: Tensor) -> Tensor:
         normed = op.rmsnorm(at.tape, x, at.parameter(f"{self.norm}.weight"), self.epsilon)
         return self.add_to(at, normed, x)

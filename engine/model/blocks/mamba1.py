@@ -105,6 +105,10 @@ class Mamba1(Block):
             StateSpec("coefficients", (self.n + 2, self.d), PREPARED),
         )
 
+    @property
+    def channels(self) -> int:
+        return self.d
+
     def prepare(self, at: BlockPass) -> None:
         A_log, D, dt_bias = (at.parameter(f"mixer.{name}").tensor for name in ("A_log", "D", "dt_proj.bias"))
         at.tape.emit("scan_coefficients", A_log, D, dt_bias, at.state["coefficients"])

@@ -154,6 +154,10 @@ class Mamba2(Block):
             StateSpec("coefficients", (3, self.h), PREPARED),
         )
 
+    @property
+    def channels(self) -> int:
+        return self.d
+
     def prepare(self, at: BlockPass) -> None:
         self._weights(at).coefficients(at.tape, at.state["coefficients"])
 

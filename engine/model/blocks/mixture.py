@@ -58,6 +58,10 @@ class Mixture(Block):
         norm, *shared = self._shared.parameters()
         return (norm, *experts, *(replace(spec, gguf=spec.gguf.replace(".weight", "_shexp.weight")) for spec in shared))
 
+    @property
+    def channels(self) -> int:
+        return self._shared.channels
+
     def forward(self, at: BlockPass, x: Tensor) -> Tensor:
         normed = op.rmsnorm(at.tape, x, at.parameter("post_attention_layernorm.weight"), self.epsilon)
         out = self._shared.add_to(at, normed, x)

@@ -27,6 +27,10 @@ class ParallelMixers(Block):
     def attends(self) -> bool:
         return True
 
+    @property
+    def channels(self) -> int:
+        return self.mamba.channels
+
     def prepare(self, at: BlockPass) -> None:
         self.mamba.prepare(at)
 
