@@ -142,7 +142,11 @@ def modelled_seconds(
 
 
 def _shares(call: KernelCall, working: list[Launch]) -> list[float]:
-    """Of the call's operations, what each dispatch does: all of them, but for the products of Mamba-2's scan."""
+    """Of the call's operations, what each dispatch does: all of them, but for slices of a product and the products of
+    Mamba-2's scan.
+    """
+    if call.kernel.startswith("matmul"):
+        return [1 / len(working)] * len(working)  # rows of the result, about as many each
     if call.kernel not in ("ssd", "ssd_backward"):
         return [1.0] * len(working)
     views = named_views(call)
