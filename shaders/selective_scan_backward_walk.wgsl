@@ -17,13 +17,13 @@ var<private> h: vec4f;
 var<private> G: vec4f;
 var<private> d_A: vec4f;
 var<private> w: array<vec4f, RUN>;
-var<private> deltas: array<f32, RUN>;
 var<private> d_D: f32;
 var<private> d_dt_bias: f32;
 var<workgroup> tile: array<vec4f, RUN * 2u * QUADS>;  // of a token: quads of B, quads of C
+var<workgroup> inputs: array<vec2f, RUN * 64u>;  // of a token, by channel: Delta and u
 var<workgroup> shares: array<f32, VALUES * PITCH>;
 var<workgroup> sums: array<f32, LANES>;
-var<workgroup> quad_sums: array<vec2f, LANES>;  // of q and of s, over a lane's states
+var<workgroup> quad_sums: array<vec2f, 64u * max(QUADS - 1u, 1u)>;  // of q and of s, over the states of lanes 64 ...
 
 struct Place {
     lane: u32,
@@ -42,10 +42,15 @@ fn state_value(at: u32, state: u32) -> f32 {
     return x_dbl[at + state];
 }
 
-// B and C of `count` tokens from `first`, a row of x_dbl.
-fn load_tile(first: u32, count: u32, lane: u32) {
+// B and C of `count` tokens from `first`, a row of x_dbl, and Delta and u.
+fn load_tile(first: u32, count: u32, to: Place) {
     workgroupBarrier();
-    for (var i = lane; i < count * 2u * QUADS; i += LANES) {
+    for (var k = to.quad; k < count; k += QUADS) {
+        let at = (first + k) * p.width + to.channel;
+        let step = softplus(delta[p.delta_offset + at] + to.dt_bias);
+        inputs[k * 64u + to.lane % 64u] = vec2f(step, u[p.u_offset + at]);
+    }
+    for (var i = to.lane; i < count * 2u * QUADS; i += LANES) {
         let quad = i % (2u * QUADS);
         let n = 4u * (quad % QUADS);
         let at = p.x_dbl_offset + (first + i / (2u * QUADS)) * p.row + p.rank + quad / QUADS * N;
@@ -54,26 +59,29 @@ fn load_tile(first: u32, count: u32, lane: u32) {
     workgroupBarrier();
 }
 
-// One token on; leaves w and Delta of the k-th of a run.
-fn advance(k: u32, token: u32, to: Place) {
-    let at = token * p.width + to.channel;
-    deltas[k] = softplus(delta[p.delta_offset + at] + to.dt_bias);
-    w[k] = exp2(deltas[k] * A) * h;
-    h = w[k] + deltas[k] * u[p.u_offset + at] * tile[k * 2u * QUADS + to.quad];
+// One token on; leaves w of the k-th of a run.
+fn advance(k: u32, to: Place) {
+    let input = inputs[k * 64u + to.lane % 64u];
+    w[k] = exp2(input.x * A) * h;
+    h = w[k] + input.x * input.y * tile[k * 2u * QUADS + to.quad];
 }
 
 // One token back.  To be called by all lanes.
 fn walk(k: u32, token: u32, to: Place) {
     let at = token * p.width + to.channel;
-    let x = u[p.u_offset + at];
-    let drive = deltas[k] * x;
+    let input = inputs[k * 64u + to.lane % 64u];
+    let drive = input.x * input.y;
     let d_out = select(0.0, d_y[p.d_y_offset + at], to.live);
+    let before = delta[p.delta_offset + at];
     let B = tile[k * 2u * QUADS + to.quad];
     let dh = d_out * tile[k * 2u * QUADS + QUADS + to.quad] + G;
     let dh_w = dh * w[k];
-    d_A += deltas[k] * dh_w;
-    quad_sums[to.lane] = vec2f(dot(dh_w, A), dot(dh, B));
-    G = exp2(deltas[k] * A) * dh;
+    d_A += input.x * dh_w;
+    let own_sums = vec2f(dot(dh_w, A), dot(dh, B));
+    if (to.lane >= 64u) {
+        quad_sums[to.lane - 64u] = own_sums;
+    }
+    G = exp2(input.x * A) * dh;
     let d_B = drive * dh;
     let d_C = d_out * (w[k] + drive * B);
     let share = to.quad * 4u * PITCH + to.lane % 64u;
@@ -88,7 +96,7 @@ fn walk(k: u32, token: u32, to: Place) {
     workgroupBarrier();
     sum_channels(to.lane);
     if (to.lane < 64u) {
-        store_inputs(k, at, x, d_out, to);
+        store_inputs(at, input, before, d_out, own_sums, to);
     }
     workgroupBarrier();
     // `sums` is safe until all lanes have passed the first barrier of the next token.
@@ -110,17 +118,17 @@ fn sum_channels(lane: u32) {
 }
 
 // The first 64 lanes add up over the states: d_u in place of d_y, d_delta in place of delta.
-fn store_inputs(k: u32, at: u32, x: f32, d_out: f32, to: Place) {
-    var sum = quad_sums[to.lane];
+fn store_inputs(at: u32, input: vec2f, before: f32, d_out: f32, own_sums: vec2f, to: Place) {
+    var sum = own_sums;
     for (var quad = 1u; quad < QUADS; quad++) {
-        sum += quad_sums[to.lane + quad * 64u];
+        sum += quad_sums[to.lane + (quad - 1u) * 64u];
     }
-    let d_step = LN2 * sum.x + sum.y * x;
-    let d_before = d_step * sigmoid(delta[p.delta_offset + at] + to.dt_bias);
-    d_D += d_out * x;
+    let d_step = LN2 * sum.x + sum.y * input.y;
+    let d_before = d_step * sigmoid(before + to.dt_bias);
+    d_D += d_out * input.y;
     d_dt_bias += select(0.0, d_before, to.live);
     if (to.live && p.want_inputs != 0u) {
-        d_y[p.d_y_offset + at] = d_out * to.D + sum.y * deltas[k];
+        d_y[p.d_y_offset + at] = d_out * to.D + sum.y * input.x;
         delta[p.delta_offset + at] = d_before;
     }
 }
@@ -130,6 +138,17 @@ fn coefficient(state: u32, channel: u32) -> f32 {
         return 0.0;
     }
     return LOG2E * coefficients[p.coefficients_offset + state * p.width + channel];
+}
+
+// Before the chunk.
+fn first_state(sequence: u32, chunk: u32, to: Place) -> vec4f {
+    var found = vec4f();
+    for (var i = 0u; i < 4u; i++) {
+        if (4u * to.quad + i < N) {
+            found[i] = states[state_index(sequence, chunk, 4u * to.quad + i, to.channel)];
+        }
+    }
+    return found;
 }
 
 @compute @workgroup_size(LANES)
@@ -153,20 +172,20 @@ fn main(
         coefficients[p.coefficients_offset + N * p.width + channel],
         p.partials_offset + block * p.sequences * p.length * 2u * N,
     );
-    let first_state = 4u * to.quad;
+    let first_row = 4u * to.quad;
+    h = first_state(sequence, chunk, to);
     for (var i = 0u; i < 4u; i++) {
-        A[i] = coefficient(first_state + i, channel);
-        if (first_state + i < N) {
-            h[i] = states[state_index(sequence, chunk, first_state + i, channel)];
-            G[i] = select(0.0, workspace[chunk_index(sequence, chunk, first_state + i, channel)], to.live);
+        A[i] = coefficient(first_row + i, channel);
+        if (first_row + i < N) {
+            G[i] = select(0.0, workspace[chunk_index(sequence, chunk, first_row + i, channel)], to.live);
         }
     }
     let begin = sequence * p.length + chunk * 64u;
     let stop = min((sequence + 1u) * p.length, begin + 64u);
     let runs = (stop - begin + RUN - 1u) / RUN;
 
-    // The state before each run, in named registers: an array that is indexed at run time would live in memory.
-    var kept0 = h;
+    // The state before each run but the first, in named registers: an array that is indexed at run time would live in
+    // memory.
     var kept1 = h;
     var kept2 = h;
     var kept3 = h;
@@ -176,17 +195,16 @@ fn main(
     var kept7 = h;
     for (var run = 0u; run + 1u < runs; run++) {
         let token = begin + run * RUN;
-        load_tile(token, RUN, lane);
-        advance(0u, token, to);
-        advance(1u, token + 1u, to);
-        advance(2u, token + 2u, to);
-        advance(3u, token + 3u, to);
-        advance(4u, token + 4u, to);
-        advance(5u, token + 5u, to);
-        advance(6u, token + 6u, to);
-        advance(7u, token + 7u, to);
+        load_tile(token, RUN, to);
+        advance(0u, to);
+        advance(1u, to);
+        advance(2u, to);
+        advance(3u, to);
+        advance(4u, to);
+        advance(5u, to);
+        advance(6u, to);
+        advance(7u, to);
         // A queue: the newest is kept7.
-        kept0 = kept1;
         kept1 = kept2;
         kept2 = kept3;
         kept3 = kept4;
@@ -198,23 +216,26 @@ fn main(
     for (var run = runs; run > 0u; run--) {
         let token = begin + (run - 1u) * RUN;
         let count = min(RUN, stop - token);
-        load_tile(token, count, lane);
-        h = kept7;
+        load_tile(token, count, to);
+        if (run > 1u) {
+            h = kept7;
+        } else {
+            h = first_state(sequence, chunk, to);
+        }
         kept7 = kept6;
         kept6 = kept5;
         kept5 = kept4;
         kept4 = kept3;
         kept3 = kept2;
         kept2 = kept1;
-        kept1 = kept0;
-        advance(0u, token, to);
-        if (count > 1u) { advance(1u, token + 1u, to); }
-        if (count > 2u) { advance(2u, token + 2u, to); }
-        if (count > 3u) { advance(3u, token + 3u, to); }
-        if (count > 4u) { advance(4u, token + 4u, to); }
-        if (count > 5u) { advance(5u, token + 5u, to); }
-        if (count > 6u) { advance(6u, token + 6u, to); }
-        if (count > 7u) { advance(7u, token + 7u, to); }
+        advance(0u, to);
+        if (count > 1u) { advance(1u, to); }
+        if (count > 2u) { advance(2u, to); }
+        if (count > 3u) { advance(3u, to); }
+        if (count > 4u) { advance(4u, to); }
+        if (count > 5u) { advance(5u, to); }
+        if (count > 6u) { advance(6u, to); }
+        if (count > 7u) { advance(7u, to); }
         if (count > 7u) { walk(7u, token + 7u, to); }
         if (count > 6u) { walk(6u, token + 6u, to); }
         if (count > 5u) { walk(5u, token + 5u, to); }
@@ -226,8 +247,8 @@ fn main(
     }
     if (to.live && p.want_coefficients != 0u) {
         for (var i = 0u; i < 4u; i++) {
-            if (first_state + i < N) {
-                workspace[chunk_index(sequence, chunk, first_state + i, channel)] = d_A[i];
+            if (first_row + i < N) {
+                workspace[chunk_index(sequence, chunk, first_row + i, channel)] = d_A[i];
             }
         }
         if (lane < 64u) {

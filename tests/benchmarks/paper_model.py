@@ -36,6 +36,7 @@ WAVE = 64  # lanes
 LESSER = ("_parts", "_sum", "_carry", "_decays", "sum_rows", "_d_steps")  # add up or carry on what others leave
 # Turns of the inner loop of multiply-adds in one of the loop around it, by the beginning of the shader's name.
 INNER_TURNS = {"matmul_tiled_64": 8, "matmul_tiled_32": 4, "ssd_": 4}
+DONE = {"ssd_d_scores": 0.75}  # of a product's operations: what lies above the diagonal is left out
 LONG_LATENCY, SHORT_LATENCY = 250e-9, 25e-9  # seconds, of the second cache and of workgroup memory
 
 
@@ -141,7 +142,11 @@ def modelled_seconds(
 
 
 def _shares(call: KernelCall, working: list[Launch]) -> list[float]:
-    """Of the call's operations, what each dispatch does: all of them, but for the products of Mamba-2's scan."""
+    """Of the call's operations, what each dispatch does: all of them, but for slices of a product and the products of
+    Mamba-2's scan.
+    """
+    if call.kernel.startswith("matmul"):
+        return [1 / len(working)] * len(working)  # rows of the result, about as many each
     if call.kernel not in ("ssd", "ssd_backward"):
         return [1.0] * len(working)
     views = named_views(call)
@@ -155,8 +160,9 @@ def _shares(call: KernelCall, working: list[Launch]) -> list[float]:
         "ssd_d_scores": inner * 64,
         "ssd_d_projections": of_groups + inner * state,
     }
-    parts = [products[launch.shader.removesuffix("_vec4").removesuffix("_scalar")] for launch in working]
-    return [part / sum(parts) for part in parts]
+    names = [launch.shader.removesuffix("_vec4").removesuffix("_scalar") for launch in working]
+    total = sum(products[name] for name in names)
+    return [DONE.get(name, 1.0) * products[name] / total for name in names]
 
 
 def turns_seconds(launch: Launch, code: Code, gpu: Gpu, flops: float, nbytes: float) -> float:

@@ -30,6 +30,7 @@ from engine.graph.ssd import SsdShape
 from engine.graph.tensor import View
 
 LINES, COLUMNS = 64, 32  # of a workgroup's product
+SQUARE = 32  # lines and columns of one in ssd_d_scores
 ENOUGH_GROUPS = 512  # workgroups from which on a sum over all heads of a group is not divided among several
 
 
@@ -130,8 +131,12 @@ class _Call:
         grid = flat_grid(self.shape.sequences * groups)
         return Launch(f"{shader}_{self.read}", self.bindings, self.parameters, grid, constants)
 
-    def scores(self, shader: str, parts: int = 1) -> Launch:
-        return self.product(shader, self.chunks * self.shape.groups * STATE_INTERVAL // COLUMNS * parts)
+    def scores(self) -> Launch:
+        return self.product("ssd_scores", self.chunks * self.shape.groups * STATE_INTERVAL // COLUMNS)
+
+    def d_scores(self) -> Launch:
+        squares = (STATE_INTERVAL // SQUARE) ** 2
+        return self.product("ssd_d_scores", self.chunks * self.shape.groups * squares * _score_parts(self.shape))
 
     def states(self, backward: int) -> Launch:
         return self.product("ssd_states", self.shape.heads * _state_tiles(self.shape), backward=backward)
@@ -162,14 +167,14 @@ def _on_grid(view: View | None) -> bool:
 def ssd(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
     x, steps, coefficients, states, y, scratch = views
     call = _Call((x, steps, coefficients, states, None, y, None, scratch), numbers)
-    return [call.lanes("ssd_decays"), call.scores("ssd_scores"), call.states(backward=0), call.mix(0)]
+    return [call.lanes("ssd_decays"), call.scores(), call.states(backward=0), call.mix(0)]
 
 
 def ssd_backward(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
     call = _Call(views, numbers)
     return [
-        *(call.lanes("ssd_decays"), call.scores("ssd_scores")),
-        *(call.mix(1), call.scores("ssd_d_scores", _score_parts(call.shape)), *call.projections(of_B=0)),
+        *(call.lanes("ssd_decays"), call.scores()),
+        *(call.mix(1), call.d_scores(), *call.projections(of_B=0)),
         call.states(backward=1),  # from here on there are gradients where the states were
         *(call.mix(2), *call.projections(of_B=1), call.lanes("ssd_d_steps")),
     ]
