@@ -22,6 +22,8 @@ from engine.devices.webgpu.autotune import (
     measure,
     tuned,
 )
+from engine.devices.webgpu.executable import Bench
+from engine.devices.webgpu.launches import fused
 from engine.devices.webgpu.launches.matmul import LAYOUTS, VARIANTS, shape_class
 
 ADAPTER = ("adapter", "driver", "1.0")
@@ -90,6 +92,61 @@ def test_sums_that_are_shared_out_are_measured_with_what_adds_them_up():
     assert any([launch.shader for launch in runs][-1] == "matmul_add_parts" for runs in bench.runs)
 
 
+@pytest.mark.parametrize("best", fused.LANES)
+def test_each_class_of_rows_gets_the_lanes_that_are_fastest(tmp_path, best):
+    """In the head in float32 these are `best`, elsewhere 32."""
+
+    def seconds_of(launch) -> float:
+        if not launch.shader.startswith("norm_matmul_nt"):
+            return 1e-3
+        is_head = launch.shader == "norm_matmul_nt" and launch.bindings[3].shape[1] > fused.CLASSES["many"]
+        return 1e-4 if launch.constants["lanes"] == (best if is_head else 32) else 2e-4
+
+    bench = PlayedBench(seconds_of)
+    found = tuned(tmp_path, ADAPTER, False, bench)
+    classes = {f"{one}_{kind}" for one in ("float32", "float16", "int8") for kind in (*fused.CLASSES, "head")}
+    assert found.row_lanes == dict.fromkeys(classes, 32) | {"float32_head": best}
+    assert tuned(tmp_path, ADAPTER, False, PlayedBench(works=False)) == found  # from the file
+    assert not any(launch.shader.startswith("norm_") for runs in played(measure, True).runs for launch in runs)
+
+
+def played(run, software: bool) -> PlayedBench:
+    bench = PlayedBench()
+    run(software, bench)
+    return bench
+
+
+def test_matrices_are_gone_through_as_in_a_token_not_read_from_a_cache():
+    bench = played(measure, False)
+    samples = [runs for runs in bench.runs if runs[0].shader.startswith("norm_matmul_nt")]
+    once = [runs for runs in samples if len({launch.parameters for launch in runs}) == len(runs)]
+    assert {runs[0].constants["lanes"] for runs in once} == set(fused.LANES)
+    for runs in once:
+        matrix = runs[0].bindings[2].tensor
+        places = [launch.bindings[2].offset for launch in runs]
+        assert all(launch.bindings[2].tensor is matrix for launch in runs)
+        assert places == list(range(0, matrix.size, matrix.size // len(runs)))
+        assert matrix.nbytes > autotune.COLD / 2 or len(runs) == fused.MOST_SAMPLES
+
+
+def test_no_two_candidates_are_the_same():
+    """Of lanes that would have nothing to do, a launch takes none."""
+    for sample in autotune.ROWS:
+        chunks = sample[2] // fused.CHUNKS[sample[0]][0]
+        most = min(256, max(64, 1 << (chunks - 1).bit_length()))
+        assert autotune.row_candidates(*sample) == [lanes for lanes in fused.LANES if lanes <= most]
+
+
+def test_what_is_measured_of_rows_runs(webgpu):
+    bench = Bench(webgpu)
+    try:
+        for sample in autotune.ROWS:
+            lanes = autotune.row_candidates(*sample)[-1]
+            assert bench.seconds(fused.sample_rows(*sample, lanes, 1 << 20)) > 0
+    finally:
+        bench.clear()
+
+
 @pytest.mark.parametrize("few", [0, *SCAN_LANES])
 def test_chunks_of_the_scan_are_taken_up_to_where_they_stop_helping(few):
     def seconds_of(launch) -> float:
@@ -116,7 +173,11 @@ def test_no_more_logits_are_held_than_make_it_faster(best):
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", "{}", '{"matmul_variants": {"nt_square": "no such variant"}, "few_lanes": 1, "logits_bytes": 29360128}'],
+    [
+        *("", "[]", "{}", json.dumps(asdict(Tuning()) | {"matmul_variants": {"nt_square": "no such variant"}})),
+        *(json.dumps(asdict(Tuning()) | {"row_lanes": lanes}) for lanes in ({"float32_few": 65}, [64])),
+        json.dumps({name: value for name, value in asdict(Tuning()).items() if name != "row_lanes"}),
+    ],
 )
 def test_a_damaged_file_is_measured_again(tmp_path, content):
     path = tmp_path / cache_name(*ADAPTER)
@@ -172,10 +233,11 @@ def test_it_says_how_far_it_is_and_can_be_cancelled(tmp_path):
     "software, ceiling, logits", [(False, 3 << 30, 112 << 20), (False, 24 << 20, 1 << 20), (True, 3 << 30, 0)]
 )
 def test_a_device_uses_what_was_measured_within_its_ceiling(fresh_webgpu, monkeypatch, software, ceiling, logits):
-    found = Tuning({"nt_square": "tiled_64"}, 8192, 112 << 20)
+    found = Tuning({"nt_square": "tiled_64"}, 8192, 112 << 20, {"int8_few": 128})
     monkeypatch.setattr(device_module, "tuned", lambda *arguments: found)
     fresh_webgpu.adapter = replace(fresh_webgpu.adapter, kind="software" if software else "integrated")
     fresh_webgpu.ledger.ceiling = ceiling
     fresh_webgpu.tune(None)
     assert fresh_webgpu.traits.matmul_variants == found.matmul_variants and fresh_webgpu.traits.few_lanes == 8192
+    assert fresh_webgpu.traits.row_lanes == found.row_lanes
     assert fresh_webgpu.logits_bytes == logits
