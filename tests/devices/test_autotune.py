@@ -79,6 +79,12 @@ def test_a_run_is_long_enough_to_mean_something_and_candidates_take_turns():
     assert [runs[0].shader for runs in timed] == [chunked, lanes, lanes, chunked, chunked, lanes]
 
 
+def test_a_clock_that_stands_still_does_not_make_it_last_for_ever():
+    bench = PlayedBench(lambda launch: 0.0)
+    measure(False, bench)
+    assert max(map(len, bench.runs)) == autotune.MOST_DISPATCHES
+
+
 def test_a_gpu_that_has_saved_power_gets_up_to_speed_first():
     bench = PlayedBench()
     measure(False, bench)

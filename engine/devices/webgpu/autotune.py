@@ -63,7 +63,7 @@ COLD = 64 << 20  # bytes of matrices that are gone through
 
 ENOUGH = {True: 0.0, False: 0.005}  # seconds of a run: a shorter one would measure the submit
 WARM = {True: 0.0, False: 0.05}  # seconds of work before the first one, for a GPU that has saved power until now
-MOST_REPEATS = 1024
+MOST_REPEATS, MOST_DISPATCHES = 1024, 4096  # of a run: also where a clock says that it took no time
 RUNS = 3  # timed runs, in turns; the shortest counts
 GIVE_UP, HOPELESS = 3.0, 10.0  # times slower than the best: not run again for this sample; for any
 WORTH = 0.03  # of the time, by which more logits at a time have to be faster
@@ -214,11 +214,12 @@ class _Race:
     def _repeats(self, launches: list[Launch]) -> int:
         """How often it is done in a run that means something."""
         repeats, enough = 1, ENOUGH[self.software]
-        while repeats < MOST_REPEATS and enough:
+        most = min(MOST_REPEATS, max(1, MOST_DISPATCHES // len(launches)))
+        while repeats < most and enough:
             taken = self._bench.seconds(launches * repeats)
             if taken >= enough:
                 break
-            repeats = min(MOST_REPEATS, max(2 * repeats, math.ceil(1.2 * repeats * enough / max(taken, 1e-9))))
+            repeats = min(most, max(2 * repeats, math.ceil(1.2 * repeats * enough / max(taken, 1e-9))))
         return repeats
 
 
