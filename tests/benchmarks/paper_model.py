@@ -142,13 +142,14 @@ def modelled_seconds(
 
 
 def _shares(call: KernelCall, working: list[Launch]) -> list[float]:
-    """Of the call's operations, what each dispatch does: all of them, but for slices of a product and the products of
-    Mamba-2's scan.
+    """Of the call's operations, what each dispatch does: all of them, but for the products of Mamba-2's scan, and for
+    calls that are cut into several dispatches of the same kernel.
     """
-    if call.kernel.startswith("matmul"):
-        return [1 / len(working)] * len(working)  # rows of the result, about as many each
     if call.kernel not in ("ssd", "ssd_backward"):
-        return [1.0] * len(working)
+        groups: dict[str, int] = defaultdict(int)
+        for launch in working:
+            groups[launch.shader] += math.prod(launch.groups)
+        return [math.prod(launch.groups) / groups[launch.shader] for launch in working]
     views = named_views(call)
     heads, (n, e) = views["steps"].shape[1] // 2, views["states"].shape[2:]
     state, inner = n // heads, heads * e

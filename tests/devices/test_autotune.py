@@ -22,7 +22,9 @@ from engine.devices.webgpu.autotune import (
     measure,
     tuned,
 )
-from engine.devices.webgpu.launches.matmul import LAYOUTS, VARIANTS, shape_class
+from engine.devices.webgpu.executable import Bench
+from engine.devices.webgpu.launches import fused
+from engine.devices.webgpu.launches.matmul import LAYOUTS, shape_class
 
 ADAPTER = ("adapter", "driver", "1.0")
 
@@ -77,6 +79,12 @@ def test_a_run_is_long_enough_to_mean_something_and_candidates_take_turns():
     assert [runs[0].shader for runs in timed] == [chunked, lanes, lanes, chunked, chunked, lanes]
 
 
+def test_a_clock_that_stands_still_does_not_make_it_last_for_ever():
+    bench = PlayedBench(lambda launch: 0.0)
+    measure(False, bench)
+    assert max(map(len, bench.runs)) == autotune.MOST_DISPATCHES
+
+
 def test_a_gpu_that_has_saved_power_gets_up_to_speed_first():
     bench = PlayedBench()
     measure(False, bench)
@@ -88,6 +96,60 @@ def test_sums_that_are_shared_out_are_measured_with_what_adds_them_up():
     bench = PlayedBench()
     measure(False, bench)
     assert any([launch.shader for launch in runs][-1] == "matmul_add_parts" for runs in bench.runs)
+
+
+@pytest.mark.parametrize("best", fused.LANES)
+def test_each_class_of_rows_gets_the_lanes_that_are_fastest(tmp_path, best):
+    """In the head in float32 these are `best`, elsewhere 32."""
+
+    def seconds_of(launch) -> float:
+        if not launch.shader.startswith("norm_matmul_nt"):
+            return 1e-3
+        is_head = launch.shader == "norm_matmul_nt" and launch.bindings[3].shape[1] > fused.CLASSES["many"]
+        return 1e-4 if launch.constants["lanes"] == (best if is_head else 32) else 2e-4
+
+    bench = PlayedBench(seconds_of)
+    found = tuned(tmp_path, ADAPTER, False, bench)
+    classes = {f"{one}_{kind}" for one in ("float32", "float16", "int8") for kind in (*fused.CLASSES, "head")}
+    assert found.row_lanes == dict.fromkeys(classes, 32) | {"float32_head": best}
+    assert tuned(tmp_path, ADAPTER, False, PlayedBench(works=False)) == found  # from the file
+    assert not any(launch.shader.startswith("norm_") for runs in played(measure, True).runs for launch in runs)
+
+
+def played(run, software: bool) -> PlayedBench:
+    bench = PlayedBench()
+    run(software, bench)
+    return bench
+
+
+def test_matrices_are_gone_through_as_in_a_token_not_read_from_a_cache():
+    ran = {len(runs) for runs in played(measure, False).runs if runs[0].shader.startswith("norm_matmul_nt")}
+    for sample in autotune.ROWS:
+        launches = fused.sample_rows(*sample, fused.LANES[0], autotune.COLD)
+        assert len(launches) in ran
+        (matrix,) = {launch.bindings[2].tensor for launch in launches}
+        places = [launch.bindings[2].offset for launch in launches]
+        assert places == list(range(0, matrix.size, matrix.size // len(launches)))
+        assert len({launch.parameters for launch in launches}) == len(launches)
+        assert autotune.COLD / 2 < matrix.nbytes <= autotune.COLD or len(launches) == fused.MOST_SAMPLES
+
+
+def test_no_two_candidates_are_the_same():
+    """Of lanes that would have nothing to do, a launch takes none."""
+    for sample in autotune.ROWS:
+        chunks = sample[2] // fused.CHUNKS[sample[0]][0]
+        most = min(256, max(64, 1 << (chunks - 1).bit_length()))
+        assert autotune.row_candidates(*sample) == [lanes for lanes in fused.LANES if lanes <= most]
+
+
+def test_what_is_measured_of_rows_runs(webgpu):
+    bench = Bench(webgpu)
+    try:
+        for sample in autotune.ROWS:
+            lanes = autotune.row_candidates(*sample)[-1]
+            assert bench.seconds(fused.sample_rows(*sample, lanes, 1 << 20)) > 0
+    finally:
+        bench.clear()
 
 
 @pytest.mark.parametrize("few", [0, *SCAN_LANES])
@@ -116,13 +178,17 @@ def test_no_more_logits_are_held_than_make_it_faster(best):
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", "{}", '{"matmul_variants": {"nt_square": "no such variant"}, "few_lanes": 1, "logits_bytes": 29360128}'],
+    [
+        *("", "[]", "{}", json.dumps(asdict(Tuning()) | {"matmul_variants": {"nt_square": "no such variant"}})),
+        *(json.dumps(asdict(Tuning()) | {"row_lanes": lanes}) for lanes in ({"float32_few": 65}, [64])),
+        json.dumps({name: value for name, value in asdict(Tuning()).items() if name != "row_lanes"}),
+    ],
 )
 def test_a_damaged_file_is_measured_again(tmp_path, content):
     path = tmp_path / cache_name(*ADAPTER)
     path.write_text(content)
     found = tuned(tmp_path, ADAPTER, True, fastest("tiled_32"))
-    assert set(found.matmul_variants.values()) <= set(VARIANTS) and json.loads(path.read_text()) == asdict(found)
+    assert set(found.matmul_variants.values()) == {"tiled_32"} and json.loads(path.read_text()) == asdict(found)
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path):
@@ -172,10 +238,11 @@ def test_it_says_how_far_it_is_and_can_be_cancelled(tmp_path):
     "software, ceiling, logits", [(False, 3 << 30, 112 << 20), (False, 24 << 20, 1 << 20), (True, 3 << 30, 0)]
 )
 def test_a_device_uses_what_was_measured_within_its_ceiling(fresh_webgpu, monkeypatch, software, ceiling, logits):
-    found = Tuning({"nt_square": "tiled_64"}, 8192, 112 << 20)
+    found = Tuning({"nt_square": "tiled_64"}, 8192, 112 << 20, {"int8_few": 128})
     monkeypatch.setattr(device_module, "tuned", lambda *arguments: found)
     fresh_webgpu.adapter = replace(fresh_webgpu.adapter, kind="software" if software else "integrated")
     fresh_webgpu.ledger.ceiling = ceiling
     fresh_webgpu.tune(None)
     assert fresh_webgpu.traits.matmul_variants == found.matmul_variants and fresh_webgpu.traits.few_lanes == 8192
+    assert fresh_webgpu.traits.row_lanes == found.row_lanes
     assert fresh_webgpu.logits_bytes == logits

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from engine.devices.webgpu.launch import AdapterTraits, Launch
-from engine.devices.webgpu.launches import LAUNCHES, decoding, matmul, mixture, scratch_elements
+from engine.devices.webgpu.launches import LAUNCHES, decoding, fused, matmul, mixture, scratch_elements
 from engine.devices.webgpu.launches.scan import (
     BACKWARD_VARIANTS,
     VARIANTS,
@@ -20,7 +20,7 @@ from engine.devices.webgpu.launches.scan import (
     selective_scan_backward,
 )
 from engine.devices.webgpu.shaders import shader_source
-from engine.graph.fused_kernels import FUSED, SCAN_GATED, SSD_GATED
+from engine.graph.fused_kernels import FORMATS, FUSED, SCAN_GATED, SSD_GATED
 from engine.graph.kernels import KERNELS
 from engine.graph.tensor import KernelCall, Tensor, View
 
@@ -89,6 +89,8 @@ def sample_launches(software: bool = True) -> Iterator[Launch]:
         ):
             operands = (a, Tensor("b", shape, dtype).view(), c, None, None, *([scales] if end == "_int8" else []))
             yield from LAUNCHES[f"matmul_nt{end}"](operands, {"alpha": 1}, AdapterTraits(software=each))
+    for end, lanes in itertools.product(FORMATS, fused.LANES):
+        yield from fused.sample_rows(end, 8, 8192, normed=True, lanes=lanes, nbytes=0)
     for few in (1, 8):
         views = _sample_operands("ssd_tokens", 16, 4, few=few)
         yield from LAUNCHES["ssd_tokens"](views, {"lowest": 0, "highest": 1}, AdapterTraits())

@@ -16,7 +16,7 @@ that dynamic offsets choose from. A run writes inputs and encodes the same pass 
     launch       what a dispatch is, as a value          launches/   a function per kernel that returns dispatches
     submits      which dispatches are submitted together
     stopwatch    timestamps, where the adapter has them
-    shaders      the text of a shader                    autotune    the fastest matrix product, measured once
+    shaders      the text of a shader                    autotune    what is fastest, measured once
     peaks        what an adapter can do at most, for the benchmark
 
 One thread owns the device. An invalid submit aborts the process in wgpu-native, so sizes are checked here first.

@@ -1,11 +1,12 @@
 """What is fastest on this adapter: measured once, kept in a JSON file.  No wgpu here.
 
-Three things have no best choice for all adapters: the tile of a matrix product, for each class of shapes; up to how
-many channels the chunks of the scan run at once; how many logits are computed at a time.  Candidates run on the real
-device, through a bench that the device supplies: long enough to mean something, in turns, on the shapes of a real
-model, with the sums that are shared out among workgroups.  The file's name is a hash of the adapter, its driver,
-wgpu's version and the text of the shaders, so whatever could change the result leads to a new measurement.  Only speed
-depends on it: a damaged file or a folder that cannot be written to is never an error.
+Four things have no best choice for all adapters: the tile of a matrix product, for each class of shapes; up to how
+many channels the chunks of the scan run at once; how many logits are computed at a time; how many lanes share out a
+line where a few rows are multiplied.  Candidates run on the real device, through a bench that the device supplies: long
+enough to mean something, in turns, on the shapes of a real model, with the sums that are shared out among workgroups.
+The file's name is a hash of the adapter, its driver, wgpu's version and the text of the shaders, so whatever could
+change the result leads to a new measurement.  Only speed depends on it: a damaged file or a folder that cannot be
+written to is never an error.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from typing import Protocol
 
 from engine.atomic_file import replace_file
 from engine.devices.webgpu.launch import AdapterTraits, Launch
-from engine.devices.webgpu.launches import matmul, scan
+from engine.devices.webgpu.launches import fused, matmul, scan
 from engine.devices.webgpu.launches.matmul import LAYOUTS, VARIANTS, default_variant, sample_launches, shape_class
 from engine.devices.webgpu.shaders import shader_source
+from engine.graph.fused_kernels import FORMATS
 from engine.graph.kernels import STATE_INTERVAL
 from engine.graph.tensor import Tensor
 
@@ -51,14 +53,21 @@ HEAD = (768, 8192)  # width, and a part of the vocabulary
 VOCABULARY = 50_280
 SCAN_LANES = (2048, 4096, 8192, 16384)  # channels of all sequences, of which each is a lane where chunks do not help
 SCAN_WIDTH, SCAN_LENGTH, SCAN_STATES = 1024, 512, 16
+# Format, lines and their length, and whether the row is normed first, of a token of a model of 130 M parameters: the
+# inputs of a step's size (keys and values of a dense one), the projections, a part of the vocabulary.
+ROWS = (
+    *(("", 80, 1536, False), ("_float16", 192, 576, True), ("_int8", 192, 576, True)),
+    *((end, *shape) for shape in ((768, 1536, False), (3072, 768, True), (16_384, 768, True)) for end in FORMATS),
+)
+COLD = 64 << 20  # bytes of matrices that are gone through
 
 ENOUGH = {True: 0.0, False: 0.005}  # seconds of a run: a shorter one would measure the submit
 WARM = {True: 0.0, False: 0.05}  # seconds of work before the first one, for a GPU that has saved power until now
-MOST_REPEATS = 1024
+MOST_REPEATS, MOST_DISPATCHES = 1024, 4096  # of a run: also where a clock says that it took no time
 RUNS = 3  # timed runs, in turns; the shortest counts
 GIVE_UP, HOPELESS = 3.0, 10.0  # times slower than the best: not run again for this sample; for any
 WORTH = 0.03  # of the time, by which more logits at a time have to be faster
-BUDGET = 8.0  # seconds; what has not been measured by then keeps its rule of thumb
+BUDGET = 12.0  # seconds; what has not been measured by then keeps its rule of thumb
 
 
 class Bench(Protocol):
@@ -81,6 +90,7 @@ class Tuning:
     matmul_variants: dict[str, str] = field(default_factory=dict)  # by class of shapes
     few_lanes: int = scan.FEW_LANES
     logits_bytes: int = LOGITS_BYTES[0]
+    row_lanes: dict[str, int] = field(default_factory=dict)  # by class of matrices
 
 
 def tuned(
@@ -117,7 +127,8 @@ def measure(
     found, race, end = Tuning(), _Race(software, bench), clock() + budget
     parts = [partial(_with_product, race, layout, shape) for layout in LAYOUTS for shape in SAMPLES[software][layout]]
     if not software:
-        parts += [partial(_with_logits, race), *(partial(_with_scan, race, lanes) for lanes in SCAN_LANES)]
+        parts += [partial(_with_logits, race), *(partial(_with_rows, race, sample) for sample in ROWS)]
+        parts += [partial(_with_scan, race, lanes) for lanes in SCAN_LANES]
     for done, part in enumerate(parts):
         progress(done, len(parts), MEASURING)
         if clock() > end:
@@ -142,6 +153,22 @@ def _with_logits(race: _Race, found: Tuning) -> Tuning:
     of_row = {int(name): taken / rows[int(name)] for name, taken in seconds.items()}
     enough = min(nbytes for nbytes, taken in of_row.items() if taken <= (1 + WORTH) * min(of_row.values()))
     return replace(found, logits_bytes=enough)
+
+
+def _with_rows(race: _Race, sample: tuple[str, int, int, bool], found: Tuning) -> Tuning:
+    name = fused.row_class(*sample[:2])
+    # The names are of this class alone: what is hopeless here need not be elsewhere.
+    candidates = {f"{name} {lanes}": lanes for lanes in row_candidates(*sample)}
+    seconds = race.run({each: fused.sample_rows(*sample, lanes, COLD) for each, lanes in candidates.items()})
+    best = min(seconds, key=seconds.__getitem__)
+    return replace(found, row_lanes=found.row_lanes | {name: candidates[best]})
+
+
+def row_candidates(end: str, n: int, k: int, normed: bool) -> list[int]:
+    """Lanes of a workgroup, but not so many that some have nothing to do."""
+    return [
+        lanes for lanes in fused.LANES if fused.sample_rows(end, n, k, normed, lanes, 0)[0].constants["lanes"] == lanes
+    ]
 
 
 def _with_scan(race: _Race, lanes: int, found: Tuning) -> Tuning:
@@ -187,11 +214,12 @@ class _Race:
     def _repeats(self, launches: list[Launch]) -> int:
         """How often it is done in a run that means something."""
         repeats, enough = 1, ENOUGH[self.software]
-        while repeats < MOST_REPEATS and enough:
+        most = min(MOST_REPEATS, max(1, MOST_DISPATCHES // len(launches)))
+        while repeats < most and enough:
             taken = self._bench.seconds(launches * repeats)
             if taken >= enough:
                 break
-            repeats = min(MOST_REPEATS, max(2 * repeats, math.ceil(1.2 * repeats * enough / max(taken, 1e-9))))
+            repeats = min(most, max(2 * repeats, math.ceil(1.2 * repeats * enough / max(taken, 1e-9))))
         return repeats
 
 
@@ -219,7 +247,7 @@ def _scan(lanes: int, variant: str) -> list[Launch]:
 
 
 def cache_name(adapter: str, driver: str, wgpu_version: str) -> str:
-    """The file's name: another adapter, driver, wgpu or shader text is another file."""
+    """The file's name: another adapter, driver, wgpu, shader text or list of what is kept is another file."""
     products = [
         launch
         for variant in VARIANTS
@@ -227,8 +255,10 @@ def cache_name(adapter: str, driver: str, wgpu_version: str) -> str:
         for launch in [matmul.sample_product("nt", 64, 64, 64, variant, pad)]
     ]
     scans = [launch for variant in ("chunked", "lanes") for launch in _scan(SCAN_LANES[0], variant)]
-    shaders = sorted({(launch.shader, tuple(sorted(launch.header.items()))) for launch in (*products, *scans)})
-    identity = json.dumps([adapter, driver, wgpu_version, [shader_source(*shader) for shader in shaders]])
+    rows = [fused.sample_rows(*sample, fused.LANES[0], 0)[0] for sample in ROWS]
+    shaders = sorted({(launch.shader, tuple(sorted(launch.header.items()))) for launch in (*products, *scans, *rows)})
+    kept = [each.name for each in fields(Tuning)]
+    identity = json.dumps([adapter, driver, wgpu_version, kept, [shader_source(*shader) for shader in shaders]])
     return f"tuning_{hashlib.sha256(identity.encode()).hexdigest()[:16]}.json"
 
 
@@ -239,11 +269,14 @@ def read_tuning(path: Path) -> Tuning | None:
         found = Tuning(**content)
     except (OSError, ValueError, TypeError):
         return None
-    variants = found.matmul_variants
-    whole = isinstance(found.few_lanes, int) and found.logits_bytes in LOGITS_BYTES and isinstance(variants, dict)
-    if not whole or len(content) < len(fields(Tuning)) or not all(name in VARIANTS for name in variants.values()):
+    variants, lanes = found.matmul_variants, found.row_lanes
+    whole = (
+        isinstance(found.few_lanes, int) and found.logits_bytes in LOGITS_BYTES and len(content) == len(fields(Tuning))
+    )
+    if not whole or not isinstance(variants, dict) or not isinstance(lanes, dict):
         return None
-    return found
+    known = all(name in VARIANTS for name in variants.values()) and all(each in fused.LANES for each in lanes.values())
+    return found if known else None
 
 
 def write_tuning(path: Path, tuning: Tuning) -> None:

@@ -199,7 +199,12 @@ class WebGpuDevice(Device):
             bench.clear()
 
     def _use(self, tuning: Tuning) -> None:
-        self.traits = replace(self.traits, matmul_variants=tuning.matmul_variants, few_lanes=tuning.few_lanes)
+        self.traits = replace(
+            self.traits,
+            matmul_variants=tuning.matmul_variants,
+            few_lanes=tuning.few_lanes,
+            row_lanes=tuning.row_lanes,
+        )
         if not self.adapter.software:
             self.logits_bytes = min(tuning.logits_bytes, self.ledger.ceiling // LOGITS_SHARE)
 

@@ -27,6 +27,7 @@ class AdapterTraits:
     software: bool = False
     matmul_variants: dict[str, str] = field(default_factory=dict)
     few_lanes: int = 4096  # channels of all sequences: below, one lane a channel leaves most of a GPU idle
+    row_lanes: dict[str, int] = field(default_factory=dict)  # of a workgroup, by class of products of a few rows
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@
     decoding      a few tokens from a state, in fewer bits
     mixture       routing, and the products of experts    fused    kernels of a token that do the work of several
 
-A function chooses shader, parameters and grid by shapes and by `AdapterTraits` (a software adapter, the fastest product
-as it was measured), never by what ran before: the same call always gives the same dispatches.
+A function chooses shader, parameters and grid by shapes and by `AdapterTraits` (a software adapter, what was fastest
+when it was measured), never by what ran before: the same call always gives the same dispatches.
 """
 
 from __future__ import annotations

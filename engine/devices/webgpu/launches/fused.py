@@ -1,6 +1,11 @@
 """Launches of the kernels that do the work of several for one token, and of any product of a few rows.
 
 A matrix is read 16 bytes at a time, so it and the rows must lie on a grid of as many; `takes` says whether they do.
+
+A workgroup takes eight lines, and its lanes share out their length. Short matrices make few workgroups: more lanes of
+each then have more loads in flight, while long ones pay for them with more sums to add up. `AdapterTraits.row_lanes`
+says how many a class of matrices takes (see autotune.py); a class without an entry goes by rule of thumb. Fewer lines
+for a workgroup would win nothing beside more lanes: each lane would take as many turns, and wait as long in each.
 """
 
 from __future__ import annotations
@@ -18,14 +23,20 @@ from engine.graph.fused_kernels import (
     SSD_GATED,
 )
 from engine.graph.kernels import SCALE_BLOCK
-from engine.graph.tensor import KernelCall, View
+from engine.graph.tensor import KernelCall, Tensor, View
 
 LINES = 8  # of a matrix that a workgroup takes
 MOST_ROWS = {"": 4, "_float16": 4, "_int8": 2}  # that it multiplies them with: more would not stay in registers
-LANES, CPU_LANES = 64, 8  # of a workgroup; of one for CPU drivers: a 256-bit vector
+LANES = (64, 32, 128, 256)  # of a workgroup, the usual number first; 256 is the portable limit
+CPU_LANES = 8  # of one for CPU drivers: a 256-bit vector
+BUSY_WAVES = 256  # of 64 lanes, that keep a GPU busy
+# Lines up to which a matrix is of a class: what makes a step's size, keys and values; projections back to the hidden
+# state; projections from it.  A head has more.
+CLASSES = {"narrow": 256, "few": 1024, "many": 16_383}
 CHUNKS = {"": (4, 4), "_float16": (8, 8), "_int8": (16, 4)}  # numbers and elements of 16 bytes, by format
 HAS_ADDEND, HAS_BIAS, ACCUMULATE = 1, 2, 4  # flags of lib/row.wgsl
 CHANNELS = 16  # of a workgroup of scan_gated
+MOST_SAMPLES = 64  # products of a sample
 
 
 def takes(call: KernelCall) -> bool:
@@ -78,6 +89,30 @@ class _Lines:
         return (self.scales.offset, self.scales.stride) if self.scales else (0, 0)
 
 
+def row_class(end: str, lines: int) -> str:
+    """The class of matrices that shares one tuned number of lanes, such as "float16_few"."""
+    kind = next((kind for kind, most in CLASSES.items() if lines <= most), "head")
+    return f"{end.removeprefix('_') or 'float32'}_{kind}"
+
+
+def row_lanes(end: str, lines: int, chunks: int, traits: AdapterTraits) -> int:
+    """Lanes of a workgroup: as many for one row as for several, so that both are added up in the same order."""
+    if traits.software:
+        return CPU_LANES
+    lanes = traits.row_lanes.get(row_class(end, lines)) or _default_lanes(lines)
+    while lanes > LANES[0] and lanes // 2 >= chunks:  # more would have nothing to do
+        lanes //= 2
+    return lanes
+
+
+def _default_lanes(lines: int) -> int:
+    """Without tuning: as many as it takes to keep a GPU busy."""
+    lanes = LANES[0]
+    while lanes < max(LANES) and ceil_div(lines, LINES) * lanes < BUSY_WAVES * LANES[0]:
+        lanes *= 2
+    return lanes
+
+
 def _launch(
     kernel: str,
     bindings: Views,
@@ -93,16 +128,16 @@ def _launch(
     """`bindings` begin with x and the norm's scale (None: x as it is); `lines`: of one matrix, or of two in turns."""
     x, scale, *_ = bindings
     low, high = lines[0], lines[-1]
-    n, (addend, bias) = c.shape[1], terms
+    n, chunks, (addend, bias) = c.shape[1], x.shape[1] // CHUNKS[low.end][0], terms
     parameters = pack(
-        *(n, x.shape[1] // CHUNKS[low.end][0], float(x.shape[1]), float(numbers.get("epsilon", 0.0))),
+        *(n, chunks, float(x.shape[1]), float(numbers.get("epsilon", 0.0))),
         *(float(alpha) for alpha in alphas),
         *(flags, x.shape[0], x.offset // 4, x.stride // 4, start(scale) // 4),
         *(*low.parameters, *high.parameters, *low.of_scales, *high.of_scales),
         *(c.offset, c.stride, start(addend), addend.stride if addend else 0, start(bias)),
         *convolved,
     )
-    lanes = CPU_LANES if traits.software else LANES
+    lanes = row_lanes(low.end, n, chunks, traits)
     constants = {"lanes": lanes, "slots": lanes * (LINES + 1), "normed": scale is not None}
     constants = {name: float(value) for name, value in constants.items()}
     header = {"ROWS": next(rows for rows in (1, 2, 4) if rows >= x.shape[0])}
@@ -140,6 +175,25 @@ def _gated(end: str, views: Views, numbers: dict[str, float], traits: AdapterTra
     lines = (_Lines(gate, end, *scales[:1]), _Lines(up, end, *scales[1:]))
     alphas = (numbers["gate_alpha"], numbers["up_alpha"])
     return _launch(NORM_GATED + end, views, lines, numbers, traits, g, 0, alphas)
+
+
+def sample_rows(end: str, n: int, k: int, normed: bool, lanes: int, nbytes: int) -> list[Launch]:
+    """Products of unplaced tensors by so many lanes, for tuning: of one row with several matrices (n, k), so many that
+    they have `nbytes` where that is within reason, as the matrices of a token are not in a cache either.
+    """
+    numbers, elements = CHUNKS[end]
+    count = min(max(1, nbytes * numbers // (16 * n * k)), MOST_SAMPLES)
+    dtype = {"": "float32", "_float16": "float16", "_int8": "int32"}[end]
+    matrices = Tensor("b", (count * n, k // numbers * elements), dtype)
+    scales = [Tensor("scales", (count * n, k // SCALE_BLOCK))] if end == "_int8" else []
+    x, scale, c = Tensor("x", (1, k)).view(), Tensor("scale", (k,)).view(), Tensor("c", (1, n)).view()
+    traits = AdapterTraits(row_lanes={row_class(end, n): lanes})
+    launches = []
+    for first in range(0, count * n, n):
+        b, *of_lines = (each.rows(first, first + n) for each in (matrices, *scales))
+        operands = (x, scale if normed else None, b, c, None, None, *of_lines)
+        launches.append(_product(end, operands, {"epsilon": 1e-5}, traits))
+    return launches
 
 
 def scan_gated(views: Views, numbers: dict[str, float], traits: AdapterTraits) -> list[Launch]:
