@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,8 @@ def add_parser(commands) -> None:
     )
     bring.add_argument("--name", metavar="NAME", help="name of the checkpoint")
     bring.add_argument("--tokenizer", metavar="PATH", help="tokenizer.json, if the model comes without one")
+    bring.add_argument("--no-score", action="store_true", help="do not score what `handoff` came back with")
+    bring.add_argument("--device", default="auto", metavar="NAME", help="device to measure on (default: auto)")
     verb("rename", "rename a checkpoint", which, ("name", "the new name"))
     note = verb("note", "set a checkpoint's note, and its tags", which, ("text", "the note"))
     note.add_argument("--tag", action="append", metavar="TAG", help="replaces all tags; may be repeated")
@@ -236,6 +239,7 @@ def _audit(store, arguments: argparse.Namespace) -> int:
 
 
 def _import(store, arguments: argparse.Namespace) -> int:
+    from app.command_line.import_score import ImportScore, score_as_json, score_import, show_score
     from engine.handoff import find_result, import_any
     from engine.handoff.writing import in_mib
 
@@ -245,16 +249,22 @@ def _import(store, arguments: argparse.Namespace) -> int:
     try:
         manifest = import_any(
             store, data_folder(), path, arguments.name, Path(tokenizer) if tokenizer else None,
-            lambda part: in_mib(progress, part), lambda: open_chosen_device("auto", progress),
+            lambda part: in_mib(progress, part), lambda: closing(open_chosen_device(arguments.device, progress)),
+            lambda: progress(0, 0, "Trying out fill-in-the-middle"),
         )  # fmt: skip
     finally:
         progress.clear()
     words = "Already imported" if manifest.id in known else "Imported"
-    notes = [f"  {plain(line)}" for line in manifest.note.splitlines()]
-    lines = [f"{words}: {manifest.id[:8]}  {manifest.name}, {nbytes(manifest.nbytes)}.", *notes]
-    if find_result(path) is not None:
-        lines.append(f"  To score it: codecoil score {plain(manifest.data['root'])} --checkpoint {manifest.id[:8]}")
-    return _print(arguments, {**as_json(manifest), "new": manifest.id not in known}, lines)
+    if not arguments.json:
+        print(f"{words}: {manifest.id[:8]}  {manifest.name}, {nbytes(manifest.nbytes)}.", flush=True)
+        print("".join(f"  {plain(line)}\n" for line in manifest.note.splitlines()), end="", flush=True)
+    is_result = find_result(path) is not None
+    found = score_import(store, manifest, arguments) if is_result else ImportScore()
+    if arguments.json:
+        content = {**as_json(store.get(manifest.id)), "new": manifest.id not in known, **score_as_json(found)}
+        return _print(arguments, content, [])
+    show_score(found, manifest, arguments.path)
+    return 0
 
 
 def _convert(store, arguments: argparse.Namespace) -> int:

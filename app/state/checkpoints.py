@@ -13,6 +13,7 @@ from app.values.checkpoints import (
     CheckpointDetails,
     CheckpointRow,
     DiskUseView,
+    ImportedResult,
     LineageNode,
     Listing,
     MergeView,
@@ -58,6 +59,7 @@ class CheckpointController(QObject):
     audited = Signal(object)  # RecitationView
     exported = Signal(object)  # ExportView
     imported = Signal(object)  # CheckpointRow
+    result_imported = Signal(object)  # ImportedResult: after `imported`, once it is scored
     converted = Signal(object)  # CheckpointRow
     deleted = Signal(object)  # TrashRow: what `undo_delete` brings back
     disk_use_ready = Signal(object)  # DiskUseView
@@ -206,8 +208,21 @@ class CheckpointController(QObject):
         self._ask(FilesWorker.export, id, format, str(folder), precision, whole, then=self.exported.emit)
 
     def import_(self, path: str | Path, name: str = "") -> None:
-        """Import a Hugging Face folder, or a GGUF, .coil or MBJS file: `imported`."""
-        self._ask(FilesWorker.import_, str(path), *([name] if name else []), then=self.imported.emit)
+        """Import a Hugging Face folder, or a GGUF, .coil or MBJS file: `imported`.
+
+        The result of a hand-off is scored besides, as after a run: `result_imported`.
+        """
+        arguments = (str(path), name) if name else (str(path),)
+
+        def read(row: CheckpointRow | None) -> None:
+            if row is not None:
+                self.imported.emit(row)
+                return
+            self._measure(
+                *(MeasuringWorker.import_result, *arguments), then=self._on_result, reported=self._on_result_saved
+            )
+
+        self._ask(FilesWorker.import_, *arguments, then=read)
 
     def discard(self, id: str) -> None:
         """Move the result of a run to the trash, with the snapshots along its way: `deleted`."""
@@ -264,6 +279,14 @@ class CheckpointController(QObject):
     def _on_audited(self, found: RecitationView) -> None:
         self.refresh()
         self.audited.emit(found)
+
+    def _on_result_saved(self, row: CheckpointRow) -> None:
+        self.refresh()
+        self.imported.emit(row)
+
+    def _on_result(self, found: ImportedResult) -> None:
+        self.details(found.row.id)  # with its scores, which its row does not have
+        self.result_imported.emit(found)
 
     def _on_cancelled(self, name: str) -> None:
         self.on_progress(0, 0, "Cancelled")

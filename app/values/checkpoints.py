@@ -174,6 +174,19 @@ class RecitationView:
 
 
 @dataclass(frozen=True)
+class ImportedResult:
+    """The result of a hand-off, taken back and scored; bits per byte of its base and of itself.
+
+    `problem`: why it has no scorecard, as the end of a sentence.
+    """
+
+    row: CheckpointRow
+    before: float | None = None
+    after: float | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
 class LineageNode:
     """One checkpoint in the drawn tree: under its base, or under its first parent where it is whole."""
 

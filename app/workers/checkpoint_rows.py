@@ -67,6 +67,11 @@ def row_of(manifest, names: dict[str, str]) -> CheckpointRow:
     )
 
 
+def row_in(store, manifest) -> CheckpointRow:
+    """The row of one that was just saved."""
+    return row_of(manifest, {each.id: shown_name(each) for each in store.list()})
+
+
 def listing_of(store) -> Listing:
     """Everything in the store, from one reading of it."""
     from engine.model.starter import starter_folder

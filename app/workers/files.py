@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 
-from app.values.checkpoints import DiskUseView, ExportView, MergeView, PrecisionLine, VerifyView
+from app.values.checkpoints import CheckpointRow, DiskUseView, ExportView, MergeView, PrecisionLine, VerifyView
 from app.values.folders import FolderRow
 from app.values.training import ResumableRun
 from app.workers import checkpoint_rows
@@ -24,8 +24,6 @@ from app.workers.jobs import JobWorker
 
 if TYPE_CHECKING:
     from engine.session.machine_speed import MachineSpeed
-
-MIB = 2**20
 
 
 class FilesWorker(JobWorker):
@@ -158,7 +156,7 @@ class FilesWorker(JobWorker):
         return checkpoint_rows.comparison_of(self._store, first, second, report)
 
     def verify(self, id: str) -> VerifyView:
-        findings = self._store.verify(id, self._bytes("Verifying"))
+        findings = self._store.verify(id, self.bytes_done("Verifying"))
         known = (checkpoint_rows.shown_name(each) for each in self._store.list() if each.id == id)
         name = next(known, id[:8])
         words = tuple(f"{each.file}: {each.words}".removeprefix(": ") for each in findings)
@@ -272,29 +270,31 @@ class FilesWorker(JobWorker):
         with self._writing("Converting", total):
             manifest = self._store.convert(id, precision, loss=loss)
         self.refresh()
-        names = {each.id: checkpoint_rows.shown_name(each) for each in self._store.list()}
-        return checkpoint_rows.row_of(manifest, names)
+        return checkpoint_rows.row_in(self._store, manifest)
 
     def export(self, id: str, format: str, folder: str, precision: str, whole: bool) -> ExportView:
         from engine.checkpoints.formats.exporting import export_checkpoint
 
-        report = self._bytes("Exporting")
+        report = self.bytes_done("Exporting")
         done = export_checkpoint(self._store, id, format, Path(folder), precision or None, whole, report)
         return ExportView(id, str(done.path), done.format, done.nbytes, done.notes)
 
-    def import_(self, path: str, name: str = ""):
-        from engine.handoff import import_any
+    def import_(self, path: str, name: str = "") -> CheckpointRow | None:
+        """None for the result of a hand-off, which the measuring worker imports: that needs the device."""
+        from engine.checkpoints.formats.importing import import_checkpoint
+        from engine.handoff import find_result
 
+        if find_result(Path(path)) is not None:
+            return None
         with self._writing("Importing", size_of_model(Path(path))):
-            manifest = import_any(self._store, self._data_folder, Path(path), name or None, report_for=self._bytes)
+            manifest = import_checkpoint(self._store, Path(path), name or None, report_for=self.bytes_done)
         self.refresh()
-        names = {each.id: checkpoint_rows.shown_name(each) for each in self._store.list()}
-        return checkpoint_rows.row_of(manifest, names)
+        return checkpoint_rows.row_in(self._store, manifest)
 
     @contextlib.contextmanager
     def _writing(self, what: str, total: int) -> Iterator[None]:
         """Reports how much of about `total` bytes the store has written; ends the job if it was cancelled."""
-        report, done = self._bytes(what), 0
+        report, done = self.bytes_done(what), 0
 
         def wrote(count: int) -> None:
             nonlocal done
@@ -306,20 +306,6 @@ class FilesWorker(JobWorker):
             yield
         finally:
             self._disk.wrote = before
-
-    def _bytes(self, what: str):
-        """Reports what is done in MiB, as often as that changes; ends the job if it was cancelled."""
-        reported = -1
-        self.progress(0, 0, what)
-
-        def report(done: int, total: int) -> None:
-            nonlocal reported
-            if done // MIB != reported:
-                reported = done // MIB
-                self.progress(reported, -(-total // MIB), f"{what}, in MiB")
-            self.job.look()
-
-        return report
 
 
 def resumable_run(info) -> ResumableRun:

@@ -23,6 +23,7 @@ from app.values.events import Failure
 from app.values.failures import Cancelled, failure_from
 
 Result = TypeVar("Result")
+MIB = 2**20
 
 
 class Progress(NamedTuple):
@@ -104,6 +105,20 @@ class JobWorker(QObject):
         """Report the progress of the current job; leaves the job here if it was cancelled."""
         self.report(Progress(done, total, what))
         self.job.look()
+
+    def bytes_done(self, what: str) -> Callable[[int, int], None]:
+        """What reports bytes done in MiB, as often as that changes; ends the job if it was cancelled."""
+        reported = -1
+        self.progress(0, 0, what)
+
+        def report(done: int, total: int) -> None:
+            nonlocal reported
+            if done // MIB != reported:
+                reported = done // MIB
+                self.progress(reported, -(-total // MIB), f"{what}, in MiB")
+            self.job.look()
+
+        return report
 
     @Slot(object)
     def on_posted(self, job: Job) -> None:

@@ -7,14 +7,14 @@ being measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.values.benchmark import BenchmarkEnded, BenchmarkProgress
-from app.values.checkpoints import MergeView, PrecisionLine, RecitationView
+from app.values.checkpoints import CheckpointRow, ImportedResult, MergeView, PrecisionLine, RecitationView
 from app.values.completion import losses_key
 from app.values.engine import SpeedLine
 from app.values.failures import Cancelled
@@ -127,13 +127,7 @@ class MeasuringWorker(JobWorker):
         from engine.scorecard.token_measures import ScoreCancelledError
         from engine.session.recitation.audit import AUDIT_PRECISION, audit
 
-        bench = self._open_device
-
-        @contextmanager
-        def opened(which: str) -> Iterator[tuple]:
-            with bench.held(which, AUDIT_PRECISION) as loaded:
-                yield loaded.model, loaded.tokenizer
-
+        bench, opened = self._open_device, self._opened(AUDIT_PRECISION)
         more = {"corpus": bench.corpus, "progress": self.progress, "cancelled": self._between}
         try:
             with self._measuring():
@@ -144,6 +138,24 @@ class MeasuringWorker(JobWorker):
             return RecitationView(id, problem=error.message)
         bench.store.keep_recitation(id, found.figures)
         return RecitationView(id, found.figures.words(), found.lines)
+
+    def import_result(self, path: str, name: str = "") -> ImportedResult:
+        """What a hand-off came back with, as a checkpoint (reports its row), and then its scorecard."""
+        from engine.handoff import import_any, is_scored
+
+        bench = self._open_device
+
+        @contextmanager
+        def room() -> Iterator:
+            bench.release_models()
+            yield bench.device
+
+        with self._measuring():
+            more = {"report_for": self.bytes_done, "open_device": room, "look": self._look}
+            manifest = import_any(bench.store, bench.data_folder, Path(path), name or None, **more)
+            row = checkpoint_rows.row_in(bench.store, manifest)
+            self.report(row)
+            return ImportedResult(row) if is_scored(manifest) else self._scored_result(manifest, row)
 
     def decode_losses(self, model: str) -> str:
         """The held-out loss at every decoding precision, kept in the data folder; returns the model."""
@@ -204,6 +216,34 @@ class MeasuringWorker(JobWorker):
         return BenchmarkEnded(device, last, cancelled)
 
     # ---- inside
+
+    def _scored_result(self, manifest, row: CheckpointRow) -> ImportedResult:
+        from engine.corpus.reading.scan_progress import ScanCancelledError
+        from engine.handoff import score_result
+        from engine.handoff.scoring import KEPT_PRECISION
+        from engine.scorecard import ScoreOptions
+        from engine.scorecard.token_measures import ScoreCancelledError
+
+        bench, options = self._open_device, ScoreOptions(CURSORS, CHARACTERS)
+        more = {"known": bench.corpus, "options": options, "progress": self.progress, "cancelled": self._between}
+        try:
+            cards = score_result(bench.store, manifest, bench.data_folder, self._opened(KEPT_PRECISION), **more)
+        except (ScanCancelledError, ScoreCancelledError) as error:
+            raise Cancelled from error
+        except CodecoilError as error:  # no folder any more, too little memory: the checkpoint stays
+            return ImportedResult(row, problem=error.message)
+        before, after = (card.measures["bits_per_byte"].value for card in cards)
+        return ImportedResult(row, before, after)
+
+    def _opened(self, precision: str) -> Callable[[str], AbstractContextManager[tuple]]:
+        """What opens a model of the store for the engine, in at most this precision if it is large."""
+
+        @contextmanager
+        def opened(which: str) -> Iterator[tuple]:
+            with self._open_device.held(which, precision) as loaded:
+                yield loaded.model, loaded.tokenizer
+
+        return opened
 
     def _speed(self, config) -> SpeedLine:
         """Loaded models make room if there is too little."""

@@ -35,6 +35,20 @@ TOKENISING = "Tokenising"
 Cancelled = Callable[[], bool]
 
 
+def corpus_at(
+    root: Path,
+    data_folder: Path,
+    tokenizer: Tokenizer,
+    known: Corpus | None = None,
+    progress: Progress | None = None,
+    cancelled: Cancelled | None = None,
+) -> Corpus:
+    """The repository at `root` in these tokens: `known`, if that is it, or else what a scan finds."""
+    if known is not None and known.has_tokens and (known.root, known.tokenizer.digest) == (root, tokenizer.digest):
+        return known
+    return Repository(root, data_folder, tokenizer).scan(progress, cancelled)
+
+
 class Repository:
     """The repository at `root`.  Without a tokenizer it can be listed, not scanned."""
 

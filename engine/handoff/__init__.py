@@ -10,12 +10,23 @@
     writing         the folder
     record          what is kept here about a hand-off, so that only its own result is taken back
     importing       the result as a checkpoint
+    scoring         what that is scored on: what its run had not seen
 
 `train.py` itself is text (`resources/handoff`): nothing here imports PyTorch.
 """
 
 from engine.handoff.importing import find_result, import_any, import_result
 from engine.handoff.preparing import HandoffPlan
+from engine.handoff.scoring import is_scored, score_result
 from engine.handoff.writing import HandedOff, hand_off
 
-__all__ = ["HandedOff", "HandoffPlan", "find_result", "hand_off", "import_any", "import_result"]
+__all__ = [
+    "HandedOff",
+    "HandoffPlan",
+    "find_result",
+    "hand_off",
+    "import_any",
+    "import_result",
+    "is_scored",
+    "score_result",
+]

@@ -10,6 +10,7 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import UnionType
@@ -22,10 +23,11 @@ from engine.checkpoints.store.manifest import BEST_METRIC, Manifest
 from engine.checkpoints.store.progress import Report, Tally
 from engine.checkpoints.store.store import CheckpointStore
 from engine.checkpoints.store.writing import need_space
-from engine.corpus.repository import Repository
+from engine.corpus.repository import corpus_at
 from engine.devices import Device
-from engine.errors import CheckpointError
+from engine.errors import CheckpointError, CorpusError, MemoryCeilingError
 from engine.handoff.record import RUN_FILE, START_FILE, Record
+from engine.handoff.scoring import as_handed_off, folder_of
 from engine.handoff.trained_parts import row_tensors, trained_parts
 from engine.model.model import Model
 from engine.model.modes import ADAPTER_MODES
@@ -46,7 +48,7 @@ CHUNK = 4 << 20
 EVENTS: dict[str, type[Event]] = {
     kind.event: kind for kind in (PlanEvent, StepEvent, EvaluationEvent, NoteEvent, FinishedEvent)
 }
-OpenDevice = Callable[[], Device]
+OpenDevice = Callable[[], AbstractContextManager[Device]]
 REMEDY = "Copy the result again; if it stays so, train again from the hand-off."
 
 
@@ -77,11 +79,12 @@ def import_any(
     tokenizer: Path | None = None,
     report_for: ReportFor = lambda part: None,
     open_device: OpenDevice | None = None,
+    look: Callable[[], object] = lambda: None,
 ) -> Manifest:
     """The result of a hand-off, or whatever else can be imported (`import_checkpoint`)."""
     folder = find_result(path)
     if folder is not None:
-        return import_result(store, data_folder, folder, name, report_for("Verifying"), open_device)
+        return import_result(store, data_folder, folder, name, report_for("Verifying"), open_device, look)
     return import_checkpoint(store, path, name, tokenizer, report_for)
 
 
@@ -103,10 +106,12 @@ def import_result(
     name: str | None = None,
     report: Report | None = None,
     open_device: OpenDevice | None = None,
+    look: Callable[[], object] = lambda: None,
 ) -> Manifest:
     """The checkpoint of the result in `folder`; one that was imported before is returned as it is.
 
-    `open_device`: for a base that was taught to fill in, to try out whether it helps.
+    `open_device`: for a base that was taught to fill in, to try out whether it helps; `look` is called meanwhile, and
+    what it raises ends the import.
     """
     if name is not None:
         check_name(name, "The checkpoint's name")
@@ -144,7 +149,7 @@ def import_result(
             False,
             result.seconds,
         )
-        fim = _fim(store, data_folder, origin, record, trained, open_device) if record.teaches_fim else None
+        fim = _fim(store, data_folder, origin, record, trained, open_device, look) if record.teaches_fim else None
         more = {
             key: value
             for key in ("with_memory_before", "with_memory_after")
@@ -177,28 +182,26 @@ def _fim(
     record: Record,
     trained: _Trained,
     open_device: OpenDevice | None,
+    look: Callable[[], object],
 ) -> FimOutcome:
     """What became of teaching to fill in: tried out as after a run here, if there is a device and the folder."""
     tokenizer = tokenizer_of(store, origin.base)
     taught = tokenizer if tokenizer.has_taught_fim else tokenizer.with_taught_fim()
-    root = record.learned.root
-    if open_device is None or not root.is_dir():
-        why = "the run took place elsewhere" if root.is_dir() else f"{root} is not there"
-        return not_measured(taught, why)
-    corpus = Repository(root, data_folder, tokenizer).scan()
-    teaching = FimTeaching(corpus, wanted=True)
-    device = open_device()
+    if open_device is None:
+        return not_measured(taught, "the run took place elsewhere")
     try:
-        model = Model(origin.config, device)
-        try:
+        corpus = as_handed_off(corpus_at(folder_of(record), data_folder, tokenizer), record)
+    except CorpusError as error:
+        return not_measured(taught, error.message.rstrip("."))
+    teaching = FimTeaching(corpus, wanted=True)
+    try:
+        with open_device() as device, closing(Model(origin.config, device)) as model:
             model.parameters.fill(origin.whole(trained, store))
             model.document_end = tokenizer.special.end_of_text
             while not teaching.try_out(model, corpus.validation_code, record.options.sequence_length):
-                pass
-        finally:
-            model.close()
-    finally:
-        device.close()
+                look()
+    except MemoryCeilingError as error:
+        return not_measured(taught, f"the model does not fit: {error.message}")
     return teaching.outcome()
 
 

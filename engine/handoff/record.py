@@ -29,7 +29,10 @@ MOST_BYTES = 64 << 20  # the hashes of all files, and the numbers of embedding r
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """One hand-off.  `run_sha256`: of its run.json.  `teaches_fim`: filling in was taught to a base without it."""
+    """One hand-off.  `run_sha256`: of its run.json.  `teaches_fim`: filling in was taught to a base without it.
+
+    `validation`, `scoring`: digests of the documents that were held out for each; none of them was learned.
+    """
 
     id: str
     run_sha256: str
@@ -39,6 +42,8 @@ class Record:
     learned: Learned
     token_ids: np.ndarray | None
     teaches_fim: bool
+    validation: tuple[str, ...]
+    scoring: tuple[str, ...]
 
     def save(self, data_folder: Path) -> None:
         ids = None if self.token_ids is None else base64.b64encode(np.asarray(self.token_ids, "<i4")).decode()
@@ -52,6 +57,8 @@ class Record:
             "learned": {**dataclasses.asdict(self.learned), "root": str(self.learned.root)},
             "token_ids": ids,
             "teaches_fim": self.teaches_fim,
+            "validation": self.validation,
+            "scoring": self.scoring,
         }
         replace_file(record_path(data_folder, self.id), json.dumps(content, indent=1) + "\n")
 
@@ -80,6 +87,8 @@ class Record:
                 Learned(**{**content["learned"], "root": Path(content["learned"]["root"])}),
                 None if ids is None else np.frombuffer(base64.b64decode(ids), "<i4").astype(np.int32),
                 bool(content["teaches_fim"]),
+                tuple(content["validation"]),
+                tuple(content["scoring"]),
             )
         except (KeyError, TypeError, ValueError, ConfigError) as error:
             raise CheckpointError(f"{path} is damaged: {error!r}.", "Hand off again.") from error

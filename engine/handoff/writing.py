@@ -145,6 +145,8 @@ def _record(prepared: Prepared, run: bytes) -> Record:
         prepared.learned,
         prepared.token_ids,
         prepared.fim.is_active,
+        tuple(document.digest for document in prepared.corpus.validation_documents),
+        tuple(document.digest for document in prepared.corpus.scoring_documents),
     )
 
 

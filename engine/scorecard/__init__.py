@@ -13,7 +13,7 @@ Text is compared, never tokens: models with different tokenizers are compared in
 from engine.scorecard.breakdown import FileLines
 from engine.scorecard.intervals import Difference, Measure
 from engine.scorecard.material import Cursor, HeldOutText, Material, every_held_out_file, held_out_material
-from engine.scorecard.scorecard import Scorecard, ScoreOptions, Subject, differences, score
+from engine.scorecard.scorecard import Scorecard, ScoreOptions, Subject, differences, kept_measures, score
 
 __all__ = [
     "Cursor",
@@ -28,5 +28,6 @@ __all__ = [
     "differences",
     "every_held_out_file",
     "held_out_material",
+    "kept_measures",
     "score",
 ]

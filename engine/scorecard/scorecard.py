@@ -71,6 +71,7 @@ class _Kind:
     scale: Callable | None = None
 
 
+SPEED = "decode_tokens_per_second"
 KINDS = (
     _Kind("loss", "Loss per token", -1),
     _Kind("perplexity", "Perplexity per token", -1, scale=np.exp),
@@ -84,7 +85,7 @@ KINDS = (
     _Kind("keystrokes_saved_by_line", "Keystrokes saved by line", +1, "%"),
     _Kind("keystrokes_saved_by_word", "Keystrokes saved by word", +1, "%"),
     _Kind("brackets_balance", "Brackets balanced correctly", +1, "%"),
-    _Kind("decode_tokens_per_second", "Tokens per second", +1),
+    _Kind(SPEED, "Tokens per second", +1),
 )
 BY_TOKEN = ("loss", "top_1", "top_5")
 SOURCE = {"perplexity": "loss"}  # computed from the samples of another measure
@@ -203,7 +204,7 @@ def differences(first: Scorecard, second: Scorecard) -> dict[str, Difference]:
         source = SOURCE.get(kind.name, kind.name)
         if not kind.better:
             continue  # more of it is neither better nor worse
-        if source == "decode_tokens_per_second" or source not in first.samples or source not in second.samples:
+        if source == SPEED or source not in first.samples or source not in second.samples:
             continue
         if source in BY_TOKEN and first.tokenizer != second.tokenizer:
             continue
@@ -211,6 +212,16 @@ def differences(first: Scorecard, second: Scorecard) -> dict[str, Difference]:
             kind.name, first.samples[source], second.samples[source], first.seed, kind.better, kind.scale
         )
     return found
+
+
+def kept_measures(before: Scorecard, after: Scorecard) -> dict[str, float]:
+    """What a checkpoint's manifest keeps of its own scorecard and that of its base: every measure but the speeds."""
+    return {
+        f"score_{kind.name}{end}": float(card.measures[kind.name].value)
+        for card, end in ((before, "_before"), (after, ""))
+        for kind in KINDS
+        if kind.name != SPEED and kind.name in card.measures and math.isfinite(card.measures[kind.name].value)
+    }
 
 
 def _plain_measures(measures: dict[str, Measure]) -> dict[str, Any]:

@@ -345,7 +345,8 @@ class Run:
         if not main:
             return
         if weights:
-            save_file(kept, RESULT / "new.part")
+            save_file(kept, RESULT / "new.part")  # readable by its owner only
+            os.chmod(RESULT / "new.part", (HERE / "run.json").stat().st_mode)
             os.replace(RESULT / "new.part", RESULT / "trained.safetensors")
         (RESULT / "history.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in self.history), "utf-8")
         values = {
@@ -390,6 +391,8 @@ def main():
     )
     parser.add_argument("--gradient-checkpointing", action="store_true", help="less memory, slower, the same result")
     Run(parser.parse_args()).go()
+    print(end="", flush=True)
+    os._exit(0)  # result/ is complete; on CPUs, taking gloo down may wait for a thread that waits for Python's lock
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 
@@ -10,11 +11,20 @@ import pytest
 from app.command_line import main
 from app.command_line.handoff import NOT_HANDED_OFF
 from app.command_line.train_options import OF_A_NEW_RUN
+from engine.handoff import score_result
+from engine.scorecard import ScoreOptions
 from engine.train.options import OPTIONS
 from tests.handoff.other_machine import trained_elsewhere
 
 SMALL = ["--base", "tiny", "--mode", "wsla", "--steps", "6", "--batch-size", "2", "--sequence-length", "32"]
 SMALL += ["--learning-rate", "0.01", "--warm-up", "1"]
+
+
+@pytest.fixture(autouse=True)
+def few_lines(monkeypatch):
+    """A scorecard of a few lines, so that it takes a second."""
+    few = functools.partial(score_result, options=ScoreOptions(cursors=2, characters=1_000))
+    monkeypatch.setattr("engine.handoff.score_result", few)
 
 
 def test_from_the_folder_to_a_checkpoint(repository, tiny_base, cpu, tmp_path, capsys):
@@ -27,9 +37,39 @@ def test_from_the_folder_to_a_checkpoint(repository, tiny_base, cpu, tmp_path, c
     assert main(["checkpoints", "import", str(out), "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert made["new"] and made["name"] == "shop #1" and made["mode"] == "wsla" and made["parents"] == [tiny_base.id]
+    assert [card["name"] for card in made["scorecards"]] == ["tiny", "shop #1"]
+    assert made["metrics"]["score_loss"] == made["scorecards"][1]["measures"]["loss"]["value"]
     assert main(["checkpoints", "import", str(out / "result")]) == 0
     words = capsys.readouterr().out
-    assert "Already imported" in words and f"codecoil score {repository} --checkpoint {made['id'][:8]}" in words
+    assert "Already imported" in words and "Already scored" in words and "Bits per byte" not in words
+    assert main(["checkpoints", "show", made["id"]]) == 0 and "score_bits_per_byte_before" in capsys.readouterr().out
+
+
+def test_without_a_score_or_with_one_that_was_cancelled_or_has_no_folder(
+    repository, tiny_base, cpu, tmp_path, capsys, monkeypatch
+):
+    def interrupted(*arguments, **more):
+        raise KeyboardInterrupt
+
+    out = str(tmp_path / "out")
+    assert main(["handoff", str(repository), "--to", out, *SMALL]) == 0
+    trained_elsewhere(tmp_path / "out", cpu)
+    capsys.readouterr()
+    assert main(["checkpoints", "import", out, "--no-score"]) == 0
+    words = capsys.readouterr().out
+    assert words.startswith("Imported: ") and "cored" not in words and "Bits per byte" not in words
+    with monkeypatch.context() as patched:
+        patched.setattr("engine.handoff.score_result", interrupted)
+        assert main(["checkpoints", "import", out]) == 0
+    words = capsys.readouterr().out
+    assert "Not scored: it was cancelled." in words and f"codecoil checkpoints import {out}" in words
+    assert main(["checkpoints", "import", out]) == 0
+    words = capsys.readouterr().out
+    assert "Already imported" in words and "Bits per byte" in words and "shop #1" in words
+    repository.rename(repository.with_name("moved"))
+    assert main(["checkpoints", "import", out, "--name", "again", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["new"] and "shop is not there any more." in made["score_problem"] and "scorecards" not in made
 
 
 def test_for_programs(repository, tiny_base, tmp_path, capsys):

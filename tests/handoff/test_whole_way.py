@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 
@@ -126,7 +128,7 @@ def test_filling_in_is_tried_out_where_there_is_a_device(data_folder, taught, mo
     verdict = FimVerdict(40, 2.0, loss, 0.05)
     monkeypatch.setattr(FimTrial, "verdict", lambda self: verdict)
     store = CheckpointStore(data_folder / "checkpoints")
-    made = import_any(store, data_folder, taught[2], open_device=lambda: open_device("cpu"))
+    made = import_any(store, data_folder, taught[2], open_device=lambda: closing(open_device("cpu")))
     assert made.data["fill_in_the_middle"]["used"] == verdict.helps and verdict.words in made.note
     assert Tokenizer.load(store.tokenizer_path(made.id)).has_fim == verdict.helps
 
@@ -134,7 +136,7 @@ def test_filling_in_is_tried_out_where_there_is_a_device(data_folder, taught, mo
 def test_the_trial_is_the_one_after_a_run_here(repository, data_folder, cpu, taught):
     base, options, result = taught
     store = CheckpointStore(data_folder / "checkpoints")
-    theirs = import_any(store, data_folder, result, open_device=lambda: open_device("cpu"))
+    theirs = import_any(store, data_folder, result, open_device=lambda: closing(open_device("cpu")))
     ours, _ = run_here(repository, data_folder, cpu, options, base.name)
     expected = ours.data["fill_in_the_middle"]
     assert theirs.data["fill_in_the_middle"] == pytest.approx(expected, abs=1e-5)  # pairs are merged here
@@ -143,5 +145,5 @@ def test_the_trial_is_the_one_after_a_run_here(repository, data_folder, cpu, tau
 def test_without_the_repository_there_is_no_trial(repository, data_folder, taught):
     repository.rename(repository.with_name("moved"))
     store = CheckpointStore(data_folder / "checkpoints")
-    made = import_any(store, data_folder, taught[2], open_device=lambda: open_device("cpu"))
+    made = import_any(store, data_folder, taught[2], open_device=lambda: closing(open_device("cpu")))
     assert made.data["fill_in_the_middle"]["reason"] == "not measured" and f"{repository} is not there" in made.note

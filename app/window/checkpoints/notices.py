@@ -12,7 +12,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.state.checkpoints import CheckpointController
-from app.values.checkpoints import CheckpointRow, ExportView, MergeView, TrashRow, VerifyView
+from app.values.checkpoints import CheckpointRow, ExportView, ImportedResult, MergeView, TrashRow, VerifyView
 from app.values.events import Failure
 from app.values.words import nbytes
 from app.window.checkpoints.words import loss_words
@@ -56,6 +56,7 @@ class Notices(QWidget):
             (checkpoints.deleted, self.on_deleted),
             (checkpoints.exported, self.on_exported),
             (checkpoints.imported, self.on_imported),
+            (checkpoints.result_imported, self.on_result_imported),
             (checkpoints.converted, self.on_converted),
             (checkpoints.merged, self.on_merged),
             (checkpoints.verified, self.on_verified),
@@ -105,6 +106,14 @@ class Notices(QWidget):
     @Slot(object)
     def on_imported(self, row: CheckpointRow) -> None:
         self._say(f"{row.name} was imported.", kind="accent")
+
+    @Slot(object)
+    def on_result_imported(self, found: ImportedResult) -> None:
+        if found.problem:
+            self._say(f"{found.row.name} was imported. It has no scorecard: {found.problem}", kind="accent")
+        elif found.after is not None:
+            bits = f"{found.before:.3f} before, {found.after:.3f} now"
+            self._say(f"{found.row.name} was imported. Bits per byte of held-out code: {bits}.", kind="accent")
 
     @Slot(object)
     def on_converted(self, row: CheckpointRow) -> None:

@@ -171,6 +171,12 @@ class CheckpointStore(StoreReader):
             which, lambda manifest: dataclasses.replace(manifest, data={**manifest.data, RECITATION: found.to_json()})
         )
 
+    def keep_scores(self, which: str, scores: Mapping[str, float]) -> Manifest:
+        """Keep what was measured after it was saved, besides what its run has measured."""
+        return self._change(
+            which, lambda manifest: dataclasses.replace(manifest, metrics={**manifest.metrics, **scores})
+        )
+
     def duplicate(self, which: str, name: str) -> Manifest:
         """A copy with another name; its parent is what it was copied from."""
         source = self.get(which)

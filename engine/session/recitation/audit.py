@@ -12,7 +12,7 @@ from engine.checkpoints.store.manifest import Manifest, now
 from engine.checkpoints.store.reading import StoreReader
 from engine.checkpoints.store.recitation import Recitation
 from engine.corpus.corpus import Corpus
-from engine.corpus.repository import Repository
+from engine.corpus.repository import corpus_at
 from engine.corpus.tokens.tokenizer import Tokenizer
 from engine.errors import CheckpointError, CorpusError
 from engine.model.model import Model
@@ -80,7 +80,7 @@ def audit(
         )
     asked: list[RareLine] = []
     for number, root in enumerate(there):
-        here = _corpus(root, corpus, data_folder, tokenizer, progress, cancelled)
+        here = corpus_at(Path(root), data_folder, tokenizer, corpus, progress, cancelled)
         most = lines * (number + 1) // len(there) - len(asked)
         asked += rare_lines(here, _known_paths(here, family), most, _watch(progress, cancelled))
     planted = _planted(family)
@@ -138,20 +138,6 @@ def _family(store: StoreReader, manifest: Manifest) -> list[Manifest]:
                 continue  # deleted, or left on another machine
             waiting.append(found[id])
     return list(found.values())
-
-
-def _corpus(
-    root: str,
-    corpus: Corpus | None,
-    data_folder: Path,
-    tokenizer: Tokenizer,
-    progress: Progress | None,
-    cancelled: Callable[[], bool] | None,
-) -> Corpus:
-    is_it = corpus is not None and corpus.has_tokens and str(corpus.root) == root
-    if is_it and corpus.tokenizer.digest == tokenizer.digest:
-        return corpus
-    return Repository(Path(root), data_folder, tokenizer).scan(progress, cancelled)
 
 
 def _known_paths(corpus: Corpus, family: Sequence[Manifest]) -> set[str]:

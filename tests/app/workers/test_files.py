@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from app.network.base_models import BASE_MODELS
@@ -10,7 +12,8 @@ from app.values.checkpoints import VerifyView
 from app.values.failures import Cancelled
 from app.workers.jobs import Job
 from engine.devices import open_device
-from engine.handoff import HandoffPlan, hand_off
+from engine.handoff import HandoffPlan, hand_off, import_any
+from engine.scorecard.token_measures import ScoreCancelledError
 from tests.app import played_jobs
 from tests.app.played_jobs import PlayedJobs
 from tests.app.state.program import make_tiny_base
@@ -144,7 +147,11 @@ def test_export_and_import(program, child, tmp_path):
     assert row.id == child and checkpoints.row(child).name == "child"
 
 
-def test_the_result_of_a_hand_off_is_imported(program, folder, tiny, tmp_path):
+@pytest.fixture
+def result(folder, tiny, tmp_path, monkeypatch):
+    """The folder of a hand-off with a result; a scorecard is of two lines, so that it takes a second."""
+    monkeypatch.setattr("app.workers.measuring.CURSORS", 2)
+    monkeypatch.setattr("app.workers.measuring.CHARACTERS", 1_000)
     root = tmp_path / "shop"
     root.mkdir()
     for name in ("price", "weight", "stock", "age", "rank", "size"):
@@ -153,10 +160,55 @@ def test_the_result_of_a_hand_off_is_imported(program, folder, tiny, tmp_path):
     device = open_device("cpu")
     trained_elsewhere(done.path, device)
     device.close()
+    return done.path
+
+
+def test_the_result_of_a_hand_off_is_imported_and_scored(program, store, result, monkeypatch):
+    """On the device of the window, which stays open: there, teaching to fill in would be tried out."""
+    devices = []
+
+    def opening(*arguments, open_device, look, **more):
+        with open_device() as device:
+            look()
+            devices.append(device)
+        return import_any(*arguments, open_device=open_device, look=look, **more)
+
+    monkeypatch.setattr("engine.handoff.import_any", opening)
+    one, rows = program(), []
+    checkpoints = one.state.checkpoints
+    checkpoints.imported.connect(rows.append)
+    found = answer(one, checkpoints.result_imported, checkpoints.import_, result)
+    assert [row.id for row in rows] == [found.row.id] and one.failures == []
+    assert found.row.name == "shop #1" and checkpoints.row(found.row.id).mode == "wsla"
+    kept = store.get(found.row.id).metrics
+    assert (found.before, found.after) == (kept["score_bits_per_byte_before"], kept["score_bits_per_byte"])
+    assert [device.name for device in devices] == ["cpu"] and found.problem == ""
+    again = answer(one, checkpoints.result_imported, checkpoints.import_, result)
+    assert again.row.id == found.row.id and again.after is None and store.get(found.row.id).metrics == kept
+
+
+def test_a_scorecard_that_is_cancelled_leaves_the_checkpoint(program, store, result, monkeypatch):
+    def waiting(*arguments, cancelled, **more):
+        while not cancelled():
+            time.sleep(0.005)
+        raise ScoreCancelledError("")
+
+    monkeypatch.setattr("engine.handoff.score_result", waiting)
+    one, scored = program(), []
+    checkpoints = one.state.checkpoints
+    checkpoints.result_imported.connect(scored.append)
+    checkpoints.imported.connect(lambda row: checkpoints.cancel())
+    row = answer(one, checkpoints.imported, checkpoints.import_, result)
+    assert checkpoints.row(row.id).name == "shop #1" and "score_loss" not in store.get(row.id).metrics
+    assert scored == [] and one.failures == []
+
+
+def test_a_result_without_its_folder_says_why_it_has_no_scorecard(program, result, tmp_path):
+    (tmp_path / "shop").rename(tmp_path / "moved")
     one = program()
     checkpoints = one.state.checkpoints
-    row = answer(one, checkpoints.imported, checkpoints.import_, done.path)
-    assert row.name == "shop #1" and checkpoints.row(row.id).mode == "wsla" and one.failures == []
+    found = answer(one, checkpoints.result_imported, checkpoints.import_, result)
+    assert "is not there any more" in found.problem and checkpoints.row(found.row.id) and one.failures == []
 
 
 def test_verify_finds_a_flipped_byte(program, child, store):

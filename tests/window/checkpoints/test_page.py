@@ -8,6 +8,7 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QLineEdit
 
+from app.values.checkpoints import CheckpointRow, ImportedResult
 from app.window.checkpoints import table_model as columns
 from tests.app.played_jobs import answer, progress, waiting
 from tests.window.checkpoints.shelf import HASHES, cards, choose, names
@@ -392,3 +393,14 @@ def test_no_folder_any_more_is_said_in_the_panel(desk, story):
     one.until(lambda: "not there any more" in page.detail.export.recitation.words.text())
     one.until(lambda: page.detail.export.export_button.isEnabled())
     assert one.failures == [] and not page.error_card.isVisible()
+
+
+def test_what_a_result_of_a_hand_off_scores_is_said(desk):
+    one, page = desk
+    row, said = CheckpointRow("0" * 32, "shop #1"), one.state.checkpoints.result_imported
+    said.emit(ImportedResult(row, 2.0, 1.5))
+    assert (
+        "shop #1 was imported. Bits per byte of held-out code: 2.000 before, 1.500" in page.notices.message.words.text()
+    )
+    said.emit(ImportedResult(row, problem="The folder is not there any more."))
+    assert page.notices.message.words.text().endswith("It has no scorecard: The folder is not there any more.")
