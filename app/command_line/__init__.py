@@ -36,7 +36,7 @@ FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """All commands and options.  `handler` names the module that runs a command."""
+    """All commands, in the order of use, and options.  `handler` names the module that runs a command."""
     parser = argparse.ArgumentParser(
         prog="codecoil",
         description="Adapts a small code model to your repository, on your own machine.",
@@ -61,20 +61,6 @@ def build_parser() -> argparse.ArgumentParser:
         train_options,
     )
 
-    base.add_parser(commands)
-    benchmark.add_parser(commands)
-    checkpoints.add_parser(commands)
-    complete.add_parser(commands)
-    handoff.add_parser(commands)
-    lsp.add_parser(commands)
-    memory.add_parser(commands)
-    score.add_parser(commands)
-    serve.add_parser(commands)
-
-    devices = commands.add_parser("devices", help="list the devices, and which one is used")
-    devices.add_argument("--json", action="store_true", help="as JSON, with every limit and feature")
-    devices.set_defaults(handler="app.command_line.devices")
-
     window = commands.add_parser("open", help="open the window on a folder")
     window.add_argument("path", metavar="PATH", nargs="?", default=".", help="the folder of source code (default: .)")
     window.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="the data folder to use")
@@ -86,13 +72,20 @@ def build_parser() -> argparse.ArgumentParser:
     scan.add_argument("--data-dir", metavar="FOLDER", default=argparse.SUPPRESS, help="the data folder to use")
     scan.set_defaults(handler="app.command_line.scan")
 
+    for each in (train_options, score, complete, memory, serve, lsp, checkpoints, base, handoff):
+        each.add_parser(commands)
+
+    devices = commands.add_parser("devices", help="list the devices, and which one is used")
+    devices.add_argument("--json", action="store_true", help="as JSON, with every limit and feature")
+    devices.set_defaults(handler="app.command_line.devices")
+
     selftest = commands.add_parser("selftest", help="run every kernel on a device and check the numbers")
     selftest.add_argument(
         "--device", default="auto", metavar="NAME", help="as listed by `codecoil devices` (default: auto)"
     )
     selftest.set_defaults(handler="app.command_line.selftest")
 
-    train_options.add_parser(commands)
+    benchmark.add_parser(commands)
     return parser
 
 

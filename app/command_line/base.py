@@ -10,7 +10,7 @@ from typing import Any
 from app.command_line import FAILED
 from app.command_line.base_speeds import HOW, BaseSpeeds, add_options, base_speeds, speed_facts, speed_words
 from app.network.base_models import BaseModel, available, base_model
-from app.values.words import nbytes
+from app.values.words import nbytes, thousands
 
 
 def add_parser(commands) -> None:
@@ -80,7 +80,7 @@ def lines(model: BaseModel, device, speed: dict[str, Any] | None) -> list[str]:
     source = f"{model.package.package} ({model.repository})" if model.package else model.repository
     rows = {
         "from": f"{source} on {' and '.join(agreement_for(model).hosts)}",
-        "size": f"{nbytes(model.nbytes)}, {model.parameters / 1e6:.0f} M parameters{fim}",
+        "size": f"{nbytes(model.nbytes)}, {thousands(model.parameters)} parameters{fim}",
         "licence": model.licence,
         "memory": ", ".join(f"{mode} {nbytes(amount)}" for mode, amount in model.memory_by_mode(device).items()),
     }

@@ -11,7 +11,7 @@ from app.command_line.base_speeds import BaseSpeeds, base_speeds, speed_facts, s
 from app.command_line.checkpoint_words import plain
 from app.data.data_folder import data_folder
 from app.data.model_folders import FoundModel, find_models
-from app.values.words import nbytes
+from app.values.words import nbytes, thousands
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -133,7 +133,7 @@ def found_facts(model: FoundModel, speed: dict[str, Any] | None) -> dict[str, An
 
 
 def found_lines(model: FoundModel, speed: dict[str, Any] | None) -> list[str]:
-    what = f"{model.architecture}, {model.parameters / 1e6:,.0f} M weights, {model.stored}, " if model.stored else ""
+    what = f"{model.architecture}, {thousands(model.parameters)} weights, {model.stored}, " if model.stored else ""
     lines = [f"{plain(model.name)}  ({model.program}; {what}{nbytes(model.nbytes)})", f"    {plain(str(model.path))}"]
     if speed:
         lines.append(f"    {speed_words(speed)}")

@@ -71,7 +71,13 @@ def add_parser(commands) -> None:
     convert.add_argument("--device", default="auto", metavar="NAME", help="device to measure on (default: auto)")
     export = verb("export", "write a checkpoint in a format that other programs read", which)
     export.add_argument("out", metavar="OUT", help="file or folder to write")
-    export.add_argument("--format", choices=FORMATS, required=True)
+    export.add_argument(
+        "--format",
+        choices=FORMATS,
+        required=True,
+        help="hf: a Hugging Face folder; gguf: a file for llama.cpp, Ollama and others; coil: a bundle for Codecoil on "
+        "another machine; adapter: the trained weights without the base, LoRA in PEFT format",
+    )
     export.add_argument("--precision", metavar="P", help="hf: float32, bfloat16, float16; gguf: f32, f16, q8_0, q4_0")
     export.add_argument("--full", action="store_true", help="coil: include the base of a delta")
     export.add_argument("--no-audit", action="store_true", help="do not measure what the weights recite")

@@ -273,18 +273,24 @@ def text_of(data: bytes, name: str) -> str:
 
 
 def path_in(root: Path | None, file: Path | None) -> str:
-    """The path as in training: relative to the folder the model was trained on, else to the one with .git, else just
-    the name; "" without a file."""
+    """The path as in training: relative to the repository of the file; "" without a file."""
     if file is None:
         return ""
     return file.relative_to(root_of(root, file)).as_posix()
 
 
 def root_of(root: Path | None, file: Path) -> Path:
-    """The repository of a file: `root` if the file is in it, else the folder with .git, else the file's own."""
+    """The repository of a file: `root` if the file is in it, else the folder with .git, else the one around the file
+    that was read last (a release that was unpacked has no .git), else the file's own."""
+    from engine.corpus.reading.known_folders import known_folders
+
     if root is not None and root in file.parents:
         return root
-    return next((folder for folder in file.parents if (folder / ".git").exists()), file.parent)
+    git = next((folder for folder in file.parents if (folder / ".git").exists()), None)
+    if git is not None:
+        return git
+    read = (Path(known.root) for known, _ in known_folders(data_folder()))
+    return next((folder for folder in read if folder in file.parents), file.parent)
 
 
 def context_of(others: dict[str, str], root: Path | None, place: Place):

@@ -99,11 +99,14 @@ def request_at(root: Path, arguments: argparse.Namespace) -> CompletionRequest:
     from engine.errors import InputError
     from engine.generate.requests import CompletionRequest, Offer
 
-    file = Path(arguments.ask).resolve()
-    text = read_text(arguments.ask)
+    named = arguments.ask
+    if not Path(named).exists() and (root / named).is_file():
+        named = str(root / named)  # as the window and a suggestion's source name it
+    file = Path(named).resolve()
+    text = read_text(named)
     if root not in file.parents:
-        raise InputError(f"{arguments.ask} is not in {root}.", "Choose a file in that folder.")
-    cursor = offset_of(text, arguments.line, arguments.column, arguments.ask)
+        raise InputError(f"{named} is not in {root}.", "Choose a file in that folder.")
+    cursor = offset_of(text, arguments.line, arguments.column, named)
     path = file.relative_to(root).as_posix()
     return CompletionRequest(text[:cursor], text[cursor:], path, offer=Offer(0.0, ALTERNATIVES))
 

@@ -1,4 +1,4 @@
-"""`codecoil scan`: which files of a folder would be learned, which are left out, and why."""
+"""`codecoil scan`: which files of a folder are used, which are left out, and why."""
 
 from __future__ import annotations
 
@@ -101,11 +101,12 @@ def lines(corpus) -> list[str]:
     learned, held_out = totals.learned, totals.held_out
     text = [
         plain(str(corpus.root)),
-        f"{counted(learned.files, 'file')} to learn, {nbytes(learned.bytes)}, {counted(learned.tokens, 'token')};"
-        f" {counted(held_out.files, 'file')} of them with {counted(held_out.tokens, 'token')} held out for measuring.",
+        f"{counted(learned.files, 'file')} used, {nbytes(learned.bytes)}, {counted(learned.tokens, 'token')}:"
+        f" {counted(learned.files - held_out.files, 'file')} to learn and {counted(held_out.files, 'file')}"
+        f" ({counted(held_out.tokens, 'token')}) held out for measuring.",
     ]
     text += table(
-        "Learned",
+        "Used",
         [
             (language or "unknown", one.files, nbytes(one.bytes), one.tokens)
             for language, one in totals.by_language.items()
@@ -116,7 +117,7 @@ def lines(corpus) -> list[str]:
     )
     largest = sorted((one for one in corpus.files if one.learn), key=lambda one: (-(one.tokens or 0), one.path))
     if largest:
-        text += ["", "Largest learned files"]
+        text += ["", "Largest files used"]
         text += [f"  {one.tokens or 0:>12,} tokens  {plain(one.path)}" for one in largest[:LARGEST]]
     if corpus.secrets:
         text += ["", "Secrets found (their values are never learned, stored or shown)"]

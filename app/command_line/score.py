@@ -229,7 +229,9 @@ def print_languages(cards: Sequence[Scorecard]) -> None:
 
 
 def value_words(measure: Measure) -> str:
-    """`41.2 % (38.0-44.1)`."""
+    """`41.2 % (38.0-44.1)`; `-` for a share of nothing."""
+    if not math.isfinite(measure.value):
+        return "-"
     scale, digits = (100.0, 1) if measure.unit == "%" else (1.0, 1 if abs(measure.value) >= 20 else 3)
     value, low, high = (f"{number * scale:,.{digits}f}" for number in (measure.value, measure.low, measure.high))
     unit = f" {measure.unit}" if measure.unit else ""

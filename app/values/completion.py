@@ -17,6 +17,11 @@ SECOND, SECOND_MEMORY = "right", "right_memory"  # the model that it is compared
 CHANNELS = (GHOST, MODEL, MODEL_MEMORY, SECOND, SECOND_MEMORY, TIMELINE)
 
 
+def in_a_sentence(name: str) -> str:
+    """A model's name inside a sentence: "the built-in model"; a checkpoint's name stays as it is."""
+    return f"the {BUILT_IN[0].lower()}{BUILT_IN[1:]}" if name == BUILT_IN else name
+
+
 @dataclass(frozen=True)
 class ModelChoice:
     """A model that can be asked: STARTER, IN_TRAINING or a checkpoint's id."""

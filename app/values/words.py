@@ -18,6 +18,11 @@ def kind_words(kind: str) -> str:
     return KINDS.get(kind, kind)
 
 
+def device_words(name: str) -> str:
+    """A device inside a sentence; an adapter has only its name."""
+    return "the CPU" if name == "cpu" else name
+
+
 def small_number(value: float) -> str:
     """An error or a limit: 0, 1.2e-07, or "none" for NaN."""
     if math.isnan(value):
@@ -100,9 +105,11 @@ def counted(number: int, what: str) -> str:
 
 
 def thousands(number: int) -> str:
-    """A large count in little room: 840, 12,300, 1.4 M."""
+    """A large count in little room: 840, 12,300, 1.4 M, 1.5 B."""
     if number < 1_000_000:
         return f"{number:,}"
+    if number >= 1e9:
+        return f"{number / 1e9:.1f} B"
     return f"{number / 1e6:.1f} M" if number < 1e8 else f"{number / 1e6:.0f} M"
 
 

@@ -181,7 +181,7 @@ OPTIONS: dict[str, OptionInfo] = dict(
             "Steps",
             0,
             10_000_000,
-            "How many times the weights are updated; the run ends at steps, epochs or minutes, whichever comes first.",
+            "How many times the weights are updated; the first limit that is reached ends the run.",
             zero="no limit",
             advanced=False,
         ),

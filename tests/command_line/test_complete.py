@@ -14,10 +14,12 @@ import pytest
 from app.command_line import REFUSED, build_parser, main
 from app.command_line.complete import is_offer, offset_of, path_in
 from app.command_line.model_choice import newest_for
+from app.data.data_folder import VARIABLE
 from engine.checkpoints.store.delta import make_delta
 from engine.checkpoints.store.loading import load_checkpoint
 from engine.checkpoints.store.manifest import Facts
 from engine.checkpoints.store.store import CheckpointStore
+from engine.corpus.reading.known_folders import FILE_NAME, KnownFolder, folder_as_json
 from engine.errors import CheckpointError, InputError
 from engine.generate.decode_losses import DecodeLoss, DecodeLosses
 from engine.generate.decoder import Decoder
@@ -249,12 +251,19 @@ def test_the_newest_checkpoint_of_the_files_folder_is_taken(tmp_path):
     assert newest_for(outer, tmp_path / "shop" / "a.py").name == "inner"  # of a folder inside the file's
 
 
-def test_the_path_is_as_in_training(tmp_path):
+def test_the_path_is_as_in_training(tmp_path, monkeypatch):
     file = tmp_path / "shop" / "lib" / "a.py"
     file.parent.mkdir(parents=True)
     assert path_in(None, file) == "a.py" and path_in(None, None) == ""
-    (tmp_path / "shop" / ".git").mkdir()
-    assert path_in(None, file) == "lib/a.py"
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "data"))
+    for number, folder in enumerate((file.parent, tmp_path / "shop", tmp_path / "else")):
+        about = tmp_path / "data" / "repositories" / str(number) / FILE_NAME
+        about.parent.mkdir(parents=True)
+        about.write_text(folder_as_json(KnownFolder(str(folder), 1, 2, 1, f"2026-11-1{number}T01:00:00+00:00")))
+    assert path_in(None, file) == "lib/a.py", "of the two folders around it, the one that was read last"
+    assert path_in(None, tmp_path / "b.py") == "b.py"
+    (file.parent / ".git").mkdir()
+    assert path_in(None, file) == "a.py"
     assert path_in(tmp_path, file) == "shop/lib/a.py"
 
 

@@ -54,6 +54,8 @@ def test_what_it_would_suggest(ask, repository):
     assert found["sources"] == [{"path": "first.py", "line": 4}] and found["more_sources"] == 1
     printed = ask(*place)
     assert f" %  {LINE[17:]}\n" in printed and "(as in first.py:4 and 1 more)" in printed
+    inside = json.loads(ask("--ask", "asking.py", "--line", 4, "--json"))["suggestion"]  # the path in the folder
+    assert (inside["file"], inside["text"]) == ("asking.py", LINE[17:])
     silent = ask(*place, "--column", 14)  # within the word that stands there
     assert "No suggestion: It does not fit before the rest of the line." in silent
 

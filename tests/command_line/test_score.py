@@ -9,7 +9,7 @@ import pytest
 
 from app.command_line import main, model_choice
 from app.command_line.model_choice import STARTER, ChosenModel
-from app.command_line.score import NAME_WIDTH, default_choice, heading
+from app.command_line.score import NAME_WIDTH, default_choice, heading, value_words
 from app.data.data_folder import data_folder
 from engine.checkpoints.store.loading import load_checkpoint
 from engine.checkpoints.store.store import CheckpointStore, Facts
@@ -19,6 +19,7 @@ from engine.generate.decoder import Decoder
 from engine.generate.options import PRECISIONS
 from engine.model.config import ModelConfig
 from engine.model.initialise import initial_parameters
+from engine.scorecard.intervals import Measure
 
 
 @pytest.fixture
@@ -49,6 +50,13 @@ def test_a_table_with_verdicts(folder, capsys):
     assert "Bits per byte" in printed
     assert "2 cursors" in printed
     assert "no difference" in printed or "better" in printed or "worse" in printed
+
+
+def test_a_share_of_nothing_is_no_number():
+    def said(*numbers):
+        return value_words(Measure("precision", "Suggested lines that are exact", *numbers, 1, "%"))
+
+    assert said(0.412, 0.38, 0.441) == "41.2 % (38.0-44.1)" and said(float("nan"), float("nan"), float("nan")) == "-"
 
 
 def test_json_names_every_measure_with_its_interval(folder, capsys):

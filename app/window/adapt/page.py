@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
 from app.state.application import Application
 from app.values.checkpoints import TrashRow
+from app.values.completion import BUILT_IN, in_a_sentence
 from app.values.events import Failure
 from app.values.words import counted, thousands
 from app.window.adapt.interrupted import InterruptedRun
@@ -155,7 +156,7 @@ class AdaptPage(Page):
         training, repository = self._training, self.application.repository
         started = training.request if training.active or training.phase == "finished" else None
         wanted = started.base if started else training.base
-        base = next((each.name for each in training.bases if each.id == wanted), "the built-in model")
+        base = in_a_sentence(next((each.name for each in training.bases if each.id == wanted), BUILT_IN))
         name = Path(started.root).name if started else repository.name
         if training.active or training.phase == "finished":
             mode = (training.run_plan.mode if training.run_plan else "") or training.mode

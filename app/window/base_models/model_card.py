@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout
 from app.data.model_folders import FoundModel
 from app.network.base_models import BaseModel
 from app.values.engine import SpeedLine
-from app.values.words import mode_words, nbytes, rate
+from app.values.words import mode_words, nbytes, rate, thousands
 from app.window.parts import Card, PlainButton, label, set_tone, tip
 
 HEADING = QSize(102, 18)  # before the badges of a row: they line up, and nothing jumps when they appear
@@ -31,7 +31,7 @@ class ModelCard(Card):
     def __init__(self, model: BaseModel) -> None:
         super().__init__(model.name)
         self.model = model
-        facts = [nbytes(model.nbytes), f"{model.parameters / 1e6:.0f} M parameters", model.licence]
+        facts = [nbytes(model.nbytes), f"{thousands(model.parameters)} parameters", model.licence]
         self.heading.say(" · ".join([*facts, "fills in the middle"] if model.has_fim else facts))
         row = QHBoxLayout()
         row.setSpacing(16)
@@ -122,7 +122,7 @@ class FoundCard(Card):
         self.model = model
         facts = [nbytes(model.nbytes), model.program]
         if model.stored:
-            facts[1:1] = [f"{model.parameters / 1e6:,.0f} M parameters", model.architecture, model.stored]
+            facts[1:1] = [f"{thousands(model.parameters)} parameters", model.architecture, model.stored]
         self.heading.say(" · ".join(facts))
         row = QHBoxLayout()
         row.setSpacing(16)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -34,7 +36,8 @@ class CellDelegate(QStyledItemDelegate):
         self.strong = interface_font(BODY, QFont.Weight.Medium)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(QFontMetrics(self.body).horizontalAdvance(index.data() or "") + 2 * PADDING, self.height)
+        words = QFontMetricsF(self.body).horizontalAdvance(index.data() or "")
+        return QSize(math.ceil(words) + 2 * PADDING, self.height)  # what is a fraction too wide would be elided
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         tokens = Theme.current().tokens

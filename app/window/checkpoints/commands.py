@@ -195,6 +195,7 @@ class Commands(QObject):
         self._audited.add(id)
         self.began.emit()
         self._checkpoints.audit(id)
+        self._detail.export.recitation.show_asked(id)
 
     @Slot()
     def on_verify(self) -> None:

@@ -79,6 +79,8 @@ class ExportPanel(Card):
         """`export`: nothing else is being done; `measure`: and no run has the device."""
         self.export_button.setEnabled(export)
         self.recitation.allow(measure)
+        if export:
+            self.recitation.show_asked("")
 
     @Slot()
     def on_audit_clicked(self) -> None:

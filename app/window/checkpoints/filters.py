@@ -62,7 +62,7 @@ class FilterRow(QWidget):
         self.search.setMaximumWidth(240)
         self.what = Choice(name="Which checkpoints")
         self.what.setSizeAdjustPolicy(Choice.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.what.setMinimumWidth(100)
+        self.what.setMinimumWidth(120)
         self.what.setMaximumWidth(190)
         tip(self.what, "Which checkpoints to show")
         self.what.chosen.connect(self.on_chosen)

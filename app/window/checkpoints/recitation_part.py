@@ -9,6 +9,7 @@ from app.values.checkpoints import CheckpointRow, RecitationView
 from app.window.parts import PlainButton, label
 
 NOT_MEASURED = "How much of your code these weights recite has not been measured. The export will say so."
+MEASURING = "Measuring how much of your code these weights recite…"
 NOT_TRAINED = "These weights were not trained on a folder of yours."
 MOST_SHOWN = 20  # lines
 NO_MEMORY = "The memory of the repository is never part of an export."
@@ -22,6 +23,7 @@ class RecitationPart(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._views: dict[str, RecitationView] = {}
+        self._asked = ""  # id of the checkpoint that is being measured
         self.row: CheckpointRow | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -55,6 +57,12 @@ class RecitationPart(QWidget):
     def allow(self, measure: bool) -> None:
         """`measure`: nothing else is being done, and no run has the device."""
         self.measure_button.setEnabled(measure)
+
+    def show_asked(self, id: str) -> None:
+        """A measurement of this checkpoint has begun; "" when it is over or was cancelled."""
+        if id != self._asked:
+            self._asked = id
+            self._update()
 
     @Slot(object)
     def show_audit(self, view: RecitationView) -> None:
@@ -90,4 +98,6 @@ class RecitationPart(QWidget):
     def _why_not(self, view: RecitationView | None) -> str:
         if not self.row.repository:
             return NOT_TRAINED
+        if self._asked == self.row.id:
+            return MEASURING
         return f"{NOT_MEASURED} {view.problem}".rstrip() if view is not None else NOT_MEASURED

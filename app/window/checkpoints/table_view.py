@@ -18,7 +18,7 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QMouseEvent, QPainter, QPen, QPolygonF, QResizeEvent
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableView, QWidget
 
 from app.theme import Theme, Tokens
@@ -304,12 +304,12 @@ class CheckpointView(QTableView):
 
     def _needed_widths(self) -> tuple[dict[int, int], int]:
         """Pixels that the content of each column needs, within `WIDTHS`; and what the longest name needs."""
-        body, strong = QFontMetrics(interface_font(BODY)), QFontMetrics(interface_font(BODY, QFont.Weight.Medium))
+        body, strong = QFontMetricsF(interface_font(BODY)), QFontMetricsF(interface_font(BODY, QFont.Weight.Medium))
         widths = {PINNED: WIDTHS[PINNED]}
         for column in CHOICES:
             texts = {HEADINGS[column] + ARROW, *(self.table.words(row, column) for row in self.table.shown)}
-            widths[column] = min(WIDTHS[column], _widest(texts, body) + 2 * PADDING)
-        return widths, _widest({row.name for row in self.table.shown}, strong) + 2 * PADDING + SIGNS
+            widths[column] = min(WIDTHS[column], widest(texts, body) + 2 * PADDING)
+        return widths, widest({row.name for row in self.table.shown}, strong) + 2 * PADDING + SIGNS
 
     @Slot(int, bool)
     def on_column_switched(self, column: int, shown: bool) -> None:
@@ -362,6 +362,7 @@ class CheckpointView(QTableView):
         self.viewport().update()
 
 
-def _widest(texts: set[str], metrics: QFontMetrics) -> int:
+def widest(texts: set[str], metrics: QFontMetricsF) -> int:
+    """Rounded up: a text that is a fraction of a pixel wider than its cell is elided."""
     longest = sorted(texts, key=len)[-MEASURED:]
-    return max(map(metrics.horizontalAdvance, longest), default=0)
+    return math.ceil(max(map(metrics.horizontalAdvance, longest), default=0))

@@ -79,7 +79,7 @@ class Figures(QWidget):
 
 
 def why_left_out(reasons: Sequence[ReasonCount]) -> str:
-    """The most common reason, and how many others there are."""
+    """The most common reason, and how many others there are: in few words, or the longest reason would be cut."""
     if not reasons:
         return "nothing"
-    return reasons[0].words + (f", {counted(len(reasons) - 1, 'more reason')}" if len(reasons) > 1 else "")
+    return reasons[0].words + (f", {len(reasons) - 1} more" if len(reasons) > 1 else "")

@@ -126,14 +126,13 @@ def verdict_words(file: FileRow) -> str:
 
 def folder_words(folder: Folder) -> str:
     """How much of a folder is learned."""
-    if folder.state == LEARN and folder.held_out:
-        taught = folder.learned - folder.held_out
-        return (f"{counted(taught, 'file')} to learn, " if taught else "") + f"{folder.held_out:,} held out"
-    if folder.state == LEARN:
-        return f"{counted(folder.count, 'file')} to learn"
     if folder.state == LEAVE:
         return f"{counted(folder.count, 'file')} left out"
-    return f"{folder.learned:,} of {counted(folder.count, 'file')} to learn"
+    taught = folder.learned - folder.held_out
+    learned = counted(taught, "file") if folder.state == LEARN else f"{taught:,} of {counted(folder.count, 'file')}"
+    parts = [f"{learned} to learn"] if taught else []
+    parts += [f"{folder.held_out:,} held out"] if folder.held_out else []
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True)

@@ -143,6 +143,7 @@ class Overview(PageColumn):
             part.changed.connect(self.on_changed)
         Theme.current().restyled.connect(self.on_restyled)
         self._asked = ""  # the folder whose data is about to be deleted
+        self._is_filling = False  # the table is being filled
         self._show_state()
 
     def _build_table(self) -> Card:
@@ -206,11 +207,15 @@ class Overview(PageColumn):
 
     def _show_state(self) -> None:
         rows, chosen = self._folders.rows, self.chosen
+        self._is_filling = True
         self.model.show_rows(rows or (), self._repository.root)
         roots = [row.root for row in self.model.rows]
         if roots:
             wanted = chosen if chosen in roots else self._repository.root
             self.view.selectRow(roots.index(wanted) if wanted in roots else 0)
+        self._is_filling = False
+        if self._asked != self.chosen:
+            self._asked = ""
         self.back_button.setVisible(bool(self._repository.root))
         self.stack.setCurrentWidget(self.nothing if rows == () else self.view)
         size = sum(row.memory for row in rows or ())
@@ -240,6 +245,8 @@ class Overview(PageColumn):
 
     @Slot()
     def on_selection_changed(self, *_what) -> None:
+        if self._is_filling:
+            return  # the same folder is selected again below: a question about it stays
         self._asked = ""
         self._show_question()
 

@@ -16,7 +16,7 @@ from app.values.benchmark import (
     speed_rows,
 )
 from app.values.events import Failure
-from app.values.words import counted, duration
+from app.values.words import counted, device_words, duration
 from app.window.parts import Card, PlainButton, ProgressLine, label, set_tone
 from app.window.settings.benchmark_table import BenchmarkView
 
@@ -80,11 +80,11 @@ class BenchmarkCard(Card):
         if phase == "benchmarking" and self.progress.isHidden():
             self._show_result(None)
             self._say("")
-            self.progress.show_progress(0, 0, f"Opening {self._engine.in_use.name}…")
+            self.progress.show_progress(0, 0, f"Opening {device_words(self._engine.in_use.name)}…")
         if phase not in ("benchmarking", "cancelling"):
             self.progress.put_away()
             if self._engine.benchmark is None and self._engine.in_use is not None:
-                self._say(OFFER.format(self._engine.in_use.name))
+                self._say(OFFER.format(device_words(self._engine.in_use.name)))
         self.copy_button.setVisible(self.progress.isHidden() and self._has_result())
 
     @Slot(object)
@@ -116,7 +116,7 @@ class BenchmarkCard(Card):
             self._say("Cancelled before anything was measured.", "warn")
             return
         self._show_result(last.result)
-        measured = f"{counted(len(last.result.kernels), 'kernel size')} on {last.device} in " + duration(
+        measured = f"{counted(len(last.result.kernels), 'kernel size')} on {device_words(last.device)} in " + duration(
             last.result.seconds
         )
         if last.cancelled:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton, QV
 
 from app.state.engine import EngineController
 from app.values.events import CheckEnded, KernelChecked
-from app.values.words import duration, percent, share
+from app.values.words import device_words, duration, percent, share
 from app.window.parts import NOTHING, FigureLabel, label, set_tone
 
 TICK = 100  # milliseconds between two readings of the clock
@@ -127,7 +127,7 @@ class CheckCard(QFrame):
         if last is None:
             self._say(
                 f"Runs all {self._total} kernels, the small programs that compute a model, on "
-                f"{self._controller.in_use.name} {self._against()}."
+                f"{device_words(self._controller.in_use.name)} {self._against()}."
             )
         elif last.wrong:
             names = ", ".join(check.kernel for check in last.wrong)

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Slot
 
 from app.state.application import Application
-from app.values.completion import IN_TRAINING, losses_key
+from app.values.completion import IN_TRAINING, in_a_sentence, losses_key
 from app.values.events import Failure
 from app.window.parts import Card, Choice, PlainButton, label, set_tone
 from app.window.settings.setting_row import SettingRow
@@ -53,7 +53,7 @@ class DecodingCard(Card):
         ready = self._repository.phase == "ready" and not self._training.active and model != IN_TRAINING
         self.button.setEnabled(ready and not self._measuring)
         choice = self._completion.choice(model)
-        name = choice.name if choice is not None else "the model in use"
+        name = in_a_sentence(choice.name) if choice is not None else "the model in use"
         if self._measuring:
             self._say(f"Measuring the held-out loss of {name}…")
             return

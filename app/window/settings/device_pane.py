@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout
 from app.data.settings_file import AUTOMATIC
 from app.state.application import Application
 from app.values.events import CheckEnded, Failure, KernelChecked
-from app.values.words import small_number
+from app.values.words import device_words, small_number
 from app.window.parts import Card, ErrorCard, PageColumn, PlainButton, Switch, label, tip
 from app.window.settings.benchmark_card import BenchmarkCard
 from app.window.settings.check_card import CheckCard
@@ -74,8 +74,8 @@ class DevicePane(PageColumn):
             starting = controller.phase == "starting"
             self.subtitle.setText("Looking for devices…" if starting else "No device is available.")
             return
-        tip(self.automatic, f"Chooses {controller.automatic.name}: {controller.automatic_reason}")
-        self.subtitle.setText(f"Codecoil computes on {controller.in_use.name}, {controller.reason}.")
+        tip(self.automatic, f"Chooses {device_words(controller.automatic.name)}: {controller.automatic_reason}")
+        self.subtitle.setText(f"Codecoil computes on {device_words(controller.in_use.name)}, {controller.reason}.")
         if not controller.busy:
             last = controller.checks.get(controller.in_use.name)
             self.kernels.table.show_checks(last.checks if last else ())

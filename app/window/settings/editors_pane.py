@@ -61,7 +61,8 @@ class EditorsPane(PageColumn):
             row.addWidget(label(name, "label"))
             row.addWidget(value, 1)
             row.addWidget(button)
-        card.column.addWidget(rule())
+        self.line = rule()
+        card.column.addWidget(self.line)
         card.column.addWidget(self.where)
         return card
 
@@ -96,7 +97,8 @@ class EditorsPane(PageColumn):
             self.problem.say(server.problem, kind="warn")
         else:
             self.problem.put_away()
-        self.where.setVisible(server.is_on)
+        for part in (self.line, self.where):
+            part.setVisible(server.is_on)
         self.setup.setVisible(server.is_on)
         self.requests.setVisible(server.is_on)
         self.address.set_words(server.url)

@@ -24,7 +24,7 @@ PARTS = (
     (WORK, "Training", WorkPane, "What training may use, what is watched, and when Codecoil adapts on its own."),
     (STORAGE, "Storage", StoragePane, "What Codecoil keeps on disk."),
     (DEVICE, "Device", DevicePane, "Where Codecoil computes."),
-    (ABOUT, "About", AboutPane, "What runs here."),
+    (ABOUT, "About", AboutPane, "Versions of everything that runs here, and where the data is."),
 )
 
 

@@ -50,19 +50,19 @@ class Recitation:
         """What was found, in whole sentences."""
         found = []
         if self.asked:
-            base = "its base could not be asked" if self.by_base is None else f"its base recites {_count(self.by_base)}"
+            base = "the base could not be asked" if self.by_base is None else f"the base recites {_count(self.by_base)}"
             cause = "" if self.by_base is None else " because of the training"
             share = f"{100 * self.from_training / self.asked:.1f} %; " if self.from_training else ""
             found.append(
-                f"Asked for {_lines(self.asked, 'rare')} of the code that it was trained on, each by the text up to "
-                f"its middle, the weights alone recite {_count(self.recited)}; {base}."
+                f"Given the first half of {_lines(self.asked, 'rare')} of the code that they were trained on, and the "
+                f"text before it, the weights alone recite {_count(self.recited)}; {base}."
             )
             found.append(
                 f"Recited{cause}: {_count(self.from_training)} of {self.asked:,} "
                 f"({share}95 % interval {100 * self.low:.1f} to {100 * self.high:.1f} %)."
             )
         else:
-            found.append("No line of the code that it was trained on is rare enough to be asked for.")
+            found.append("No line of the code that the weights were trained on is rare enough to be asked for.")
         if self.planted:
             found.append(
                 f"Of {_lines(self.planted, 'random')} planted in the training to measure this, the weights recite "
@@ -71,7 +71,7 @@ class Recitation:
             )
         if self.folders_missing:
             folders = "A folder" if self.folders_missing == 1 else f"{self.folders_missing} folders"
-            found.append(f"{folders} that it was trained on before could not be read and was not asked for.")
+            found.append(f"{folders} that they were trained on before could not be read and was not asked for.")
         return tuple(found)
 
 

@@ -61,7 +61,9 @@ def test_estimates(seconds, said):
     assert words.about(seconds) == said
 
 
-@pytest.mark.parametrize(("number", "said"), [(840, "840"), (12300, "12,300"), (1.44e6, "1.4 M"), (2.5e8, "250 M")])
+@pytest.mark.parametrize(
+    ("number", "said"), [(840, "840"), (12300, "12,300"), (1.44e6, "1.4 M"), (2.5e8, "250 M"), (1.544e9, "1.5 B")]
+)
 def test_large_counts(number, said):
     assert words.thousands(int(number)) == said
 

@@ -56,11 +56,14 @@ def test_the_second_time_gives_the_same(scanned, root, capsys):
 def test_words_for_people(scanned, root, capsys):
     assert main(["scan", str(root)]) == 0
     printed = capsys.readouterr()
-    assert "21 files to learn" in printed.out and "tokens" in printed.out
+    used = [each for each in scanned["files"] if each["verdict"] == "learn"]
+    held_out = sum(each["held_out"] for each in used)
+    assert f"{len(used)} files used, " in printed.out and 0 < held_out < len(used)
+    assert f": {len(used) - held_out} files to learn and {held_out} file" in printed.out
     assert "nearly the same as another file" in printed.out and "lock file" in printed.out
     assert "settings.py:2  AWS access key" in printed.out
     assert SECRET not in printed.out + printed.err
-    assert "Largest learned files" in printed.out
+    assert "Largest files used" in printed.out
     assert printed.err == "", "no bar where there is no terminal"
 
 

@@ -50,7 +50,9 @@ def test_without_a_folder_it_says_what_to_do(page, desk, qtbot):
     desk.open_folder()
     assert shown(page) == {"setup"}
     said = page.heading.subtitle.text()
-    assert all(fact in said for fact in ("Built-in model", "orbit-api", "281 files", "1.4 M tokens", "31 files"))
+    assert all(
+        fact in said for fact in ("Train the built-in model on orbit-api", "281 files", "1.4 M tokens", "31 files")
+    )
 
 
 def test_a_run_from_the_button_to_its_end(page, desk, qtbot):
@@ -208,7 +210,7 @@ def test_a_result_of_another_folder_says_so_and_is_put_away(page, desk):
     page.put_away_others()
     assert shown(page) >= {"result"}
     desk.open_folder("/somewhere/other")
-    assert page.heading.subtitle.text().endswith("Built-in model on orbit-api")
+    assert page.heading.subtitle.text().endswith("the built-in model on orbit-api")
     page.put_away_others()
     assert shown(page) == {"setup"}
 

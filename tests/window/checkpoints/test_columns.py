@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics, QFontMetricsF
 
 import app.window.checkpoints.columns as module
+from app.theme.fonts import BODY, interface_font
 from app.window.checkpoints import table_model as columns
 from app.window.checkpoints.columns import CHOICES, LEAST_NAME, Columns, TableLayout, used
+from app.window.checkpoints.table_view import widest
 
 
 def test_what_is_wanted_stays_and_the_others_give_way():
@@ -37,6 +40,13 @@ def test_a_name_is_not_cut_where_there_is_room(desk, story):
     needed = table.fontMetrics().horizontalAdvance(name)
     assert table.columnWidth(columns.NAME) > needed + 20
     assert table.isColumnHidden(columns.STEPS) and not table.isColumnHidden(columns.LOSS)
+
+
+def test_what_is_measured_is_not_cut_by_a_fraction_of_a_pixel(theme):
+    font = interface_font(BODY)
+    for words in ("391 KiB", "9.5 MiB", "3.474", "today 22:00"):
+        room = widest({words}, QFontMetricsF(font))
+        assert QFontMetrics(font).elidedText(words, Qt.TextElideMode.ElideRight, room) == words
 
 
 def test_the_layout_is_remembered_by_the_names_of_columns():

@@ -135,8 +135,8 @@ def test_rename_pin_tags_and_note(desk, story, qtbot):
     assert editor.isVisible() and editor.text() == "better" and "meanwhile" not in names(page)
     qtbot.keyClick(editor, Qt.Key.Key_Return)
     one.until(lambda: checkpoints.row(id).name == "better")
-    assert "meanwhile" in names(page)
-    assert [row.name for row in page.table.chosen] == ["better"] and page.detail.facts.name.words == "better"
+    one.until(lambda: [row.name for row in page.table.chosen] == ["better"])
+    assert "meanwhile" in names(page) and page.detail.facts.name.words == "better"
     place = page.table.table.row_of(id)
     spot = page.table.visualRect(page.table.table.index(place, columns.PINNED)).center()
     qtbot.mouseClick(page.table.viewport(), Qt.MouseButton.LeftButton, pos=spot)
@@ -356,6 +356,7 @@ def test_an_export_first_measures_what_the_weights_recite(desk, story):
     one.state.jobs.asked.connect(lambda job: asked.append(job.name))
     one.press(page.buttons["export"])
     assert asked.count("recitation") == 1 and not page.detail.export.export_button.isEnabled()
+    assert part.words.text().startswith("Measuring how much")
     one.until(lambda: checkpoints.row(story.ids["shelves #1"]).recited and not checkpoints.busy)
     one.until(lambda: page.detail.export.export_button.isEnabled())
     assert part.words.text().startswith(checkpoints.row(story.ids["shelves #1"]).recited[0])

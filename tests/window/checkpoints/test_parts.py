@@ -187,6 +187,11 @@ def test_an_export_says_what_is_recited_and_shows_the_lines(shown, qtbot):
     with qtbot.waitSignal(panel.audit_wanted) as told:
         part.measure_button.click()
     assert told.args == ["c"]
+    part.show_asked("c")
+    panel.allow(False, False)
+    assert part.words.text().startswith("Measuring how much")
+    panel.allow(True, True)  # it was cancelled
+    assert "has not been measured" in part.words.text()
     lines = tuple(RecitedLine("a.py", n, f"key_{n} =", "'kestrel'", n == 2) for n in range(1, 24))
     part.show_audit(RecitationView("c", ("Recites 23.", "Base none."), lines))
     assert part.words.text().startswith("Recites 23.\nBase none.\n") and part.measure_button.text() == "Measure again"

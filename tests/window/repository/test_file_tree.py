@@ -21,7 +21,7 @@ def test_folders_come_first_with_their_sums():
     assert names(tree.root) == ["assets/", "orbit/", "vendor/", "web/", "README.md"]
     orbit = tree.by_path["orbit/"]
     assert (orbit.count, orbit.learned, orbit.held_out, orbit.tokens, orbit.size) == (4, 3, 1, 3500, 16000)
-    assert (orbit.state, orbit.words) == (MIXED, "3 of 4 files to learn")
+    assert (orbit.state, orbit.words) == (MIXED, "2 of 4 files to learn, 1 held out")
     assert tree.root.count == len(rows())
 
 

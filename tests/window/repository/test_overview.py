@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 
@@ -86,6 +88,15 @@ def test_choosing_another_row_withdraws_the_question(overview, application, qtbo
     assert not overview.sure_button.isVisible()
     overview.on_sure_clicked()
     assert deleted == []
+
+
+def test_a_question_stays_while_the_list_is_read_again(overview, application, qtbot):
+    choose(overview, 1)
+    press(qtbot, overview.delete_button)
+    application.folders.on_rows((replace(ROWS[0], memory=4 * 2**20), *ROWS[1:]))
+    assert overview.chosen == BESIDE and "beam" in overview.words.text() and overview.sure_button.isVisible()
+    application.folders.on_rows((ROWS[0], ROWS[2]))  # but not if the folder is no longer listed
+    assert not overview.sure_button.isVisible() and overview.words.text() == ""
 
 
 def test_deleting_the_open_folder_closes_it_and_lists_again(overview, application, opened, qtbot):

@@ -77,7 +77,7 @@ def shown(card):
 
 
 def test_it_says_what_it_would_do_and_has_nothing_to_copy(card):
-    assert "cpu" in card.words.text() and "five minutes" in card.words.text()
+    assert "on the CPU" in card.words.text() and "five minutes" in card.words.text()
     assert card.button.isEnabled() and not card.copy_button.isVisible() and not card.table.isVisible()
 
 

@@ -54,7 +54,7 @@ def test_the_page_lists_the_devices_and_says_which_one_is_used_and_why(desktop):
     pane = pane_of(desktop)
     assert [card.info.name for card in pane.devices.cards] == ["cpu", "webgpu:0"]
     assert [card.isChecked() for card in pane.devices.cards] == [True, False]
-    assert pane.subtitle.text() == "Codecoil computes on cpu, the processor: no WebGPU adapter was found."
+    assert pane.subtitle.text() == "Codecoil computes on the CPU, the processor: no WebGPU adapter was found."
     assert column(desktop, VERDICT) == [UNCHECKED] * 4
 
 

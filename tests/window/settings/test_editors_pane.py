@@ -22,7 +22,7 @@ def pane(main_window, application, monkeypatch, qtbot):
 
 
 def test_the_switch_shows_the_address_and_what_to_paste(pane, application, qtbot):
-    assert not pane.setup.isVisible() and not pane.where.isVisible() and not pane.requests.isVisible()
+    assert not any(part.isVisible() for part in (pane.setup, pane.line, pane.where, pane.requests))
     press(qtbot, pane.enabled.control)
     server = application.server
     assert server.is_on and pane.address.words == server.url and pane.setup.isVisible()
