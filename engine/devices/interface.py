@@ -159,11 +159,8 @@ class Device(ABC):
         return self._bind(plan, executable.arena if executable.arena.has_room_for(plan) else Arena(self, [plan]))
 
     def compile_part(self, executable: Executable, program: Program) -> Executable:
-        """Bind calls of another program, which has their tensors where `executable` does; for the benchmark."""
-        whole = executable.plan
-        scratch = {id(whole.program.calls[index]): tensor for index, tensor in whole.scratch.items()}
-        own = {index: scratch[id(call)] for index, call in enumerate(program.calls) if id(call) in scratch}
-        return self._bind(replace(whole, program=program, scratch=own), executable.arena)
+        """Bind calls on tensors of another program, which has them where `executable` does; for the benchmark."""
+        return self._bind(replace(executable.plan, program=program), executable.arena)
 
     @abstractmethod
     def _bind(self, plan: Plan, arena: Arena) -> Executable: ...

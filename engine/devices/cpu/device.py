@@ -143,8 +143,8 @@ class CpuExecutable(Executable):
                 self.bound.append((Replay(list(calls), self._address, device.crew), ()))
                 self._begins.append(numbers[0])
             else:
-                for number, call in zip(numbers, calls, strict=True):
-                    self.bound.append((device.kernel(call.kernel), self._arguments(call, plan.scratch.get(number))))
+                for call in calls:
+                    self.bound.append((device.kernel(call.kernel), self._arguments(call, plan.scratch_of(call))))
                 self._begins += numbers
 
     def _arguments(self, call: KernelCall, scratch: Tensor | None) -> tuple:
