@@ -26,7 +26,7 @@ from pathlib import Path
 import library_installing
 import licences
 import program_facts as facts
-from checks import CheckFailed, Program, check, hiding
+from checks import CheckFailed, Program, check, hiding, without_network
 from library_installing import system
 from quiet_command import run_quietly
 
@@ -171,9 +171,10 @@ def test_elsewhere(folder: Path) -> None:
         shutil.copytree(folder, copy, symlinks=True)
         hidden = hiding(ROOT)
         tree = "no source tree" if hidden else "the source tree visible (it cannot be hidden on this system)"
-        say(f"Testing a copy in {copy} with an empty environment and {tree}:")
+        say(f"Testing a copy in {copy} with an empty environment, no network and {tree}:")
         console, desktop = str(executable(copy)), str(executable(copy, desktop=True))
-        check(Program((*hidden, console), (*hidden, desktop), facts.VERSION))
+        with without_network():
+            check(Program((*hidden, console), (*hidden, desktop), facts.VERSION))
         say(f"All checks passed ({time.monotonic() - began:.0f} s).")
 
 

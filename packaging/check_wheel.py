@@ -5,7 +5,7 @@
     --no-tour       skip the tour, which takes some minutes
 
 The wheel must hold every file of the packages and nothing else; then each of the three ways to start the program is
-tested from another folder, with an empty environment.  Standard library only.
+tested from another folder, with an empty environment and no network.  Standard library only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import zipfile
 from pathlib import Path
 
 import program_facts as facts
-from checks import CheckFailed, Checks, Program, check, check_desktop
+from checks import CheckFailed, Checks, Program, check, check_desktop, without_network
 from quiet_command import run_quietly
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,6 +63,12 @@ def test_wheel(place: Path, keep: Path | None, with_tour: bool) -> None:
     if run_quietly([*pip, "install", wheel]):
         raise CheckFailed("pip could not install the wheel; its output is above")
 
+    with without_network():
+        test_installed(scripts, python, suffix, with_tour)
+
+
+def test_installed(scripts: Path, python: str, suffix: str, with_tour: bool) -> None:
+    """As a command, as a module, and by its desktop command."""
     command, desktop = (str(scripts / f"{name}{suffix}") for name in ("codecoil", "codecoil-desktop"))
     module = (python, "-m", "app")
     print("As a command:", flush=True)

@@ -1,4 +1,4 @@
-"""Tests a Codecoil that was installed or built: from another folder, with an empty environment, as a user would.
+"""Tests a Codecoil that was installed or built: from another folder, with an empty environment and no network.
 
 build.py runs this on a frozen build and check_wheel.py on an installed wheel.  Every check prints a line with its time;
 the first that fails ends the run with the program's own output.  Standard library only.
@@ -21,6 +21,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import no_network
 
 SAMPLE = Path(__file__).resolve().parent.parent / "resources" / "sample_repository"
 SHORT_RUN = ("--steps", "24", "--batch-size", "2", "--sequence-length", "64", "--mode", "full")
@@ -102,6 +104,19 @@ def hiding(folder: Path) -> tuple[str, ...]:
     prefix = (unshare, "--mount", shell, "-c", 'mount -t tmpfs none "$0" && exec "$@"', str(folder))
     seen = subprocess.run([*prefix, "ls", str(folder)], capture_output=True, check=False)
     return prefix if seen.returncode == 0 and not seen.stdout else ()
+
+
+@contextlib.contextmanager
+def without_network() -> Iterator[None]:
+    """Cut this process off for good, and all that it starts; fails if anything wanted to reach beyond this machine."""
+    alone = no_network.cut_off()
+    if not alone:
+        print("            the network cannot be cut off on this system: nobody counts who asks for it", flush=True)
+    before = no_network.tried_to_leave() if alone else 0
+    yield
+    count = no_network.tried_to_leave() - before if alone else 0
+    if count:
+        raise CheckFailed(f"Something asked for a way out of this machine, {count} times; there was none")
 
 
 def empty_environment() -> dict[str, str]:

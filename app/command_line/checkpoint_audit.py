@@ -27,8 +27,9 @@ def audit_checkpoint(store, arguments: argparse.Namespace) -> tuple[dict[str, An
 
 def audit_before_export(store, arguments: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     """The same for an export: what was measured before is used again, and no folder is no reason not to export."""
-    from app.workers.changes import trained_on
-    from engine.checkpoints.store.recitation import NOT_MEASURED, recitation_of
+    from engine.checkpoints.formats.exporting import DEFAULT_PRECISION
+    from engine.checkpoints.store.recitation import NOT_MEASURED, recitation_of, rounding_words
+    from engine.checkpoints.store.trained_folder import trained_on
     from engine.errors import CodecoilError
 
     manifest = store.get(arguments.id)
@@ -45,7 +46,8 @@ def audit_before_export(store, arguments: argparse.Namespace) -> tuple[dict[str,
     content: dict[str, Any] = {"recitation": figures.to_json() if figures else None}
     if problem:
         return content | {"recitation_problem": problem}, [problem]
-    return content, list(figures.words())
+    exported = arguments.precision or DEFAULT_PRECISION.get(arguments.format, "")
+    return content, [*figures.words(), *rounding_words(manifest.precision, exported)]
 
 
 def _measured(store, id: str, device_name: str) -> Audit:

@@ -70,7 +70,7 @@ def trained_among(manifests: list[Manifest]) -> list[Manifest]:
 
 def newest_of(trained: list[Manifest], folder: Path) -> Manifest | None:
     """The newest that was trained on `folder` or the nearest one above it, else on one that is related to it."""
-    from app.workers.changes import trained_on
+    from engine.checkpoints.store.trained_folder import trained_on
     from engine.corpus.reading.known_folders import are_related
 
     for above in (folder, *folder.parents):
@@ -83,7 +83,7 @@ def newest_of(trained: list[Manifest], folder: Path) -> Manifest | None:
 def is_of(manifest: Any, folder: Path) -> bool:
     """Whether a checkpoint was trained on `folder`: it is recorded, whatever its name is now; one from another machine
     is recognised by the name that a run on `folder` gives."""
-    from app.workers.changes import trained_on
+    from engine.checkpoints.store.trained_folder import trained_on
 
     if trained_on(manifest) == str(folder):
         return True

@@ -47,6 +47,7 @@ def since_checkpoint(manifests, root: Path, in_use: str):
     again; if none of this repository is in use, the newest.  Only checkpoints that were trained there and recorded the
     files they have seen (a merge has not); no snapshots along a run.
     """
+    from engine.checkpoints.store.trained_folder import trained_on
     from engine.session.changes import SEEN
 
     own = [
@@ -59,11 +60,3 @@ def since_checkpoint(manifests, root: Path, in_use: str):
         if line.intersection(manifest.parents):
             line.add(manifest.id)
     return next((manifest for manifest in own if manifest.id in line), own[0] if own else None)
-
-
-def trained_on(manifest) -> str:
-    """The folder that a checkpoint was trained on; "" if unknown."""
-    from engine.checkpoints.store import ROOT
-
-    root = manifest.data.get(ROOT, "")
-    return root if isinstance(root, str) else ""

@@ -18,7 +18,6 @@ from app.values.checkpoints import (
     TrashRow,
 )
 from app.values.completion import BUILT_IN, STARTER
-from app.workers.changes import trained_on
 
 LOSS, BEFORE = "held_out_loss", "held_out_before"
 
@@ -40,6 +39,7 @@ def _is_built_in(manifest) -> bool:
 def row_of(manifest, names: dict[str, str]) -> CheckpointRow:
     """`names`: those of all checkpoints by id."""
     from engine.checkpoints.store.recitation import recitation_of
+    from engine.checkpoints.store.trained_folder import trained_on
 
     base = manifest.base.id if manifest.base else ""
     recitation = recitation_of(manifest)

@@ -16,6 +16,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
@@ -25,9 +26,11 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent))
 
 import program_facts as facts  # noqa: E402
+from checks import CheckFailed, empty_environment, without_network  # noqa: E402
 from quiet_command import run_quietly  # noqa: E402
 
 BUNDLE = HERE / "out" / "extension.js"
+COMPILED = HERE / "out" / "compiled"
 MODULES = HERE / "node_modules"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the oldest time that a zip can hold
 CONTENT_TYPES = {
@@ -54,11 +57,11 @@ def main() -> int:
         npm("ci", "--ignore-scripts")
         npm("run", "compile")
         npm("run", "bundle")
-        if not arguments.no_tests:
-            print("Testing…", flush=True)
-            npm("test")
         file = write_vsix(arguments.out.absolute())
-    except BuildFailed as problem:
+        if not arguments.no_tests:
+            print("Testing what is in the package, elsewhere, with an empty environment and no network…", flush=True)
+            test_elsewhere(file)
+    except (BuildFailed, CheckFailed) as problem:
         print(f"Failed: {problem}", file=sys.stderr)
         return 1
     print(f"{file} has {file.stat().st_size / 1e3:.0f} kB. Install it with: code --install-extension {file.name}")
@@ -76,6 +79,24 @@ def npm(*words: str) -> None:
         raise BuildFailed(str(problem)) from problem
     if failed:
         raise BuildFailed(f"npm {' '.join(words)} failed; its output is above")
+
+
+def test_elsewhere(file: Path) -> None:
+    """The extension's own tests on the package, where nothing is but what it holds.  Leaves the network for good."""
+    node = shutil.which("node")
+    if node is None:
+        raise BuildFailed("node is not installed")
+    with tempfile.TemporaryDirectory(prefix="codecoil-vsix-") as place, without_network():
+        with zipfile.ZipFile(file) as package:
+            package.extractall(place)
+        compiled = Path(place) / "extension" / "out" / COMPILED.name
+        shutil.copytree(COMPILED, compiled)
+        tests = sorted((compiled / "test").glob("*.test.js"))
+        if not tests:
+            raise BuildFailed(f"{COMPILED} has no tests")
+        command = [node, "--require", compiled / "test" / "fake_vscode.js", "--test", *tests]
+        if run_quietly(command, cwd=place, env=empty_environment()):
+            raise BuildFailed("the extension does not work elsewhere; the output above says why")
 
 
 # ---- the package

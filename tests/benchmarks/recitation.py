@@ -21,7 +21,7 @@ from engine.session.recitation.asking import exposure, recited
 from engine.session.recitation.audit import audit
 from engine.session.recitation.canaries import canaries, canary_question
 from engine.train.events import CheckpointEvent, FinishedEvent
-from engine.train.options import preset
+from engine.train.options import TrainingOptions, preset
 from tests.benchmarks.measure import report
 
 COPIES = (1, 4, 16)
@@ -33,9 +33,8 @@ def repeated(seed: int, count: int) -> tuple:
     return tuple(one for place, one in enumerate(canaries(seed, count)) for _ in range(COPIES[place // EACH]))
 
 
-def adapt(folder: Path, data: Path, device: Device, mode: str, steps: int, rate: float) -> tuple[str, FinishedEvent]:
+def adapt(folder: Path, data: Path, device: Device, options: TrainingOptions) -> tuple[str, FinishedEvent]:
     """The id of the result; "" if it was rolled back."""
-    options = preset("quick").changed(mode=mode, steps=steps, learning_rate=rate, canaries=EACH * len(COPIES))
     with mock.patch.object(batches, "canaries", repeated):
         session = Session(SessionPlan(folder, data, options, str(starter_place())), device)
         try:
@@ -46,28 +45,44 @@ def adapt(folder: Path, data: Path, device: Device, mode: str, steps: int, rate:
     return results[-1] if results else "", next(e for e in events if isinstance(e, FinishedEvent))
 
 
-def measure(folder: Path, data: Path, mode: str, steps: int, rate: float) -> None:
+def measure(folder: Path, data: Path, options: TrainingOptions, with_base: bool) -> None:
+    """One mode; `with_base`: also how the canaries rank before any training, which is what chance looks like."""
+    mode = options.mode
     device = open_device("cpu")
     try:
-        id, finished = adapt(folder, data, device, mode, steps, rate)
+        id, finished = adapt(folder, data, device, options)
+        report(f"{mode}_seconds", finished.seconds)
         report(f"{mode}_held_out_before", finished.held_out_before)
         report(f"{mode}_held_out_after", finished.held_out_after)
+        report(f"{mode}_rolled_back", int(not id))
         if not id:
             return
         store = CheckpointStore(data / "checkpoints")
-        figures = audit(store, id, data, lambda which: opened_checkpoint(store, which, device)).figures
+        manifest = store.get(id)
+        report(f"{mode}_best_step", manifest.step)
+        report(f"{mode}_passes", manifest.step * options.batch_size * options.sequence_length / manifest.data["tokens"])
+        found = audit(store, id, data, lambda which: opened_checkpoint(store, which, device))
         for name in ("asked", "recited", "by_base", "from_training", "low", "high"):
-            report(f"{mode}_{name}", getattr(figures, name))
-        planted = canaries(0, EACH * len(COPIES))
-        with opened_checkpoint(store, id, device) as (model, tokenizer):
-            for place, copies in enumerate(COPIES):
-                some = planted[place * EACH : (place + 1) * EACH]
-                found = recited(model, [canary_question(tokenizer, one) for one in some])
-                report(f"{mode}_canaries_{copies}_recited", sum(found))
-                bits = [exposure(model, tokenizer, 0, one) for one in some]
-                report(f"{mode}_canaries_{copies}_exposure", sum(bits) / EACH)
+            report(f"{mode}_{name}", getattr(found.figures, name))
+        ask(store, id, device, options.seed, mode)
+        if with_base:
+            ask(store, manifest.parents[0], device, options.seed, "base")
     finally:
         device.close()
+
+
+def ask(store: CheckpointStore, id: str, device: Device, seed: int, label: str) -> None:
+    """Recited word for word, and the mean exposure, of the canaries of each number of copies."""
+    planted = canaries(seed, EACH * len(COPIES))
+    with opened_checkpoint(store, id, device) as (model, tokenizer):
+        questions = [canary_question(tokenizer, one) for one in planted]
+        for place, copies in enumerate(COPIES):
+            here = slice(place * EACH, (place + 1) * EACH)
+            askable = [question for question in questions[here] if question is not None]
+            report(f"{label}_canaries_{copies}_recited", f"{sum(recited(model, askable))} of {len(askable)}")
+            bits = [exposure(model, tokenizer, seed, one) for one in planted[here]]
+            report(f"{label}_canaries_{copies}_exposure", " ".join(f"{each:.2f}" for each in bits))
+            report(f"{label}_canaries_{copies}_mean_exposure", sum(bits) / len(bits))
 
 
 def main() -> None:
@@ -77,9 +92,12 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=preset("quick").steps)
     parser.add_argument("--rate", type=float, default=0.0)
     arguments = parser.parse_args()
-    for mode in arguments.modes.split(","):
+    for number, mode in enumerate(arguments.modes.split(",")):
+        options = preset("quick").changed(
+            mode=mode, steps=arguments.steps, learning_rate=arguments.rate, canaries=EACH * len(COPIES)
+        )
         with tempfile.TemporaryDirectory() as data:
-            measure(arguments.folder.absolute(), Path(data), mode, arguments.steps, arguments.rate)
+            measure(arguments.folder.absolute(), Path(data), options, with_base=number == 0)
 
 
 if __name__ == "__main__":

@@ -148,6 +148,34 @@ def test_a_fault_is_reported(checks, try_out, fault, words):
         try_out(fault)
 
 
+ALONE = """
+import http.server, socket, sys, threading, urllib.request
+import checks
+try:
+    with checks.without_network():
+        server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+        threading.Thread(target=server.handle_request).start()
+        urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/", timeout=600).close()
+        server.server_close()
+        if sys.argv[1:]:
+            try:
+                socket.create_connection((sys.argv[1], 443), timeout=600)
+            except OSError:
+                pass
+except checks.CheckFailed as problem:
+    sys.exit(str(problem))
+"""
+
+
+@pytest.mark.parametrize("host", ["", "192.0.2.1", "2001:db8::1"])
+def test_what_asks_for_the_network_fails_the_checks_and_loopback_does_not(host):
+    command = [sys.executable, "-c", ALONE, *([host] if host else [])]
+    done = subprocess.run(command, cwd=PACKAGING, capture_output=True, text=True, timeout=600)
+    if "cannot be cut off" in done.stdout:
+        pytest.skip("this system lets nobody leave the network")
+    assert ("asked for a way out" in done.stderr) == bool(host) == (done.returncode == 1), done.stderr
+
+
 def test_a_hidden_folder_is_empty_for_the_program_and_for_nobody_else(checks, tmp_path):
     (tmp_path / "file").write_text("here")
     prefix = checks.hiding(tmp_path)

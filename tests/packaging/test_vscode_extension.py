@@ -5,8 +5,10 @@ Its own tests (packaging/vscode/test) run with `npm test` or when it is built.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
+import os
 import re
 import xml.etree.ElementTree as xml
 import zipfile
@@ -47,6 +49,37 @@ def package(builder, tmp_path, monkeypatch):
     monkeypatch.setattr(builder, "BUNDLE", bundle)
     monkeypatch.setattr(builder, "MODULES", modules)
     return zipfile.ZipFile(builder.write_vsix(tmp_path / "dist"))
+
+
+# ---- the package, tested elsewhere
+
+NODE = """#!/bin/sh
+/usr/bin/env | /usr/bin/grep -v -e '^PWD=' -e '^_=' -e '^SHLVL=' > {seen}
+echo "$PWD" "$@" >> {seen}
+/bin/cat extension/out/extension.js >> {seen} && exit {code}
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the stand-in for node is a shell script")
+@pytest.mark.parametrize("code", [0, 1])
+def test_it_is_tested_where_nothing_is_but_what_the_package_holds(builder, package, tmp_path, monkeypatch, code):
+    compiled, seen, node = tmp_path / "compiled", tmp_path / "seen", tmp_path / "node"
+    (compiled / "test").mkdir(parents=True)
+    for name in ("fake_vscode.js", "one.test.js"):
+        (compiled / "test" / name).touch()
+    node.write_text(NODE.format(seen=seen, code=code))
+    node.chmod(0o755)
+    monkeypatch.setattr(builder, "COMPILED", compiled)
+    monkeypatch.setattr(builder.shutil, "which", lambda name: str(node))
+    alone = []
+    monkeypatch.setattr(builder, "without_network", lambda: contextlib.nullcontext(alone.append(True)))
+    with pytest.raises(builder.BuildFailed, match="elsewhere") if code else contextlib.nullcontext():
+        builder.test_elsewhere(Path(package.filename))
+    command, bundle = seen.read_text().splitlines()  # and no line of the environment
+    place = Path(command.split()[0])
+    assert not place.is_relative_to(EXTENSION) and not place.exists() and alone
+    assert command.endswith(f"{place}/extension/out/compiled/test/one.test.js")
+    assert bundle == "exports.activate = () => {};"
 
 
 # ---- what it declares

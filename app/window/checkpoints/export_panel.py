@@ -52,6 +52,7 @@ class ExportPanel(Card):
         self.recitation = RecitationPart()
         self.recitation.audit_wanted.connect(self.on_audit_clicked)
         self.column.addWidget(self.recitation)
+        self.precision.currentIndexChanged.connect(self.on_precision_changed)
         row = QHBoxLayout()
         self.export_button = PlainButton("Choose destination…", "An earlier export with the same name is replaced")
         self.export_button.clicked.connect(self.on_export_clicked)
@@ -105,7 +106,12 @@ class ExportPanel(Card):
         if precisions:
             self.precision.setCurrentIndex(0)
         self.precision_row.setVisible(bool(precisions))
+        self.on_precision_changed()
         self.whole_row.setVisible(key == "coil" and self.row is not None and self.row.kind == "delta")
+
+    @Slot()
+    def on_precision_changed(self) -> None:
+        self.recitation.show_exported(self.precision.value)
 
     @Slot()
     def on_export_clicked(self) -> None:

@@ -25,6 +25,7 @@ class RecitationPart(QWidget):
         self._views: dict[str, RecitationView] = {}
         self._asked = ""  # id of the checkpoint that is being measured
         self.row: CheckpointRow | None = None
+        self._exported = ""  # the precision of the export
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
@@ -54,6 +55,11 @@ class RecitationPart(QWidget):
         self.row = row
         self._update()
 
+    def show_exported(self, precision: str) -> None:
+        """The export will be in this precision; "" if it has none of its own."""
+        self._exported = precision
+        self._update()
+
     def allow(self, measure: bool) -> None:
         """`measure`: nothing else is being done, and no run has the device."""
         self.measure_button.setEnabled(measure)
@@ -76,11 +82,14 @@ class RecitationPart(QWidget):
         self._update()
 
     def _update(self) -> None:
+        from engine.checkpoints.store.recitation import rounding_words
+
         row, view = self.row, self._views.get(self.row.id) if self.row is not None else None
         if row is None:
             return
         found = (view.words if view is not None else ()) or row.recited
-        self.words.setText("\n".join((*(found or (self._why_not(view),)), NO_MEMORY)))
+        said = (*found, *rounding_words(row.precision, self._exported)) if found else (self._why_not(view),)
+        self.words.setText("\n".join((*said, NO_MEMORY)))
         self.measure_button.setVisible(bool(row.repository))
         self.measure_button.setText("Measure again" if found else "Measure")
         lines = view.lines if view is not None else ()

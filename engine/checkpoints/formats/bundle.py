@@ -32,6 +32,7 @@ from engine.checkpoints.store.manifest import (
     read_manifest,
 )
 from engine.checkpoints.store.progress import Report, Tally
+from engine.checkpoints.store.trained_folder import without_path
 from engine.checkpoints.store.writing import Disk, hold, in_words, need_space, remove_tree
 from engine.errors import CheckpointError
 from engine.safe_reading import DAMAGED, check_file_name, open_plain
@@ -55,12 +56,13 @@ def write_bundle(
 ) -> int:
     """The checkpoint in `folder` as one file; its size.  Every file is checked against its hash on the way.
 
-    `card`: the present one, in place of that in the folder.
+    Of the folder that it was trained on, the manifest in it has only the name.  `card`: the present one, in place of
+    that in the folder.
     """
     kept = {name: record for name, record in manifest.files.items() if not name.startswith(f"{RESUME_FOLDER}/")}
     fresh = {} if card is None else {CARD_FILE: card.encode()}
     kept |= {name: FileRecord(hashlib.sha256(data).hexdigest(), len(data)) for name, data in fresh.items()}
-    content = dataclasses.replace(manifest, files=kept).to_json()
+    content = dataclasses.replace(without_path(manifest), files=kept).to_json()
     tally = Tally(sum(record.size for record in kept.values()), report)
     with export_file(out) as part:
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:

@@ -76,7 +76,7 @@ def _hugging_face(
 ) -> tuple[str, ...]:
     with store.load_parameters(manifest.id) as parameters:
         tokenizer = store.tokenizer_path(manifest.id)
-        card = _card(store, manifest)
+        card = _card(store, manifest, precision)
         counted = Counted(parameters, Tally(_nbytes(parameters.config), report))
         hugging_face.write_folder(out, parameters.config, counted, tokenizer, precision, card)
     return () if tokenizer else ("The checkpoint has no tokenizer, so the folder has none either.",)
@@ -88,7 +88,7 @@ def _gguf(
     with store.load_parameters(manifest.id) as parameters:
         tokenizer = store.tokenizer_path(manifest.id)
         counted = Counted(parameters, Tally(_nbytes(parameters.config), report))
-        words = " ".join(recitation_words(manifest))
+        words = " ".join(recitation_words(manifest, precision))
         done = gguf_export.write_gguf(out, parameters.config, counted, tokenizer, precision, manifest.name, words)
     if not done.other_types:
         return done.notes
@@ -139,9 +139,9 @@ def _adapter(
     return ("PEFT cannot represent these rows: adapter_config.json says which rows of the base they replace.",)
 
 
-def _card(store: CheckpointStore, manifest: Manifest) -> str:
+def _card(store: CheckpointStore, manifest: Manifest, precision: str = "") -> str:
     lineage = store.lineage(manifest.id)
-    return model_card(manifest, store.config(manifest.id), lineage[1] if len(lineage) > 1 else None)
+    return model_card(manifest, store.config(manifest.id), lineage[1] if len(lineage) > 1 else None, precision)
 
 
 def _nbytes(config: Architecture) -> int:

@@ -6,9 +6,10 @@ writing, moves     how files and folders reach the disk              loading    
 checking           verification                                      progress   how far a long job is
 
 recitation         what the weights recite of the code that they were trained on, in figures and words
+trained_folder     the folder that a checkpoint was trained on, here and in what leaves the machine
 
 Imports nothing, so that the window can have the names early.
 """
 
 SNAPSHOT_TAG = "timeline"  # kept along a run, to look back at it: not its result, and deleted with its run
-ROOT = "root"  # in the data of a checkpoint: the folder that it was trained on
+ROOT = "root"  # in the data of a checkpoint: the folder that it was trained on (`trained_folder` reads it)

@@ -11,6 +11,7 @@ from typing import Any
 from engine.checkpoints.store import ROOT
 from engine.checkpoints.store.manifest import Manifest
 from engine.checkpoints.store.recitation import RECITATION, recitation_words
+from engine.checkpoints.store.trained_folder import folder_name, trained_on
 from engine.model.architectures.architecture import Architecture
 from engine.model.modes import ADAPTER_MODES
 from engine.model.storage import PRECISIONS
@@ -30,8 +31,11 @@ NO_MEMORY = "The memory of the repository is not part of this model, nor of any 
 MAX_VALUE = 200
 
 
-def model_card(manifest: Manifest, config: Architecture, base: Manifest | None = None) -> str:
-    """The card of a checkpoint in markdown; `base` is its base, if that is known."""
+def model_card(manifest: Manifest, config: Architecture, base: Manifest | None = None, exported: str = "") -> str:
+    """The card of a checkpoint in markdown; `base` is its base, if that is known.
+
+    `exported`: the precision of the export that it is for, if that has one of its own.
+    """
     rows = [
         ("kind", f"{KIND_WORDS[manifest.kind]}, {MODE_WORDS[manifest.mode]}"),
         ("created", manifest.created),
@@ -54,7 +58,7 @@ def model_card(manifest: Manifest, config: Architecture, base: Manifest | None =
     sections += [f"> {line}" for line in [escaped(manifest.note).replace("\n", " ")] if line]
     sections += [
         _table("Scores", [(key, f"{value:.6g}") for key, value in sorted(manifest.metrics.items())]),
-        _recited(manifest),
+        _recited(manifest, exported),
         _table("Data", _flat(_data(manifest))),
         _table("Options", _flat(manifest.options)),
     ]
@@ -69,17 +73,16 @@ def _trained_over(manifest: Manifest) -> str:
     return f"its base kept in {kept}; loading applies the changes to the base as it is stored"
 
 
-def _recited(manifest: Manifest) -> str:
-    words = recitation_words(manifest)
+def _recited(manifest: Manifest, exported: str) -> str:
+    words = recitation_words(manifest, exported)
     return "\n\n".join(("## What the weights recite", *words, NO_MEMORY)) if words else ""
 
 
 def _data(manifest: Manifest) -> dict[str, Any]:
     """Without the figures that have words of their own, and of the folder only its name."""
     data = {key: value for key, value in manifest.data.items() if key != RECITATION}
-    if isinstance(root := data.pop(ROOT, None), str):
-        data = {"folder": root.replace("\\", "/").rstrip("/").rpartition("/")[2], **data}
-    return data
+    data.pop(ROOT, None)
+    return {"folder": folder_name(root), **data} if (root := trained_on(manifest)) else data
 
 
 def _not_trained(manifest: Manifest, config: Architecture) -> str:

@@ -9,11 +9,13 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from engine.checkpoints.store import ROOT
 from engine.checkpoints.store.manifest import Manifest
+from engine.checkpoints.store.trained_folder import trained_on
 
 RECITATION = "recitation"  # the key in a checkpoint's data
 MOST = 1 << 30
+EXACT = "float32"  # holds what every other precision stores
+SAME_PRECISION = {"f32": "float32", "f16": "float16"}  # GGUF's names
 NOT_MEASURED = "Not measured: how much of the code that it was trained on the weights recite."
 
 
@@ -92,12 +94,25 @@ def recitation_of(manifest: Manifest) -> Recitation | None:
     return Recitation(**stored) if isinstance(measured, str) and len(measured) <= 32 else None
 
 
-def recitation_words(manifest: Manifest) -> tuple[str, ...]:
-    """For the card: what was measured, that nothing was, or nothing for what was not trained on a folder."""
+def recitation_words(manifest: Manifest, exported: str = "") -> tuple[str, ...]:
+    """For the card: what was measured, that nothing was, or nothing for what was not trained on a folder.
+
+    `exported`: the precision of the export that they are for, if that has one of its own.
+    """
     found = recitation_of(manifest)
     if found is not None:
-        return found.words()
-    return (NOT_MEASURED,) if manifest.data.get(ROOT) else ()
+        return (*found.words(), *rounding_words(manifest.precision, exported))
+    return (NOT_MEASURED,) if trained_on(manifest) else ()
+
+
+def rounding_words(stored: str, exported: str) -> tuple[str, ...]:
+    """A sentence where an export rounds the stored weights, which are those that were asked."""
+    if not exported or SAME_PRECISION.get(exported, exported) in (EXACT, stored):
+        return ()
+    return (
+        f"This was asked of the weights as they are stored; the export rounds them to {exported}, which can change "
+        "what single lines give.",
+    )
 
 
 def _is_count(value: object) -> bool:

@@ -57,7 +57,12 @@ def known_folders(data_folder: Path) -> list[tuple[KnownFolder, Path]]:
 
 
 def are_related(a: Path | str, b: Path | str) -> bool:
-    """Whether a model adapted to one of the folders knows the other: the same, inside it, or a work tree of it."""
+    """Whether a model adapted to one of the folders knows the other: the same, inside it, or a work tree of it.
+
+    A name without a path, of a folder on another machine, is related to none.
+    """
+    if not (os.path.isabs(a) and os.path.isabs(b)):
+        return False
     first, second = Path(os.path.realpath(a)), Path(os.path.realpath(b))
     if first.is_relative_to(second) or second.is_relative_to(first):
         return True

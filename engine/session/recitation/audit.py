@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.checkpoints.store import ROOT
 from engine.checkpoints.store.manifest import Manifest, now
 from engine.checkpoints.store.reading import StoreReader
 from engine.checkpoints.store.recitation import Recitation
+from engine.checkpoints.store.trained_folder import is_here, trained_on
 from engine.corpus.corpus import Corpus
 from engine.corpus.repository import corpus_at
 from engine.corpus.tokens.tokenizer import Tokenizer
@@ -69,13 +69,18 @@ def audit(
     """
     family = _family(store, store.get(which))
     tokenizer = tokenizer_of(store, family[0])
-    roots = list(dict.fromkeys(one.data[ROOT] for one in family if isinstance(one.data.get(ROOT), str)))
+    roots = list(dict.fromkeys(root for one in family if (root := trained_on(one))))
     if not roots:
         raise CorpusError(f"{family[0].name} was not trained on a folder.", "There is nothing to ask for.")
-    there = [root for root in roots if Path(root).is_dir()]
+    there = [root for root in roots if is_here(root) and Path(root).is_dir()]
+    if not there and not any(map(is_here, roots)):
+        raise CorpusError(
+            f"{family[0].name} was trained on another machine, on a folder named {roots[0]}.",
+            "Measure it there: without that folder nobody can tell what the weights recite of it.",
+        )
     if not there:
         raise CorpusError(
-            f"The folder that {family[0].name} was trained on, {roots[0]}, is not there any more.",
+            f"The folder that {family[0].name} was trained on, {next(filter(is_here, roots))}, is not there any more.",
             "Without it nobody can tell what the weights recite of it.",
         )
     asked: list[RareLine] = []
@@ -143,7 +148,7 @@ def _family(store: StoreReader, manifest: Manifest) -> list[Manifest]:
 def _known_paths(corpus: Corpus, family: Sequence[Manifest]) -> set[str]:
     """Files that were trained on as they are now; all, where no checkpoint of the family says which it has seen."""
     paths = {document.path for document in corpus.learned_documents}
-    seeing = [one for one in family if one.data.get(ROOT) == str(corpus.root) and one.data.get(SEEN)]
+    seeing = [one for one in family if trained_on(one) == str(corpus.root) and one.data.get(SEEN)]
     if not seeing:
         return paths
     return paths - set.intersection(*(set(changed_since(one, corpus)) for one in seeing))
@@ -168,7 +173,7 @@ def _asked_of_base(
     cancelled: Callable[[], bool] | None,
 ) -> list[bool] | None:
     """What the nearest ancestor that was trained on no folder recites of the same lines; None where there is none."""
-    base = next((one for one in family if not one.data.get(ROOT)), None)
+    base = next((one for one in family if not trained_on(one)), None)
     if base is None:
         return None
     with open_model(base.id) as (model, its_tokenizer):

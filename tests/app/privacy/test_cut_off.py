@@ -70,23 +70,23 @@ def test_where_the_kernel_does_not_count_the_guard_still_watches(cut_off, reposi
 
 
 HALF_WAY = """
-import os, cut_off
+import os, no_network
 before = os.readlink("/proc/self/ns/net"), os.readlink("/proc/self/ns/user")
 def half_way():
     try:
-        cut_off.unshare(cut_off.CLONE_NEWUSER | cut_off.CLONE_NEWNET)
+        no_network.unshare(no_network.CLONE_NEWUSER | no_network.CLONE_NEWNET)
     finally:
         raise PermissionError(1, "Operation not permitted", "/proc/self/uid_map")
-cut_off.leave = half_way
-assert cut_off.cut_off() is False
+no_network.leave = half_way
+assert no_network.cut_off() is False
 assert before == (os.readlink("/proc/self/ns/net"), os.readlink("/proc/self/ns/user"))
 """
 ELSEWHERE = """
 import os, sys
 sys.modules["fcntl"] = None
 del os.fork
-import cut_off
-assert cut_off.cut_off() is False
+import no_network
+assert no_network.cut_off() is False
 """
 
 
@@ -94,7 +94,7 @@ assert cut_off.cut_off() is False
 @pytest.mark.parametrize("program", [HALF_WAY, ELSEWHERE], ids=["a map that is refused", "a system without them"])
 def test_a_system_that_does_not_let_us_leaves_us_as_we_were(program):
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=ROOT / "packaging", capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
 
 

@@ -12,13 +12,18 @@ import pytest
 from gguf import GGUFReader
 
 from app.command_line import main
+from app.command_line.model_choice import newest_of
+from app.workers.changes import since_checkpoint
 from engine.checkpoints.formats.exporting import export_checkpoint
 from engine.checkpoints.formats.importing import import_checkpoint
+from engine.checkpoints.store import ROOT
 from engine.checkpoints.store.delta import make_delta
-from engine.checkpoints.store.recitation import NOT_MEASURED, recitation_of
+from engine.checkpoints.store.recitation import NOT_MEASURED, recitation_of, rounding_words
 from engine.checkpoints.store.store import CheckpointStore, Facts
+from engine.checkpoints.store.trained_folder import trained_on
+from engine.corpus.reading.known_folders import are_related
 from engine.corpus.repository import Repository
-from engine.errors import MemoryCeilingError
+from engine.errors import CorpusError, MemoryCeilingError
 from engine.memory import RepositoryMemory
 from engine.session.recitation.audit import audit
 
@@ -102,6 +107,61 @@ def test_a_card_says_that_nothing_was_measured_and_no_path(by_heart, base, birds
         card = (tmp_path / of.name / "README.md").read_text().replace("\\", "")  # of the markup
         assert (NOT_MEASURED in card) == said == (HEADING in card)
         assert str(birds.parent) not in card and (birds.name in card) == said
+
+
+def test_nothing_that_leaves_the_machine_holds_the_path_of_the_folder(
+    by_heart, adapted, base, birds, store, data_folder, tmp_path
+):
+    shape = {"hf": by_heart, "gguf": by_heart, "coil": by_heart, "adapter": adapted}
+    for format, of in shape.items():
+        out = tmp_path / f"out.{format}"
+        export_checkpoint(store, of.id, format, out)
+        files = written(out)
+        assert not [name for name, data in files.items() if str(birds.parent).encode() in data], format
+    export_checkpoint(store, adapted.id, "coil", tmp_path / "full.coil", full=True)
+    manifest = json.loads(written(tmp_path / "full.coil")["manifest.json"])
+    assert manifest["data"][ROOT] == birds.name and str(birds.parent) not in json.dumps(manifest)
+    assert trained_on(store.get(by_heart.id)) == str(birds), "here it is still known"
+
+
+def test_what_came_from_elsewhere_keeps_its_lineage_and_the_name_of_its_folder(
+    by_heart, adapted, base, birds, store, data_folder, opened, tmp_path, monkeypatch
+):
+    elsewhere = CheckpointStore(tmp_path / "elsewhere")
+    for one in (base, adapted):
+        export_checkpoint(store, one.id, "coil", tmp_path / f"{one.name}.coil")
+        come = import_checkpoint(elsewhere, tmp_path / f"{one.name}.coil")
+    assert (come.parents, come.base, come.data["seen"]) == (adapted.parents, adapted.base, adapted.data["seen"])
+    assert [one.id for one in elsewhere.lineage(come.id)] == [one.id for one in store.lineage(adapted.id)]
+    assert trained_on(come) == birds.name and elsewhere.verify(come.id) == []
+    monkeypatch.chdir(birds.parent)  # where there is a folder of that name
+    with pytest.raises(CorpusError, match=f"on another machine, on a folder named {birds.name}"):
+        audit(elsewhere, come.id, tmp_path, opened)
+    assert not are_related(trained_on(come), birds) and newest_of([come], birds) is None
+    assert since_checkpoint([come], birds, "") is None
+    assert import_checkpoint(store, tmp_path / "adapted.coil").data[ROOT] == str(birds), "it was here all the time"
+
+
+def test_an_export_that_rounds_says_so(by_heart, store, data_folder, opened, tmp_path, capsys):
+    found = audit(store, by_heart.id, data_folder, opened)
+    store.keep_recitation(by_heart.id, found.figures)
+    for format, precision, rounds in (
+        ("hf", "float32", False),
+        ("hf", "bfloat16", True),
+        ("gguf", "f32", False),
+        ("gguf", "q8_0", True),
+    ):
+        out = tmp_path / f"{precision}.{format}"
+        given = ("--format", format, "--precision", precision)
+        assert main(["checkpoints", "export", by_heart.id, str(out), *given]) == 0
+        if format == "gguf":
+            text = GGUFReader(out).fields["general.description"].contents()
+        else:
+            text = (out / "README.md").read_text()
+        sentence = f"the export rounds them to {precision}"
+        assert (sentence in text) == (sentence in capsys.readouterr().out) == rounds, precision
+    assert rounding_words("float16", "f16") == rounding_words("int8", "float32") == rounding_words("int8", "") == ()
+    assert rounding_words("int8", "q8_0") and rounding_words("bfloat16", "f16")
 
 
 @pytest.mark.parametrize("change", [{"asked": -1}, {"recited": "many"}, {"low": "0"}, {"extra": 1}, {"by_base": 0.5}])

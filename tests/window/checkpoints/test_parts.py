@@ -207,6 +207,13 @@ def test_an_export_says_what_is_recited_and_shows_the_lines(shown, qtbot):
     assert part.words.text().startswith("Kept.") and not part.lines_button.isVisible()
     part.show_audit(RecitationView("d", problem="The folder is gone."))
     assert part.words.text().startswith("Kept."), "what was measured before still holds"
+    panel.show_formats({"hf": ("float32", "bfloat16"), "coil": ()})
+    assert "rounds" not in part.words.text()
+    panel.precision.setCurrentIndex(1)
+    assert "the export rounds them to bfloat16" in part.words.text()
+    panel.format.set_value("coil")
+    panel.on_format_chosen("coil")
+    assert "rounds" not in part.words.text()
     panel.show_row(CheckpointRow("e", "five", kind="whole", repository="/code/shop"))
     part.show_audit(RecitationView("e", problem="The folder is gone."))
     assert "The folder is gone." in part.words.text()
