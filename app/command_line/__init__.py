@@ -11,6 +11,7 @@ be met (message and remedy on standard error), 3 a run failed and can be resumed
     train               adapt a model, with train_options and train_report (text, or JSON lines)
     complete            complete a text                    score         did training help?
     checkpoints         manage checkpoints, with checkpoint_words, checkpoint_measuring and checkpoint_audit
+    import_score        the scorecard of a hand-off's result, when it is imported
     base                larger base models, with base_importing and base_speeds
     model_choice        which model a command means
     chosen_device       opened with the memory ceiling of the settings

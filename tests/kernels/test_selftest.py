@@ -32,8 +32,8 @@ class FaultyDevice(CpuDevice):
             if any(is_replayed(call) and call.kernel in self._kernels for call in calls[begin:end]):
                 replay, _ = executable.bound[place]
                 fault = lambda *arguments, replay=replay: self._fault(lambda *_: replay(), *arguments)  # noqa: E731
-                arguments = itertools.chain.from_iterable(map(executable._arguments, calls[begin:end]))
-                executable.bound[place] = (fault, tuple(arguments))
+                own = [executable._arguments(call, plan.scratch_of(call)) for call in calls[begin:end]]
+                executable.bound[place] = (fault, tuple(itertools.chain.from_iterable(own)))
         return executable
 
 

@@ -135,6 +135,7 @@ def test_the_list_has_every_folder_that_was_read(program, with_starter, reposito
 
 def test_a_folder_of_an_older_version_is_listed_without_its_size(program, tmp_path):
     one = program(start=False)
+    one.state.settings.reopen = False
     one.state.settings.recent_folders = [str(tmp_path), str(tmp_path / "gone")]
     one.start()
     one.state.folders.refresh()
