@@ -25,7 +25,9 @@ from pathlib import Path
 
 plan = json.loads(Path({plan!r}).read_text())
 listing, arguments = sys.argv[2], sys.argv[3:]
-Path({asked!r}).write_text(json.dumps({{"arguments": arguments, "pid": os.getpid(), "in": os.getcwd()}}))
+unread = Path({asked!r} + ".part")  # renamed when it is whole: a test may look at any moment
+unread.write_text(json.dumps({{"arguments": arguments, "pid": os.getpid(), "in": os.getcwd()}}))
+unread.replace({asked!r})
 for line in plan["connections"]:
     with open(listing, "a") as file:
         file.write(json.dumps(line) + chr(10))
